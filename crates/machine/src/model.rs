@@ -1,0 +1,100 @@
+//! What a machine is: its CPUs, its caches and what things cost on it.
+
+use schedlab_trace::Ns;
+
+/// A machine, ready to simulate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// The name users choose it by.
+    pub name: String,
+    /// One line about it.
+    pub title: String,
+    /// Logical CPUs; index = CPU number.  At least one, at most 1,024.
+    pub cpus: Vec<Cpu>,
+    /// Caches; [`Cpu::cache`] refers to them by index.
+    pub caches: Vec<Cache>,
+    /// Speed of each of two busy SMT siblings in thousandths of a CPU whose siblings idle.
+    pub smt_speed_milli: u32,
+    /// What things cost.
+    pub costs: Costs,
+    /// How sleeps end.
+    pub timers: Timers,
+    /// When the CPUs tick.
+    pub tick_phase: TickPhase,
+    /// Tick rate for policies that do not bring their own.
+    pub hz: u32,
+}
+
+/// A logical CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cpu {
+    /// Physical core; CPUs with the same core are SMT siblings.
+    pub core: u32,
+    /// Memory node.
+    pub node: u32,
+    /// The cache whose warmth counts: the largest it has, an index into [`Machine::caches`].
+    /// CPUs with the same one share a last-level cache.
+    pub cache: u32,
+    /// Speed relative to the machine's fastest CPU, 1 to 1024.
+    pub capacity: u32,
+}
+
+/// A cache, modelled by how much of each task's working set it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cache {
+    /// Its size; 0: not modelled, every task is always warm.
+    pub size_bytes: u64,
+    /// Stall for each byte of a working set that has to be fetched again, in picoseconds.
+    pub refill_ps_per_byte: u64,
+}
+
+/// What things cost, in nanoseconds of the CPU that does them.  All zero: an ideal machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Costs {
+    /// schedule() with nothing to look at.
+    pub schedule: Ns,
+    /// Each task schedule() looks at.
+    pub examine: Ns,
+    /// Each task a recalculation touches.
+    pub recalculate: Ns,
+    /// Switching from one task to another.
+    pub context_switch: Ns,
+    /// On top of that when the address space changes.
+    pub mm_switch: Ns,
+    /// Waking a task: choosing its CPU and queueing it.
+    pub wakeup: Ns,
+    /// Taking a run-queue lock another CPU held last: its cache line has to come over.
+    pub lock_transfer: Ns,
+    /// A timer tick.
+    pub tick: Ns,
+    /// From asking another CPU to reschedule until it does.
+    pub ipi: Ns,
+    /// Leaving the idle loop (sleep-state exit).
+    pub idle_exit: Ns,
+    /// Entering and leaving the kernel, for each operation that is a system call.
+    pub syscall: Ns,
+    /// fork().
+    pub fork: Ns,
+    /// exec().
+    pub exec: Ns,
+    /// exit().
+    pub exit: Ns,
+}
+
+/// How a sleep ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timers {
+    /// In the first tick after the time asked for and one tick more, as kernels with jiffies did.
+    Tick,
+    /// Exactly, as with high-resolution timers.
+    HighResolution,
+}
+
+/// When the CPUs of a machine tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TickPhase {
+    /// All at once.
+    Aligned,
+    /// Spread evenly over the period, as Linux spread its local APIC timers.
+    Staggered,
+}

@@ -1,0 +1,243 @@
+//! The events.
+
+use crate::{CpuId, MarkId, Ns, TaskId, Time};
+use serde::{Deserialize, Serialize};
+
+/// What became of the task a CPU stops running.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PrevState {
+    /// Still runnable, displaced: its slice was over or a better task came (kernel: `R`, `R+`).
+    Preempted,
+    /// Still runnable, displaced by its own sched_yield (kernel: `R`).
+    Yielded,
+    /// Still runnable, told to leave this CPU because its affinity changed (kernel: `R`).
+    Moved,
+    /// Blocked and open to signals (kernel: `S`).
+    Sleeping,
+    /// Blocked on a device (kernel: `D`).
+    DiskSleep,
+    /// Exited, waiting to be reaped (kernel: `Z`).
+    Exited,
+    /// The CPU was idle; there was no task.
+    Idle,
+}
+
+/// Who woke a task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WakeContext {
+    /// The task running on the event's CPU.
+    Task,
+    /// A timer or device interrupt on the event's CPU.
+    Irq,
+}
+
+/// Scheduling class in the sense of sched_setscheduler(2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TaskClass {
+    /// SCHED_OTHER
+    Normal,
+    /// SCHED_BATCH
+    Batch,
+    /// SCHED_IDLE
+    Idle,
+    /// SCHED_FIFO: real time, no slice
+    Fifo,
+    /// SCHED_RR: real time, round robin
+    Rr,
+}
+
+/// What a CPU spends time on that is neither a task's own work nor idling.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Overhead {
+    /// Choosing the next task: schedule() itself with its scans and recalculations.
+    Schedule,
+    /// Switching registers and address spaces.
+    Switch,
+    /// Waking a task: choosing its CPU and queueing it.
+    Wakeup,
+    /// Waiting for a run-queue lock somebody else holds.
+    Lock,
+    /// Timer interrupts and what ticks do.
+    Tick,
+    /// System calls, forks, execs and exits.
+    Syscall,
+}
+
+/// One thing that happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Event {
+    /// When.  Never decreases along a trace.
+    pub time: Time,
+    /// On which CPU.
+    pub cpu: CpuId,
+    /// What.
+    pub kind: EventKind,
+}
+
+/// What happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EventKind {
+    /// A task came into being; [`Sink::task`](crate::Sink::task) described it just before.
+    Fork {
+        /// The new task.
+        child: TaskId,
+        /// Who forked it; none for tasks that exist from the start.
+        parent: Option<TaskId>,
+    },
+    /// A task replaced its program.
+    Exec {
+        /// The task.
+        task: TaskId,
+    },
+    /// A task ended.  It is switched away from right after.
+    Exit {
+        /// The task.
+        task: TaskId,
+    },
+    /// A dead task was waited for and is gone.
+    Reap {
+        /// The dead task.
+        task: TaskId,
+        /// Who waited for it, if anybody.
+        reaper: Option<TaskId>,
+    },
+    /// Somebody on this CPU wants a sleeping task to run: its wakeup latency begins.
+    Waking {
+        /// The sleeping task.
+        task: TaskId,
+        /// Who.
+        by: WakeContext,
+    },
+    /// The woken or new task is on a run queue.
+    Wakeup {
+        /// The task.
+        task: TaskId,
+        /// The CPU whose run queue it is on.
+        target: CpuId,
+    },
+    /// This CPU runs another task from now on.
+    Switch {
+        /// The task it ran, none if it idled.
+        prev: Option<TaskId>,
+        /// What became of it.
+        prev_state: PrevState,
+        /// The task it runs now, none to idle.
+        next: Option<TaskId>,
+    },
+    /// A waiting task now belongs to another CPU's run queue.
+    Migrate {
+        /// The task.
+        task: TaskId,
+        /// From which CPU.
+        from: CpuId,
+        /// To which CPU.
+        to: CpuId,
+    },
+    /// The task called sched_yield.
+    Yield {
+        /// The task.
+        task: TaskId,
+    },
+    /// schedule() was called.  Its price follows as [`EventKind::Overhead`].
+    Schedule {
+        /// Tasks looked at to choose one.
+        examined: u32,
+        /// Passes over all tasks that renewed counters or priorities.
+        recalculations: u32,
+    },
+    /// From this moment this CPU spends `ns` on overhead.  Such spans do not overlap on a CPU.
+    Overhead {
+        /// On what.
+        kind: Overhead,
+        /// For how long.
+        ns: Ns,
+    },
+    /// nice changed.
+    Nice {
+        /// The task.
+        task: TaskId,
+        /// The new value, -20 to 19.
+        nice: i8,
+    },
+    /// The scheduling class changed.
+    Class {
+        /// The task.
+        task: TaskId,
+        /// The new class.
+        class: TaskClass,
+        /// The new real-time priority, 1 (worst) to 99, 0 outside the real-time classes.
+        rt_priority: u8,
+    },
+    /// The task's priority as its policy sees it, recorded when it changes.
+    Priority {
+        /// The task.
+        task: TaskId,
+        /// In the policy's own numbers.
+        priority: i32,
+    },
+    /// A policy's own counter grew: an index into [`TraceInfo::counters`].
+    Count {
+        /// Which.
+        counter: u32,
+        /// By how much.
+        by: u64,
+    },
+    /// The workload did `count` of something it counts: the unit of throughput.
+    Mark {
+        /// Who did it.
+        task: TaskId,
+        /// What.
+        mark: MarkId,
+        /// How many.
+        count: u32,
+    },
+    /// The workload timed something: request latency, frame time, lateness.
+    Latency {
+        /// Who timed it.
+        task: TaskId,
+        /// What.
+        mark: MarkId,
+        /// How long it took.
+        ns: Ns,
+    },
+}
+
+/// What a consumer must know about a task; given once, before its first event.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TaskInfo {
+    /// The task.
+    pub id: TaskId,
+    /// Its name; unique where the workload makes it so ("vi-2").
+    pub name: String,
+    /// The group it is reported with: the name in the workload file ("vi").
+    pub group: String,
+    /// Its process (thread group); threads of one process share an address space.
+    pub process: u32,
+    /// nice at the start.
+    pub nice: i8,
+    /// Class at the start.
+    pub class: TaskClass,
+    /// Real-time priority at the start.
+    pub rt_priority: u8,
+}
+
+/// What a consumer must know about the whole run; given once, first.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TraceInfo {
+    /// Number of CPUs.
+    pub nr_cpus: u32,
+    /// The policy and its variant, or what scheduled a real kernel.
+    pub policy: String,
+    /// The workload's name.
+    pub workload: String,
+    /// The machine's name.
+    pub machine: String,
+    /// Names of the policy's own counters.
+    pub counters: Vec<String>,
+    /// Names of what the workload counts and times.
+    pub marks: Vec<String>,
+    /// Does the trace carry [`EventKind::Schedule`] and [`EventKind::Overhead`]?  A real kernel's does not.
+    pub has_costs: bool,
+}

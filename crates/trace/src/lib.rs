@@ -1,0 +1,20 @@
+//! One vocabulary for what happened on a machine, simulated or real.
+//!
+//! A trace is a sequence of [`Event`]s in time order.  Whoever produces one (the
+//! simulator, a recording of a kernel) drives a [`Sink`]; whoever consumes one
+//! (metrics, hash, Perfetto file, text) is a sink.  Data flows one way: a sink
+//! never asks the producer anything.
+//!
+//! Everything schedlab publishes about a run is computed from these events.
+
+mod event;
+mod hash;
+mod sink;
+mod units;
+
+pub use event::{
+    Event, EventKind, Overhead, PrevState, TaskClass, TaskInfo, TraceInfo, WakeContext,
+};
+pub use hash::{HashSink, TraceHash};
+pub use sink::{Sink, Tee};
+pub use units::{CpuId, MarkId, Ns, TaskId, Time};

@@ -1,0 +1,8 @@
+//! Workloads: tasks as programs, from files people write or as built-in benchmarks.
+
+mod model;
+
+pub use model::{
+    Amount, Channel, Distribution, Op, Process, Program, ProgramId, SpecId, TaskSpec, Times,
+    TimerScope, Workload, MAX_LOOP_DEPTH, MAX_OWN_TIMERS,
+};

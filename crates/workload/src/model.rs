@@ -1,0 +1,297 @@
+//! What a workload is: tasks, the programs they run and the things they share.
+//!
+//! A [`Workload`] is complete and resolved: every name has become an index, every
+//! time is in nanoseconds, every check a reader can make has been made.  The
+//! simulator interprets it; the real-program runner executes it.
+
+use schedlab_trace::{MarkId, Ns, TaskClass};
+
+/// A workload, ready to run.
+#[derive(Clone, Debug, Default)]
+pub struct Workload {
+    /// What it is called in results: a built-in's name or the file's stem.
+    pub name: String,
+    /// The command line or path it came from, for "reproduce with".
+    pub source: String,
+    /// Task specifications in canonical order: sorted by name, so that the order of
+    /// definition changes nothing.  [`Op::Fork`] refers to them by index.
+    pub tasks: Vec<TaskSpec>,
+    /// Programs; tasks refer to them by [`ProgramId`].
+    pub programs: Vec<Program>,
+    /// Random amounts the programs draw from.
+    pub distributions: Vec<Distribution>,
+    /// Number of mutexes.
+    pub nr_mutexes: u32,
+    /// Number of condition variables.
+    pub nr_conditions: u32,
+    /// Initial value of each semaphore.
+    pub semaphores: Vec<u32>,
+    /// Number of tasks each barrier waits for.
+    pub barriers: Vec<u32>,
+    /// Channels: pipes and sockets.
+    pub channels: Vec<Channel>,
+    /// Number of disks; each serves one request at a time, first come first served.
+    pub nr_disks: u32,
+    /// Number of timers shared between tasks ([`TimerScope::Shared`]).
+    pub nr_shared_timers: u32,
+    /// CPU sets the programs use, as lists of CPU numbers.
+    pub cpu_sets: Vec<Vec<u32>>,
+    /// Names of what the programs count and time.
+    pub marks: Vec<String>,
+    /// How long it runs if the user does not say; none: until its foreground tasks have ended.
+    pub duration: Option<Ns>,
+    /// What a reader wants its user to know; printed once.
+    pub warnings: Vec<String>,
+}
+
+/// Index into [`Workload::programs`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ProgramId(pub u32);
+
+/// Index into [`Workload::tasks`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SpecId(pub u32);
+
+/// Some tasks that are alike.
+#[derive(Clone, Debug)]
+pub struct TaskSpec {
+    /// Its name, unique in the workload.  Instances are called NAME-0, NAME-1, … where there
+    /// can be more than one, else NAME.
+    pub name: String,
+    /// The name results are grouped by; usually `name`.
+    pub group: String,
+    /// Instances that exist from the start; 0 for a template that only [`Op::Fork`] starts.
+    pub count: u32,
+    /// What each runs.
+    pub program: ProgramId,
+    /// nice, -20 to 19.
+    pub nice: i8,
+    /// Scheduling class.
+    pub class: TaskClass,
+    /// Real-time priority, 1 to 99, for the real-time classes; else 0.
+    pub rt_priority: u8,
+    /// CPUs it may use: an index into [`Workload::cpu_sets`]; none: all.
+    pub cpus: Option<u32>,
+    /// Its address space.
+    pub process: Process,
+    /// Memory it touches again and again; what of it is in the cache decides its speed.
+    pub working_set_bytes: u64,
+    /// When it starts.
+    pub start: Ns,
+    /// The run does not wait for it to end.
+    pub background: bool,
+}
+
+/// Whose address space a task lives in.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Process {
+    /// Each instance is a process of its own.
+    Own,
+    /// A thread of the process with this number (from 1); equal numbers share.
+    Shared(u32),
+    /// When forked: a thread of its parent's process.  From the start: as [`Process::Own`].
+    Parent,
+}
+
+/// A list of operations a task runs from first to last; at the end it exits.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// The operations.  Loops are properly nested, at most [`MAX_LOOP_DEPTH`] deep.
+    pub ops: Vec<Op>,
+}
+
+/// How deep loops may nest.
+pub const MAX_LOOP_DEPTH: usize = 6;
+
+/// An amount of time: fixed, or drawn anew each time from a distribution.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Amount {
+    /// Always this much.
+    Fixed(Ns),
+    /// An index into [`Workload::distributions`].
+    Drawn(u32),
+}
+
+/// How often a loop runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Times {
+    /// This often; 0 skips the body.
+    Fixed(u32),
+    /// Until the end of the run.
+    Forever,
+    /// As often as the last [`Op::ReceiveAll`] of the task received messages.
+    Received,
+}
+
+/// Whom a periodic timer belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TimerScope {
+    /// To the task: this of its own timers (0 to [`MAX_OWN_TIMERS`] - 1).
+    Own(u32),
+    /// To all tasks that name it: this of the workload's shared timers.
+    Shared(u32),
+}
+
+/// How many timers of its own a task can have.
+pub const MAX_OWN_TIMERS: usize = 4;
+
+/// One step of a program.  Steps that say "blocks" may put the task to sleep.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Op {
+    /// Computes: so much work, in nanoseconds of an unshared, warm CPU of capacity 1.
+    Run(Amount),
+    /// Computes until so much time has passed, whether it had the CPU or not (rt-app's `runtime`).
+    RunFor(Amount),
+    /// Sleeps (blocks) for so long, from now.
+    Sleep(Amount),
+    /// Sleeps (blocks) until its timer's next period.  The timer starts at the task's start; each
+    /// time its expiry moves on by the period.  A missed expiry does not sleep; with `relative` it
+    /// also restarts the timer from now.
+    Timer {
+        /// Which timer.
+        timer: TimerScope,
+        /// Its period.
+        period: Ns,
+        /// Restart from now when missed (rt-app's mode "relative").
+        relative: bool,
+    },
+    /// Takes a mutex; blocks while another holds it.
+    Lock(u32),
+    /// Releases a mutex the task holds; the longest waiter gets it.
+    Unlock(u32),
+    /// Waits (blocks) for a signal on a condition variable, meanwhile releasing the mutex if there is one.
+    CondWait {
+        /// The condition variable.
+        condition: u32,
+        /// The mutex it holds.
+        mutex: Option<u32>,
+    },
+    /// Wakes the longest waiter on a condition variable, if there is one.
+    CondSignal(u32),
+    /// Wakes all waiters on a condition variable.
+    CondBroadcast(u32),
+    /// Adds one to a semaphore.
+    SemPost(u32),
+    /// Takes one from a semaphore; blocks while it is 0.
+    SemWait(u32),
+    /// Blocks until as many tasks wait here as the barrier wants.
+    Barrier(u32),
+    /// Puts messages into a channel, one by one; blocks while it is full.
+    Send {
+        /// The channel.
+        channel: u32,
+        /// How many messages.
+        count: u32,
+    },
+    /// Takes so many messages from a channel, as they come; blocks while it is empty.
+    Receive {
+        /// The channel.
+        channel: u32,
+        /// How many messages.
+        count: u32,
+    },
+    /// Takes all messages of a channel at once; blocks while it is empty.  See [`Times::Received`].
+    ReceiveAll {
+        /// The channel.
+        channel: u32,
+    },
+    /// A disk request that takes this long when the disk is free; blocks in state D until done.
+    Disk {
+        /// The disk.
+        disk: u32,
+        /// Service time.
+        service: Amount,
+    },
+    /// Starts a task of this specification as the task's child.
+    Fork(SpecId),
+    /// Replaces the program's memory: the cache is cold afterwards and the address space its own.
+    Exec,
+    /// Waits (blocks) for the next of its children to end and reaps it; does nothing without children.
+    WaitChild,
+    /// Waits (blocks) until all its children have ended and reaps them.
+    WaitAll,
+    /// Gives up the CPU (sched_yield).
+    Yield,
+    /// Changes its own nice value.
+    SetNice(i8),
+    /// Changes its own class and real-time priority.
+    SetClass(TaskClass, u8),
+    /// Changes its own CPU set: an index into [`Workload::cpu_sets`], none: all CPUs.
+    SetCpus(Option<u32>),
+    /// Changes the size of its working set in bytes.
+    WorkingSet(u64),
+    /// The start of a loop, whose [`Op::EndLoop`] is at index `end`.
+    Loop {
+        /// How often it runs.
+        times: Times,
+        /// Index of its end.
+        end: u32,
+    },
+    /// The end of the loop that starts at index `start`.
+    EndLoop {
+        /// Index of its start.
+        start: u32,
+    },
+    /// Counts: the unit of throughput.
+    Mark {
+        /// What.
+        mark: MarkId,
+        /// How many.
+        count: u32,
+    },
+    /// Notes the time for [`Op::StopClock`].
+    StartClock,
+    /// Records how long it is since [`Op::StartClock`].
+    StopClock {
+        /// As what.
+        mark: MarkId,
+    },
+    /// Ends the task here.
+    Exit,
+}
+
+/// A pipe or socket.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Channel {
+    /// Messages it holds before senders block; at least 1.
+    pub capacity: u32,
+}
+
+/// A random amount in nanoseconds.  All parameters are in nanoseconds; draws are rounded and
+/// never negative.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Distribution {
+    /// Evenly between both, inclusive.
+    Uniform {
+        /// Least.
+        low: u64,
+        /// Most.
+        high: u64,
+    },
+    /// Exponential with this mean.
+    Exponential {
+        /// Mean.
+        mean: u64,
+    },
+    /// Normal, cut off at 0.
+    Normal {
+        /// Mean before cutting.
+        mean: u64,
+        /// Standard deviation before cutting.
+        sd: u64,
+    },
+    /// Log-normal with this median and the standard deviation of its logarithm, in thousandths.
+    LogNormal {
+        /// Median.
+        median: u64,
+        /// Standard deviation of the natural logarithm, times 1000.
+        sigma_milli: u32,
+    },
+    /// Pareto: heavy-tailed with this least value and shape, in thousandths (1 < shape for a mean).
+    Pareto {
+        /// Least.
+        minimum: u64,
+        /// Shape, times 1000.
+        shape_milli: u32,
+    },
+}

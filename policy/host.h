@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * host.h - what a policy may ask of its host.
+ *
+ * All of it is inline work on shared memory: a hook never calls out, so it
+ * behaves alike in the simulator and in a BPF program holding a lock.  The host
+ * reads the requests when the hook returns.
+ */
+#ifndef SCHEDLAB_HOST_H
+#define SCHEDLAB_HOST_H
+
+/** cpu_of - the public state of CPU @cpu. */
+static inline __unused cpu_t *cpu_of(sched_t *s, u32 cpu)
+{
+	return s->cpus + cpu;
+}
+
+/** cpu_curr - the task running on @cpu, NULL if it idles. */
+static inline __unused task_t *cpu_curr(sched_t *s, u32 cpu)
+{
+	return cpu_of(s, cpu)->curr;
+}
+
+/** cpu_allowed - may @p run on @cpu? */
+static inline __unused u32 cpu_allowed(task_t *p, u32 cpu)
+{
+	return (p->allowed->bits[cpu / 64] >> (cpu % 64)) & 1;
+}
+
+/** task_is_rt - is @p of class SCHED_FIFO or SCHED_RR? */
+static inline __unused u32 task_is_rt(task_t *p)
+{
+	return p->class >= CLASS_FIFO;
+}
+
+/**
+ * resched_cpu - have pick_next() called on @cpu as soon as it can be
+ *
+ * At the end of this hook on this CPU; after an inter-processor interrupt on
+ * another; at the end of the system call where the CPU is in the kernel.
+ */
+static inline __unused void resched_cpu(sched_t *s, u32 cpu)
+{
+	cpu_t *c = cpu_of(s, cpu);
+
+	if (c->need_resched)
+		return;
+	c->need_resched = 1;
+	c->resched_next = s->resched;
+	s->resched = cpu + 1;
+}
+
+/**
+ * move_task - waiting task @p now belongs to the run queue of @cpu
+ *
+ * The policy moves it between its own lists; this tells everybody else.  @cpu
+ * must be in @p->allowed and @p must not be running.
+ */
+static inline __unused void move_task(sched_t *s, task_t *p, u32 cpu)
+{
+	if (p->cpu == cpu)
+		return;
+	if (p->moved_from == MAX_CPUS) {
+		p->moved_from = p->cpu;
+		p->moved_next = s->moved;
+		s->moved = p;
+	}
+	p->cpu = cpu;
+}
+
+/** rq_lock - take the lock of another CPU's run queue (LOCK_PER_CPU only). */
+static inline __unused void rq_lock(sched_t *s, u32 cpu)
+{
+	cpu_of(s, cpu)->lock_taken = 1;
+	s->work.locks++;
+}
+
+/** rq_unlock - release what rq_lock() took. */
+static inline __unused void rq_unlock(sched_t *s, u32 cpu)
+{
+}
+
+/** examined - @n more tasks were looked at to make this choice; it has a price. */
+static inline __unused void examined(sched_t *s, u32 n)
+{
+	s->work.examined += n;
+}
+
+/** recalculated - one pass over all tasks that renewed @n of them; it has a price. */
+static inline __unused void recalculated(sched_t *s, u32 n)
+{
+	s->work.recalculations++;
+	s->work.recalculated += n;
+}
+
+/** count - add @n to the policy's own counter @counter (COUNTER_name). */
+static inline __unused void count(sched_t *s, u32 counter, u64 n)
+{
+	s->counters[counter % MAX_COUNTERS] += n;
+}
+
+/** timer_start - call timer(@id) after @delay_ns (at least 1); restarts a running timer. */
+static inline __unused void timer_start(sched_t *s, u32 id, u64 delay_ns)
+{
+	s->timer_expires[id % MAX_TIMERS] = s->now + (delay_ns ? delay_ns : 1);
+	s->timers_changed = 1;
+}
+
+/** timer_stop - forget timer @id. */
+static inline __unused void timer_stop(sched_t *s, u32 id)
+{
+	s->timer_expires[id % MAX_TIMERS] = 0;
+	s->timers_changed = 1;
+}
+
+/** policy_error - stop: the policy found its own state wrong.  @what is a constant string. */
+static inline __unused void policy_error(sched_t *s, const char *what, task_t *p)
+{
+	if (!s->error) {
+		s->error = what;
+		s->error_task = p;
+	}
+}
+
+/** random_u32 - the next number of the machine's seeded generator (xorshift64*, Vigna 2016). */
+static inline __unused u32 random_u32(sched_t *s)
+{
+	u64 x = s->rng;
+
+	x ^= x >> 12;
+	x ^= x << 25;
+	x ^= x >> 27;
+	s->rng = x;
+	return (u32)((x * 0x2545f4914f6cdd1dull) >> 32);
+}
+
+/* ---- bounded loops ------------------------------------------------------ */
+
+/** repeat - do the following statement with @i from 0 to @n - 1. */
+#define repeat(s, i, n) \
+	for ((i) = 0; (i) < (n) && may_loop(s); (i)++)
+
+/** repeat_down - do the following statement with signed @i from @from down to @to. */
+#define repeat_down(s, i, from, to) \
+	for ((i) = (from); (i) >= (to) && may_loop(s); (i)--)
+
+/** repeat_while - do the following statement as long as @condition holds. */
+#define repeat_while(s, condition) \
+	while ((condition) && may_loop(s))
+
+/** for_each_cpu - every CPU of the machine in ascending order. */
+#define for_each_cpu(s, cpu)	repeat(s, cpu, (s)->nr_cpus)
+
+/** for_each_task - every task of the system, oldest first; @n is a list_t * to walk with. */
+#define for_each_task(s, p, n)							\
+	for ((n) = (s)->tasks.next;						\
+	     (n) != &(s)->tasks && ((p) = list_entry(n, task_t, all), 1) && may_loop(s);	\
+	     (n) = (n)->next)
+#endif

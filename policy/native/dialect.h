@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* dialect.h - the native reading of the policy dialect: plain C, plain pointers. */
+#ifndef SCHEDLAB_NATIVE_DIALECT_H
+#define SCHEDLAB_NATIVE_DIALECT_H
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef signed char s8;
+typedef short s16;
+typedef int s32;
+typedef long long s64;
+
+#define __arena
+#define __unused	__attribute__((unused))
+
+/* Each policy is its own object file; the host links them by these names. */
+#define POLICY_LINKAGE
+#define POLICY_SYMBOL(NAME)	schedlab_policy_##NAME
+
+/* Many machines run in one process, so each has its own tunables. */
+#define TUNABLES_STORAGE(LIST)
+#define tun(s)	((const struct tunables *)(s)->tunables)
+
+/* A loop may go round again if this hook call has budget left. */
+#define may_loop(s)	((s)->loops_left ? ((s)->loops_left--, 1) : 0)
+#endif

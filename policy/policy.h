@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * policy.h - the contract between a scheduling policy and whoever hosts it.
+ *
+ * A policy is one C file, policies/NAME/NAME.c, that includes this header and
+ * nothing else.  It declares the state it needs, fills a table of hooks with
+ * designated initialisers and ends with POLICY(NAME, ...).  The host (the
+ * simulator, a hook-level test or the BPF back end in a real kernel) allocates
+ * the state, tells the policy what happened and asks who runs next.  A policy
+ * owns its run queues; it never owns tasks, CPUs or time.
+ *
+ * The life of a task, as a policy sees it
+ * ---------------------------------------
+ *
+ *               fork()                      the task exists; nothing is queued
+ *                 |
+ *          [select_cpu()]                   a CPU is proposed (ENQ_NEW)
+ *                 |
+ *                 v      pick_next() returns it
+ *   enqueue() -> WAITING ----------------------> RUNNING --+-- tick()
+ *      ^            ^                              |  |    |   yield()
+ *      |            |  still runnable: handed to   |  |  <-+
+ *      |            +-- pick_next() as @prev ------+  |
+ *      |                (PREV_YIELDED, _PREEMPTED)    | blocks or exits:
+ *      |                                              v dequeue(), then
+ *      |   wakes up: [select_cpu()]                     pick_next(PREV_BLOCKED
+ *      +--------------------------------- SLEEPING      or PREV_EXITED)
+ *                                                     |
+ *                                          exit()  <--+  when it is reaped
+ *
+ * A task is *on the run queue* from enqueue() to dequeue(), running or not.
+ * Whether the running task also stays linked in the policy's own list is the
+ * policy's business (Linux 2.4 and 2.6 keep it there, ELSC and ULE do not).
+ *
+ * Who holds what
+ * --------------
+ * The host serialises the hooks that touch one run queue.  With LOCK_GLOBAL one
+ * lock covers every hook; with LOCK_PER_CPU each hook holds the lock of the CPU
+ * named by its @cpu argument or by @p->cpu.  A hook that reaches into another
+ * CPU's run queue brackets that with rq_lock() and rq_unlock().
+ *
+ * The dialect
+ * -----------
+ * Freestanding C for gcc, clang and clang -target bpf: integers only, no
+ * recursion, at most five arguments, little stack, and every loop through the
+ * bounded macros below.  Bare loop keywords and floating types are poisoned at
+ * the end of this header, so the compiler holds a policy to it.  State lives in
+ * the arena: pointers to it are written with the _t types (task_t *, list_t *),
+ * which carry the BPF address space and are plain pointers natively.
+ */
+#ifndef SCHEDLAB_POLICY_H
+#define SCHEDLAB_POLICY_H
+
+#include "types.h"
+#include "host.h"
+#include "math.h"
+#include "list.h"
+#include "prio_array.h"
+
+/* ---- what a policy promises ------------------------------------------- */
+
+/**
+ * enum lock_scope - what the run-queue lock covers
+ * @LOCK_GLOBAL: one lock for the whole machine, as up to Linux 2.4 and 4.3BSD.
+ * @LOCK_PER_CPU: one lock for each CPU's run queue, as from Linux 2.6 on.
+ *
+ * The simulator makes CPUs wait for the lock as they did on real machines.
+ */
+enum lock_scope { LOCK_GLOBAL, LOCK_PER_CPU };
+
+/**
+ * enum conserving - does a CPU ever idle while a task it may run waits?
+ * @CONSERVING_NO: it may, without bound.
+ * @CONSERVING_QUEUE: never while a task waits on the CPU's own run queue (all
+ *	run queues, with LOCK_GLOBAL).  The host checks this at every pick.
+ *
+ * How long a CPU idles beside another CPU's waiting tasks is measured, not
+ * promised: see idle-while-runnable in the reports.
+ */
+enum conserving { CONSERVING_NO, CONSERVING_QUEUE };
+
+/** enum nice_meaning - what nice changes: nothing, an order, or a share. */
+enum nice_meaning { NICE_IGNORED, NICE_ORDERED, NICE_WEIGHTED };
+
+/**
+ * struct promise - what a policy can be held to
+ * @starvation_bound_ns: longest time any runnable SCHED_NORMAL task waits on a
+ *	CPU without real-time tasks, with at most 32 tasks per CPU; 0 if none.
+ */
+struct promise {
+	enum conserving conserving;
+	enum nice_meaning nice;
+	u64 starvation_bound_ns;
+};
+
+/* ---- what a policy is --------------------------------------------------- */
+
+/**
+ * struct tunable - a heuristic constant a user may change (--set NAME=VALUE)
+ * @doc: meaning and unit, then the source in brackets.
+ *
+ * A tunable called "hz" is special: it is the rate of the policy's tick.
+ */
+struct tunable {
+	const char *name;
+	s64 initial, min, max;
+	const char *doc;
+};
+
+/**
+ * struct variant - a named version of the scheduler: a set of tunables
+ * @set: "name=value name=value ...", applied before the user's own --set.
+ */
+struct variant {
+	const char *name;
+	const char *doc;
+	const char *set;
+};
+
+/* Why pick_next() is called: what became of the task that was running. */
+enum prev_state {
+	PREV_NONE,	/* the CPU was idle; @prev is NULL */
+	PREV_BLOCKED,	/* it sleeps; dequeue() has been called; not a candidate */
+	PREV_EXITED,	/* it exited; dequeue() has been called; not a candidate */
+	PREV_YIELDED,	/* sched_yield(); yield() has been called; still runnable */
+	PREV_PREEMPTED,	/* a resched_cpu() took effect (slice over, or a better task came); still runnable */
+	PREV_MOVED,	/* it must leave this CPU (affinity); dequeue() has been called; not a candidate */
+};
+
+/* Flags of enqueue() and of select_cpu(). */
+enum enqueue_flags {
+	ENQ_WAKEUP		= 1 << 0,	/* it slept and was woken */
+	ENQ_NEW			= 1 << 1,	/* first time: just forked */
+	ENQ_EXEC		= 1 << 2,	/* select_cpu() only: it calls exec(), a cheap moment to move */
+	ENQ_MOVE		= 1 << 3,	/* it was runnable already and changes CPU for its affinity */
+	ENQ_SYNC		= 1 << 4,	/* the waker is about to sleep */
+	ENQ_IRQ			= 1 << 5,	/* woken from interrupt context (timer, disk) */
+	ENQ_UNINTERRUPTIBLE	= 1 << 6,	/* it slept in state D */
+};
+
+/* Flags of dequeue(). */
+enum dequeue_flags {
+	DEQ_SLEEP		= 1 << 0,	/* it blocks */
+	DEQ_EXIT		= 1 << 1,	/* it exits */
+	DEQ_MOVE		= 1 << 2,	/* it stays runnable; enqueue(ENQ_MOVE) follows */
+	DEQ_UNINTERRUPTIBLE	= 1 << 6,	/* with DEQ_SLEEP: in state D */
+};
+
+/**
+ * struct policy - the table of hooks, in the order of a task's life
+ *
+ * Absent hooks do nothing; the default of each that must answer is given.
+ * @s is the machine, the same in every call.  s->now is the time of the call
+ * and s->this_cpu the CPU it is made on.
+ */
+struct policy {
+	const char *name;
+	const char *summary;		/* one line for "schedlab list" */
+	u32 global_size, cpu_size, task_size;
+	u32 nr_tunables, nr_variants, nr_counters;
+	const struct tunable *tunables;
+	const struct variant *variants;	/* the first is the default */
+	const char *const *counters;
+	enum lock_scope lock;
+	u32 tick_when_idle;		/* tick() also comes on idle CPUs, with a NULL task */
+	struct promise promise;
+
+	/**
+	 * @init: the machine comes up.  All state is zeroed, the topology and
+	 * the tunables are final, no task exists.  Returns 0, or a negative
+	 * number after policy_error() when a combination of tunables is absurd.
+	 */
+	s32 (*init)(sched_t *s);
+	/**
+	 * @fork: @child comes into being.  Its public fields are set, its state
+	 * is zeroed, it is not yet queued.  @parent runs on this CPU, or is NULL
+	 * for tasks that exist from the start.
+	 */
+	void (*fork)(sched_t *s, task_t *parent, task_t *child);
+	/**
+	 * @exit: @p, dead and dequeued for some time, is reaped by @reaper
+	 * (NULL if nobody waits for it).  After this call @p is gone.
+	 */
+	void (*exit)(sched_t *s, task_t *p, task_t *reaper);
+	/**
+	 * @select_cpu: on which CPU's run queue should @p be put?  @flags says
+	 * why we ask.  Not called for tasks that may use one CPU only.  Default:
+	 * the CPU it ran on last, or its parent's.  An answer that @p's affinity
+	 * forbids is an error of the policy.
+	 */
+	u32 (*select_cpu)(sched_t *s, task_t *p, u32 flags);
+	/**
+	 * @enqueue: @p became runnable on the run queue of @p->cpu.  Queue it,
+	 * and call resched_cpu() if it should preempt somebody.
+	 */
+	void (*enqueue)(sched_t *s, task_t *p, u32 flags);
+	/** @dequeue: @p, running or waiting, is no longer runnable here. */
+	void (*dequeue)(sched_t *s, task_t *p, u32 flags);
+	/**
+	 * @pick_next: who runs on @cpu now?  @prev ran until now and @why says
+	 * what became of it; with PREV_YIELDED and PREV_PREEMPTED it is a
+	 * candidate like any other and must be put back where it belongs.
+	 * Returns the task, or NULL to idle.  The answer must be runnable, allowed
+	 * here and not running elsewhere.
+	 */
+	task_t *(*pick_next)(sched_t *s, u32 cpu, task_t *prev, u32 why);
+	/** @switched: @cpu stopped running @prev and runs @next (never equal; either may be NULL for idle). */
+	void (*switched)(sched_t *s, u32 cpu, task_t *prev, task_t *next);
+	/** @tick: the periodic tick on @cpu, which runs @p.  Call resched_cpu() to end a slice. */
+	void (*tick)(sched_t *s, u32 cpu, task_t *p);
+	/**
+	 * @yield: running @p calls sched_yield().  Returns true to have
+	 * pick_next(PREV_YIELDED) called, false to return to @p at once.
+	 * Default: true.
+	 */
+	u32 (*yield)(sched_t *s, task_t *p);
+	/** @set_nice: @p->nice was @old_nice and has just changed; requeue @p if that moves it. */
+	void (*set_nice)(sched_t *s, task_t *p, s32 old_nice);
+	/** @set_class: @p->class and @p->rt_priority have just changed (sched_setscheduler). */
+	void (*set_class)(sched_t *s, task_t *p, u32 old_class, u32 old_rt_priority);
+	/** @set_cpumask: @p->allowed has just changed.  If @p has to move the host does that next (DEQ_MOVE, ENQ_MOVE). */
+	void (*set_cpumask)(sched_t *s, task_t *p);
+	/** @timer: the timer @id armed with timer_start() has expired. */
+	void (*timer)(sched_t *s, u32 id);
+	/** @priority: @p's current priority for observers, in the policy's own numbers.  Must not change anything. */
+	s32 (*priority)(sched_t *s, task_t *p);
+	/**
+	 * @queued: would pick_next() still find @p, which is runnable and not
+	 * running?  For observers: the host asks after every hook that handled
+	 * @p, so that a task a policy drops is noticed at once.  Must not change
+	 * anything.
+	 */
+	u32 (*queued)(sched_t *s, task_t *p);
+};
+
+/* ---- declaring state, tunables and counters ------------------------------ */
+
+/**
+ * POLICY_STATE - declare the three state types and the ways to reach them
+ *
+ * @G: one for the machine, @C: one for each CPU, @T: one for each task; NO_STATE
+ * where there is none.  The host allocates them zeroed and aligned to 8 bytes.
+ * Gives the arena types glob_t, rq_t and ts_t, and
+ *
+ *	glob_t *glob_of(s);  rq_t *rq_of(s, cpu);  ts_t *ts_of(p);  task_t *task_of(ts);
+ */
+#define POLICY_STATE(G, C, T)							\
+	typedef G __arena glob_t;						\
+	typedef C __arena rq_t;							\
+	typedef T __arena ts_t;							\
+	enum {									\
+		POLICY_GLOBAL_SIZE = sizeof(G),					\
+		POLICY_CPU_SIZE = sizeof(C),					\
+		POLICY_TASK_SIZE = sizeof(T),					\
+	};									\
+	static inline __unused glob_t *glob_of(sched_t *s)			\
+	{ return (glob_t *)s->global_state; }					\
+	static inline __unused rq_t *rq_of(sched_t *s, u32 cpu)			\
+	{ return (rq_t *)s->cpu_state + cpu; }					\
+	static inline __unused ts_t *ts_of(task_t *p)				\
+	{ return (ts_t *)(p + 1); }						\
+	static inline __unused task_t *task_of(ts_t *ts)			\
+	{ return (task_t *)ts - 1; }
+
+struct no_state { u64 unused; };
+#define NO_STATE struct no_state
+
+/**
+ * POLICY_TUNABLES - declare tunables from a list T(name, default, min, max, doc)
+ *
+ * Gives tun(s)->name, an s64 that never changes during a run.
+ */
+#define POLICY_TUNABLES(LIST)							\
+	struct tunables { LIST(TUNABLE_FIELD_) };				\
+	TUNABLES_STORAGE(LIST)							\
+	static __unused const struct tunable policy_tunables_[] = { LIST(TUNABLE_ENTRY_) };
+#define TUNABLE_FIELD_(name_, default_, min_, max_, doc_) s64 name_;
+#define TUNABLE_VALUE_(name_, default_, min_, max_, doc_) .name_ = default_,
+#define TUNABLE_ENTRY_(name_, default_, min_, max_, doc_) { #name_, default_, min_, max_, doc_ },
+
+/**
+ * POLICY_COUNTERS - declare event counters from a list C(name)
+ *
+ * Gives COUNTER_name for count(s, COUNTER_name, n).
+ */
+#define POLICY_COUNTERS(LIST)							\
+	enum { LIST(COUNTER_ID_) NR_POLICY_COUNTERS_ };				\
+	static __unused const char *const policy_counters_[] = { LIST(COUNTER_NAME_) };
+#define COUNTER_ID_(name_) COUNTER_##name_,
+#define COUNTER_NAME_(name_) #name_,
+
+#define TUNABLES	.tunables = policy_tunables_, .nr_tunables = ARRAY_SIZE(policy_tunables_)
+#define VARIANTS(v_)	.variants = (v_), .nr_variants = ARRAY_SIZE(v_)
+#define COUNTERS	.counters = policy_counters_, .nr_counters = NR_POLICY_COUNTERS_
+
+/**
+ * POLICY - define the policy NAME; the last thing in its file
+ *
+ * Natively the table is a symbol the host finds by the folder's name.  The BPF
+ * back end includes the policy's source and calls the hooks through this
+ * constant table, which the compiler folds into direct calls.
+ */
+#define POLICY(NAME, ...)							\
+	POLICY_LINKAGE const struct policy POLICY_SYMBOL(NAME) = {		\
+		.name = #NAME,							\
+		.global_size = POLICY_GLOBAL_SIZE,				\
+		.cpu_size = POLICY_CPU_SIZE,					\
+		.task_size = POLICY_TASK_SIZE,					\
+		__VA_ARGS__							\
+	}
+
+/*
+ * Every loop in a policy is one of for_each_cpu(), for_each_task(),
+ * list_for_each() or repeat(): bounded, so that neither a bug nor a corrupt list
+ * hangs a kernel.  Macros defined above this line may use the keywords.
+ */
+#pragma GCC poison for while do goto float double
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * types.h - what host and policy share: tasks, CPUs, the machine.
+ *
+ * Layouts are identical natively and in BPF; the hosts check offsets.
+ */
+#ifndef SCHEDLAB_TYPES_H
+#define SCHEDLAB_TYPES_H
+
+#ifdef __BPF__
+#include "bpf/dialect.h"
+#else
+#include "native/dialect.h"
+#endif
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#define NULL		((void *)0)
+#define true		1u
+#define false		0u
+
+#define NSEC_PER_SEC	1000000000ull
+#define NSEC_PER_MSEC	1000000ull
+#define NSEC_PER_USEC	1000ull
+
+#define MAX_CPUS	1024
+#define NICE_MIN	(-20)
+#define NICE_MAX	19	/* FreeBSD counts to 20; its policies say what they do with it */
+
+/* A node of a circular doubly linked list, and its head. */
+struct list {
+	struct list __arena *next, *prev;
+};
+typedef struct list __arena list_t;
+
+struct cpumask {
+	u64 bits[MAX_CPUS / 64];
+};
+typedef struct cpumask __arena cpumask_t;
+
+/* Scheduling classes in the sense of sched_setscheduler(2). */
+enum task_class {
+	CLASS_NORMAL,	/* SCHED_OTHER */
+	CLASS_BATCH,
+	CLASS_IDLE,
+	CLASS_FIFO,	/* real time, no slice */
+	CLASS_RR,	/* real time, round robin */
+};
+
+enum task_flags {
+	TASK_KTHREAD = 1 << 0,	/* a kernel thread: no address space, never "interactive" */
+};
+
+/**
+ * struct task - the public fields of a task; the policy's own state follows it
+ * @allowed: CPUs it may run on; never empty.
+ * @parent: the task that forked it, NULL when that is gone or never was.
+ * @all: link in the machine's list of all tasks (for_each_task()).
+ * @id: dense number, unique during a run.
+ * @cpu: the CPU whose run queue it belongs to: where it runs or ran last, or
+ *	where select_cpu() or move_task() put it since.
+ * @on_cpu: it is running now.  Set before switched(), cleared before switched().
+ * @nice: -20 (most CPU) to 19.
+ * @class: enum task_class.  @rt_priority: 1 to 99 (best) for CLASS_FIFO and _RR, else 0.
+ * @mm: address space; tasks with the same number share one; 0 for kernel threads.
+ * @flags: enum task_flags.
+ * @moved_next, @moved_from: the host's record of move_task(); not for policies.
+ */
+struct task {
+	cpumask_t *allowed;
+	struct task __arena *parent;
+	struct list all;
+	struct task __arena *moved_next;
+	u32 id;
+	u32 cpu;
+	u32 on_cpu;
+	s32 nice;
+	u32 class;
+	u32 rt_priority;
+	u32 mm;
+	u32 flags;
+	u32 moved_from;
+	u32 nr_allowed;	/* number of CPUs in @allowed */
+};
+typedef struct task __arena task_t;
+
+/**
+ * struct cpu - one logical CPU
+ * @curr: the task it runs, NULL when idle.
+ * @need_resched: pick_next() will be called here as soon as the kernel can.
+ * @core, @llc, @node: the physical core, last-level cache and memory node it is
+ *	part of.  CPUs with the same @core are SMT siblings.
+ * @idle_since: since when it idles; meaningless while @curr is set.
+ */
+struct cpu {
+	task_t *curr;
+	u64 idle_since;
+	u32 need_resched;
+	u32 resched_next;	/* the host's list of CPUs to reschedule: index + 1 of the next, 0 ends it */
+	u32 core, llc, node;
+	u32 lock_taken;		/* rq_lock() by a hook that does not own it; the host charges and clears it */
+};
+typedef struct cpu __arena cpu_t;
+
+#define MAX_TIMERS	4
+#define MAX_COUNTERS	16
+
+/* Standard counters, charged to the running hook. */
+struct work {
+	u32 examined;		/* tasks looked at to choose one */
+	u32 recalculations;	/* passes over all tasks to renew counters or priorities */
+	u32 recalculated;	/* tasks those passes touched */
+	u32 locks;		/* other CPUs' run-queue locks taken */
+};
+
+/**
+ * struct sched - the machine
+ * @now: time of the current hook call in ns since the machine came up.
+ * @tick_ns: period of the policy's tick.
+ * @this_cpu: the CPU the current hook runs on.
+ * @nr_cpus: CPUs 0..nr_cpus-1 exist and are online.
+ * @nr_tasks: tasks that exist, exited but not yet reaped ones included.
+ * @tasks: head of the list of all tasks, oldest first.
+ * @rng: state of random_u32(), seeded by the host.
+ * @loops_left: what is left of the loop budget of this hook call.
+ * The rest is between host.h and the host.
+ */
+struct sched {
+	u64 now;
+	u64 tick_ns;
+	u32 this_cpu;
+	u32 nr_cpus;
+	u32 nr_tasks;
+	u32 loops_left;
+	struct list tasks;
+	u64 rng;
+	cpu_t *cpus;
+	void __arena *global_state;
+	void __arena *cpu_state;
+	const void *tunables;
+	const char *error;
+	task_t *error_task;
+	task_t *moved;		/* tasks that changed CPU during this hook call */
+	u32 resched;		/* CPUs to reschedule: index + 1 of the first, 0 for none */
+	u32 timers_changed;
+	struct work work;
+	u64 timer_expires[MAX_TIMERS];	/* 0: not armed */
+	u64 counters[MAX_COUNTERS];
+};
+typedef struct sched __arena sched_t;
+#endif
