@@ -45,7 +45,12 @@ impl std::error::Error for Diagnostic {}
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     candidates
         .into_iter()
-        .map(|c| (strsim::damerau_levenshtein(&name.to_lowercase(), &c.to_lowercase()), c))
+        .map(|c| {
+            (
+                strsim::damerau_levenshtein(&name.to_lowercase(), &c.to_lowercase()),
+                c,
+            )
+        })
         .filter(|(distance, c)| *distance <= 1 + c.len().max(name.len()) / 3)
         .min()
         .map(|(_, c)| c.to_string())

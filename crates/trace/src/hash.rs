@@ -4,7 +4,9 @@ use std::fmt;
 
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::{Event, EventKind, Overhead, PrevState, Sink, TaskClass, TaskInfo, Time, TraceInfo, WakeContext};
+use crate::{
+    Event, EventKind, Overhead, PrevState, Sink, TaskClass, TaskInfo, Time, TraceInfo, WakeContext,
+};
 
 /// The hash of a whole trace (XXH3, 128 bits), printed as 32 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -122,26 +124,41 @@ fn encode(kind: &EventKind) -> (u64, u64, u64) {
         EventKind::Reap { task: t, reaper } => (4, task(t), task_code(reaper)),
         EventKind::Waking { task: t, by } => (5, task(t), u64::from(by == WakeContext::Irq)),
         EventKind::Wakeup { task: t, target } => (6, task(t), u64::from(target.0)),
-        EventKind::Switch { prev, prev_state, next } => {
-            (7, task_code(prev) | task_code(next) << 32, prev_state_code(prev_state))
-        }
+        EventKind::Switch {
+            prev,
+            prev_state,
+            next,
+        } => (
+            7,
+            task_code(prev) | task_code(next) << 32,
+            prev_state_code(prev_state),
+        ),
         EventKind::Migrate { task: t, from, to } => {
             (8, task(t), u64::from(from.0) | u64::from(to.0) << 32)
         }
         EventKind::Yield { task: t } => (9, task(t), 0),
-        EventKind::Schedule { examined, recalculations } => {
-            (10, u64::from(examined), u64::from(recalculations))
-        }
+        EventKind::Schedule {
+            examined,
+            recalculations,
+        } => (10, u64::from(examined), u64::from(recalculations)),
         EventKind::Overhead { kind, ns } => (11, overhead_code(kind), ns.0),
         EventKind::Nice { task: t, nice } => (12, task(t), nice as u64),
-        EventKind::Class { task: t, class, rt_priority } => {
-            (13, task(t), class_code(class) | u64::from(rt_priority) << 32)
-        }
+        EventKind::Class {
+            task: t,
+            class,
+            rt_priority,
+        } => (
+            13,
+            task(t),
+            class_code(class) | u64::from(rt_priority) << 32,
+        ),
         EventKind::Priority { task: t, priority } => (14, task(t), priority as u64),
         EventKind::Count { counter, by } => (15, u64::from(counter), by),
-        EventKind::Mark { task: t, mark, count } => {
-            (16, task(t) | u64::from(mark.0) << 32, u64::from(count))
-        }
+        EventKind::Mark {
+            task: t,
+            mark,
+            count,
+        } => (16, task(t) | u64::from(mark.0) << 32, u64::from(count)),
         EventKind::Latency { task: t, mark, ns } => (17, task(t) | u64::from(mark.0) << 32, ns.0),
     }
 }

@@ -3,6 +3,6 @@
 mod model;
 
 pub use model::{
-    Amount, Channel, Distribution, Op, Process, Program, ProgramId, SpecId, TaskSpec, Times,
-    TimerScope, Workload, MAX_LOOP_DEPTH, MAX_OWN_TIMERS,
+    Amount, Channel, Distribution, Op, Process, Program, ProgramId, SpecId, TaskSpec, TimerScope,
+    Times, Workload, MAX_LOOP_DEPTH, MAX_OWN_TIMERS,
 };

@@ -1,0 +1,128 @@
+//! What a policy can do wrong within a hook.
+
+use std::fmt;
+
+use schedlab_trace::{CpuId, TaskId};
+
+/// A hook of the contract.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Hook {
+    Init,
+    Fork,
+    Exit,
+    SelectCpu,
+    Enqueue,
+    Dequeue,
+    PickNext,
+    Switched,
+    Tick,
+    Yield,
+    SetNice,
+    SetClass,
+    SetCpumask,
+    Timer,
+    Priority,
+    Queued,
+}
+
+impl Hook {
+    /// Its name in policy.h.
+    pub fn name(self) -> &'static str {
+        match self {
+            Hook::Init => "init",
+            Hook::Fork => "fork",
+            Hook::Exit => "exit",
+            Hook::SelectCpu => "select_cpu",
+            Hook::Enqueue => "enqueue",
+            Hook::Dequeue => "dequeue",
+            Hook::PickNext => "pick_next",
+            Hook::Switched => "switched",
+            Hook::Tick => "tick",
+            Hook::Yield => "yield",
+            Hook::SetNice => "set_nice",
+            Hook::SetClass => "set_class",
+            Hook::SetCpumask => "set_cpumask",
+            Hook::Timer => "timer",
+            Hook::Priority => "priority",
+            Hook::Queued => "queued",
+        }
+    }
+}
+
+/// A hook broke the contract.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fault {
+    /// The policy.
+    pub policy: String,
+    /// The hook.
+    pub hook: Hook,
+    /// What it did.
+    pub kind: FaultKind,
+}
+
+/// How a hook broke the contract.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FaultKind {
+    /// Its loops went round more often than any hook may.
+    Looped,
+    /// It called policy_error().
+    Reported {
+        /// What it said.
+        message: String,
+        /// About which task.
+        task: Option<TaskId>,
+    },
+    /// init() failed with this number.
+    InitFailed(i32),
+    /// It answered a CPU that does not exist or that the task's affinity forbids.
+    BadCpu {
+        /// The task.
+        task: TaskId,
+        /// The answer.
+        cpu: u32,
+    },
+    /// pick_next() answered something that is not a task of this machine.
+    NotATask,
+    /// The policy has no such hook, and there is no default for it.
+    Missing,
+    /// It rescheduled or moved something onto a CPU that does not exist.
+    NoSuchCpu(CpuId),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "policy {}, hook {}: ", self.policy, self.hook.name())?;
+        match &self.kind {
+            FaultKind::Looped => {
+                write!(
+                    f,
+                    "looped without end (more than {} rounds in one call)",
+                    crate::host::LOOP_BUDGET
+                )
+            }
+            FaultKind::Reported {
+                message,
+                task: Some(task),
+            } => {
+                write!(f, "policy_error: {message} (task {task})")
+            }
+            FaultKind::Reported {
+                message,
+                task: None,
+            } => write!(f, "policy_error: {message}"),
+            FaultKind::InitFailed(code) => write!(f, "failed with {code}"),
+            FaultKind::BadCpu { task, cpu } => {
+                write!(
+                    f,
+                    "chose CPU {cpu} for task {task}, which may not run there"
+                )
+            }
+            FaultKind::NotATask => write!(f, "answered something that is not a task"),
+            FaultKind::Missing => write!(f, "is missing, and every policy needs it"),
+            FaultKind::NoSuchCpu(cpu) => write!(f, "named CPU {cpu}, which does not exist"),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}

@@ -1,0 +1,185 @@
+//! The C side's types, field by field as in `policy/types.h` and `policy/policy.h`.
+
+#![allow(missing_docs)] // The headers document them.
+
+use std::ffi::{c_char, c_void};
+
+pub const MAX_CPUS: usize = 1024;
+pub const MAX_TIMERS: usize = 4;
+pub const MAX_COUNTERS: usize = 16;
+
+#[repr(C)]
+#[derive(Debug)]
+pub struct List {
+    pub next: *mut List,
+    pub prev: *mut List,
+}
+
+#[repr(C)]
+#[derive(Clone, PartialEq, Eq)]
+pub struct CpuMask {
+    pub bits: [u64; MAX_CPUS / 64],
+}
+
+#[repr(C)]
+pub struct Task {
+    pub allowed: *const CpuMask,
+    pub parent: *mut Task,
+    pub all: List,
+    pub moved_next: *mut Task,
+    pub id: u32,
+    pub cpu: u32,
+    pub on_cpu: u32,
+    pub nice: i32,
+    pub class: u32,
+    pub rt_priority: u32,
+    pub mm: u32,
+    pub flags: u32,
+    pub moved_from: u32,
+    pub nr_allowed: u32,
+}
+
+#[repr(C)]
+pub struct Cpu {
+    pub curr: *mut Task,
+    pub idle_since: u64,
+    pub need_resched: u32,
+    pub resched_next: u32,
+    pub core: u32,
+    pub llc: u32,
+    pub node: u32,
+    pub lock_taken: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Work {
+    pub examined: u32,
+    pub recalculations: u32,
+    pub recalculated: u32,
+    pub locks: u32,
+}
+
+#[repr(C)]
+pub struct Sched {
+    pub now: u64,
+    pub tick_ns: u64,
+    pub this_cpu: u32,
+    pub nr_cpus: u32,
+    pub nr_tasks: u32,
+    pub loops_left: u32,
+    pub tasks: List,
+    pub rng: u64,
+    pub cpus: *mut Cpu,
+    pub global_state: *mut c_void,
+    pub cpu_state: *mut c_void,
+    pub tunables: *const c_void,
+    pub error: *const c_char,
+    pub error_task: *mut Task,
+    pub moved: *mut Task,
+    pub resched: u32,
+    pub timers_changed: u32,
+    pub work: Work,
+    pub timer_expires: [u64; MAX_TIMERS],
+    pub counters: [u64; MAX_COUNTERS],
+}
+
+#[repr(C)]
+pub struct Tunable {
+    pub name: *const c_char,
+    pub initial: i64,
+    pub min: i64,
+    pub max: i64,
+    pub doc: *const c_char,
+}
+
+#[repr(C)]
+pub struct Variant {
+    pub name: *const c_char,
+    pub doc: *const c_char,
+    pub set: *const c_char,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Promise {
+    pub conserving: u32,
+    pub nice: u32,
+    pub starvation_bound_ns: u64,
+}
+
+type TaskHook = Option<unsafe extern "C" fn(*mut Sched, *mut Task, u32)>;
+type TwoTaskHook = Option<unsafe extern "C" fn(*mut Sched, *mut Task, *mut Task)>;
+
+#[repr(C)]
+pub struct Policy {
+    pub name: *const c_char,
+    pub summary: *const c_char,
+    pub global_size: u32,
+    pub cpu_size: u32,
+    pub task_size: u32,
+    pub nr_tunables: u32,
+    pub nr_variants: u32,
+    pub nr_counters: u32,
+    pub tunables: *const Tunable,
+    pub variants: *const Variant,
+    pub counters: *const *const c_char,
+    pub lock: u32,
+    pub tick_when_idle: u32,
+    pub promise: Promise,
+    pub init: Option<unsafe extern "C" fn(*mut Sched) -> i32>,
+    pub fork: TwoTaskHook,
+    pub exit: TwoTaskHook,
+    pub select_cpu: Option<unsafe extern "C" fn(*mut Sched, *mut Task, u32) -> u32>,
+    pub enqueue: TaskHook,
+    pub dequeue: TaskHook,
+    pub pick_next: Option<unsafe extern "C" fn(*mut Sched, u32, *mut Task, u32) -> *mut Task>,
+    pub switched: Option<unsafe extern "C" fn(*mut Sched, u32, *mut Task, *mut Task)>,
+    pub tick: Option<unsafe extern "C" fn(*mut Sched, u32, *mut Task)>,
+    pub yield_: Option<unsafe extern "C" fn(*mut Sched, *mut Task) -> u32>,
+    pub set_nice: Option<unsafe extern "C" fn(*mut Sched, *mut Task, i32)>,
+    pub set_class: Option<unsafe extern "C" fn(*mut Sched, *mut Task, u32, u32)>,
+    pub set_cpumask: Option<unsafe extern "C" fn(*mut Sched, *mut Task)>,
+    pub timer: Option<unsafe extern "C" fn(*mut Sched, u32)>,
+    pub priority: Option<unsafe extern "C" fn(*mut Sched, *mut Task) -> i32>,
+    pub queued: Option<unsafe extern "C" fn(*mut Sched, *mut Task) -> u32>,
+}
+
+// SAFETY: tables are constants; nothing writes to them or to what they point to.
+unsafe impl Sync for Policy {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::{offset_of, size_of};
+
+    #[test]
+    fn layouts_agree_with_c() {
+        let rust = [
+            size_of::<Task>(),
+            offset_of!(Task, id),
+            offset_of!(Task, nr_allowed),
+            size_of::<Cpu>(),
+            offset_of!(Cpu, need_resched),
+            offset_of!(Cpu, lock_taken),
+            size_of::<Sched>(),
+            offset_of!(Sched, tasks),
+            offset_of!(Sched, error),
+            offset_of!(Sched, work),
+            offset_of!(Sched, counters),
+            size_of::<Policy>(),
+            offset_of!(Policy, promise),
+            offset_of!(Policy, init),
+            offset_of!(Policy, queued),
+            size_of::<Tunable>(),
+            size_of::<Variant>(),
+            size_of::<CpuMask>(),
+        ];
+        unsafe extern "C" {
+            static schedlab_layout: [u64; 18];
+        }
+        // SAFETY: layout.c defines exactly this array.
+        let c = unsafe { schedlab_layout };
+        assert_eq!(rust.map(|n| n as u64), c);
+    }
+}

@@ -1,0 +1,87 @@
+//! Memory that Rust and C share: zeroed, aligned, never moved, reached by raw pointers only.
+
+use std::alloc::{alloc_zeroed, dealloc, handle_alloc_error, Layout};
+use std::ffi::c_void;
+
+use crate::ffi;
+
+/// A block of zeroed memory.
+pub(crate) struct Block {
+    start: *mut u8,
+    layout: Layout,
+}
+
+impl Block {
+    pub(crate) fn new(bytes: usize) -> Block {
+        let layout =
+            Layout::from_size_align(bytes.max(8), 64).expect("state sizes are far below the limit");
+        // SAFETY: the layout's size is not zero.
+        let start = unsafe { alloc_zeroed(layout) };
+        if start.is_null() {
+            handle_alloc_error(layout);
+        }
+        Block { start, layout }
+    }
+
+    pub(crate) fn as_ptr<T>(&self) -> *mut T {
+        self.start.cast()
+    }
+
+    pub(crate) fn as_void(&self) -> *mut c_void {
+        self.start.cast()
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        // SAFETY: allocated in new() with this layout.
+        unsafe { dealloc(self.start, self.layout) }
+    }
+}
+
+// SAFETY: a block is plain memory with one owner.
+unsafe impl Send for Block {}
+
+/// Tasks in chunks that never move: the public fields with the policy's state behind them.
+pub(crate) struct TaskSlab {
+    chunks: Vec<Block>,
+    stride: usize,
+    len: usize,
+}
+
+const CHUNK: usize = 1024;
+
+impl TaskSlab {
+    pub(crate) fn new(policy_bytes: usize) -> TaskSlab {
+        let stride = size_of::<ffi::Task>() + policy_bytes.next_multiple_of(8);
+        TaskSlab {
+            chunks: Vec::new(),
+            stride,
+            len: 0,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// One more zeroed task.
+    pub(crate) fn push(&mut self) -> *mut ffi::Task {
+        if self.len == self.chunks.len() * CHUNK {
+            self.chunks.push(Block::new(CHUNK * self.stride));
+        }
+        self.len += 1;
+        self.get(self.len - 1)
+    }
+
+    pub(crate) fn get(&self, index: usize) -> *mut ffi::Task {
+        assert!(index < self.len, "task {index} of {}", self.len);
+        // SAFETY: the index is within the chunk, which holds CHUNK strides.
+        unsafe {
+            self.chunks[index / CHUNK]
+                .as_ptr::<u8>()
+                .add(index % CHUNK * self.stride)
+                .cast()
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Finding policies and reading what they declare.
+
+use std::ffi::{c_char, CStr};
+
+use crate::ffi;
+
+include!(concat!(env!("OUT_DIR"), "/policies.rs"));
+
+/// A policy: its table of hooks and declarations.
+#[derive(Clone, Copy)]
+pub struct Policy(pub(crate) &'static ffi::Policy);
+
+/// What the run-queue lock covers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LockScope {
+    /// One lock for the machine.
+    Global,
+    /// One for each CPU's run queue.
+    PerCpu,
+}
+
+/// What a policy promises; see `struct promise` in policy.h.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Promise {
+    /// A CPU never idles while a task waits on its own run queue.
+    pub conserving: bool,
+    /// nice changes something.
+    pub nice: Nice,
+    /// Longest wait of a runnable normal task in ns, if the policy has a bound.
+    pub starvation_bound_ns: Option<u64>,
+}
+
+/// What nice means to a policy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Nice {
+    /// Nothing.
+    Ignored,
+    /// Lower nice never gets less.
+    Ordered,
+    /// Lower nice gets a larger share.
+    Weighted,
+}
+
+/// A constant of a policy that can be changed for a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tunable {
+    /// Its name for `--set`.
+    pub name: &'static str,
+    /// Its value unless a variant or the user says otherwise.
+    pub initial: i64,
+    /// Least allowed value.
+    pub min: i64,
+    /// Greatest allowed value.
+    pub max: i64,
+    /// Meaning, unit and source.
+    pub doc: &'static str,
+}
+
+/// A version of a policy: named values for some tunables.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Variant {
+    /// Its name, as in `POLICY:VARIANT`.
+    pub name: &'static str,
+    /// What it is.
+    pub doc: &'static str,
+    /// "name=value name=value …"
+    pub set: &'static str,
+}
+
+impl Policy {
+    /// Every policy in `policies/`, by name.
+    pub fn all() -> &'static [Policy] {
+        BUILT_IN
+    }
+
+    /// The policy of this name in `policies/`.
+    pub fn find(name: &str) -> Option<Policy> {
+        BUILT_IN.iter().find(|p| p.name() == name).copied()
+    }
+
+    /// The name users choose it by.
+    pub fn name(&self) -> &'static str {
+        text(self.0.name)
+    }
+
+    /// One line about it.
+    pub fn summary(&self) -> &'static str {
+        text(self.0.summary)
+    }
+
+    /// Its tunables in the order it declares them.
+    pub fn tunables(&self) -> Vec<Tunable> {
+        slice(self.0.tunables, self.0.nr_tunables)
+            .iter()
+            .map(|t| Tunable {
+                name: text(t.name),
+                initial: t.initial,
+                min: t.min,
+                max: t.max,
+                doc: text(t.doc),
+            })
+            .collect()
+    }
+
+    /// Its variants; the first is the default.  Empty if there is only one version.
+    pub fn variants(&self) -> Vec<Variant> {
+        slice(self.0.variants, self.0.nr_variants)
+            .iter()
+            .map(|v| Variant {
+                name: text(v.name),
+                doc: text(v.doc),
+                set: text(v.set),
+            })
+            .collect()
+    }
+
+    /// Names of its own counters.
+    pub fn counters(&self) -> Vec<&'static str> {
+        slice(self.0.counters, self.0.nr_counters)
+            .iter()
+            .map(|&name| text(name))
+            .collect()
+    }
+
+    /// What its run-queue lock covers.
+    pub fn lock_scope(&self) -> LockScope {
+        if self.0.lock == 0 {
+            LockScope::Global
+        } else {
+            LockScope::PerCpu
+        }
+    }
+
+    /// Does it want ticks on idle CPUs?
+    pub fn ticks_when_idle(&self) -> bool {
+        self.0.tick_when_idle != 0
+    }
+
+    /// What it can be held to.
+    pub fn promise(&self) -> Promise {
+        let promise = self.0.promise;
+        Promise {
+            conserving: promise.conserving != 0,
+            nice: match promise.nice {
+                0 => Nice::Ignored,
+                1 => Nice::Ordered,
+                _ => Nice::Weighted,
+            },
+            starvation_bound_ns: Some(promise.starvation_bound_ns).filter(|&ns| ns > 0),
+        }
+    }
+
+    /// Bytes of state it keeps for each task, the public fields not counted.
+    pub fn task_size(&self) -> usize {
+        self.0.task_size as usize
+    }
+}
+
+/// A C string constant of a policy; "" for none.
+fn text(string: *const c_char) -> &'static str {
+    if string.is_null() {
+        return "";
+    }
+    // SAFETY: POLICY() only takes string constants, which are terminated and live forever.
+    unsafe { CStr::from_ptr(string) }
+        .to_str()
+        .unwrap_or("(not UTF-8)")
+}
+
+/// A constant array of a policy.
+fn slice<T>(start: *const T, len: u32) -> &'static [T] {
+    if start.is_null() {
+        return &[];
+    }
+    // SAFETY: TUNABLES, VARIANTS and COUNTERS set pointer and length from the same constant array.
+    unsafe { std::slice::from_raw_parts(start, len as usize) }
+}
