@@ -71,7 +71,6 @@ static inline __unused void move_task(sched_t *s, task_t *p, u32 cpu)
 /** rq_lock - take the lock of another CPU's run queue (LOCK_PER_CPU only). */
 static inline __unused void rq_lock(sched_t *s, u32 cpu)
 {
-	cpu_of(s, cpu)->lock_taken = 1;
 	s->work.locks++;
 }
 

@@ -97,7 +97,6 @@ struct cpu {
 	u32 need_resched;
 	u32 resched_next;	/* the host's list of CPUs to reschedule: index + 1 of the next, 0 ends it */
 	u32 core, llc, node;
-	u32 lock_taken;		/* rq_lock() by a hook that does not own it; the host charges and clears it */
 };
 typedef struct cpu __arena cpu_t;
 

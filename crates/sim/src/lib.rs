@@ -1,1 +1,42 @@
-//! sim
+//! The simulator: a deterministic discrete-event model of an SMP machine and its kernel.
+//!
+//! A [`Simulation`] runs one [`Workload`](schedlab_workload::Workload) on one
+//! [`Machine`](schedlab_machine::Machine) under one policy and tells a
+//! [`Sink`](schedlab_trace::Sink) what happens.  It reads no clock, draws no number that is not
+//! seeded, touches no file and starts no thread: the same inputs give the same trace, bit for
+//! bit, on every machine.
+//!
+//! ```text
+//!            events by time                 kernel work, one piece at a time
+//!  EventQueue ------------> Simulation ----------------> Host (the policy's hooks)
+//!     ^                       |    |  ^                     |
+//!     |     arms the next     |    |  +---- requests: ------+  reschedule this CPU,
+//!     +-----------------------+    |        move this task, arm this timer
+//!                                  +----> Sink (hash, metrics, files)
+//! ```
+//!
+//! A CPU is idle, in user mode, in the kernel or spinning on a run-queue lock.  Interrupts and
+//! system calls leave it pieces of kernel work (a tick, a wakeup); each takes its price in time,
+//! and only between pieces does the CPU look whether it should reschedule.  Kernels of the time
+//! were not preemptible inside the kernel, and neither is this one.
+//!
+//! After every step the books must balance: see [`Rule`] for what is checked, always.
+
+mod cache;
+mod check;
+mod cpu;
+mod engine;
+mod error;
+mod lock;
+mod program;
+mod queue;
+mod resources;
+mod rng;
+mod schedule;
+mod setup;
+mod task;
+mod wake;
+
+pub use engine::{EndReason, Outcome, Simulation, Status};
+pub use error::{Rule, SimError, Violation};
+pub use setup::{Limits, Setup, TieBreak};

@@ -48,7 +48,6 @@ pub struct Cpu {
     pub core: u32,
     pub llc: u32,
     pub node: u32,
-    pub lock_taken: u32,
 }
 
 #[repr(C)]
@@ -161,7 +160,7 @@ mod tests {
             offset_of!(Task, nr_allowed),
             size_of::<Cpu>(),
             offset_of!(Cpu, need_resched),
-            offset_of!(Cpu, lock_taken),
+            offset_of!(Cpu, node),
             size_of::<Sched>(),
             offset_of!(Sched, tasks),
             offset_of!(Sched, error),

@@ -618,12 +618,6 @@ impl Host {
         (std::mem::take(&mut s.timers_changed) != 0).then_some(s.timer_expires)
     }
 
-    /// Did a hook take this CPU's run-queue lock beside its own?  Asks once.
-    #[inline]
-    pub fn take_lock_taken(&mut self, cpu: CpuId) -> bool {
-        std::mem::take(&mut self.cpu_mut(cpu).lock_taken) != 0
-    }
-
     /// The policy.
     pub fn policy(&self) -> Policy {
         self.tuned.policy

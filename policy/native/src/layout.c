@@ -4,7 +4,7 @@
 
 const u64 schedlab_layout[] = {
 	sizeof(struct task), __builtin_offsetof(struct task, id), __builtin_offsetof(struct task, nr_allowed),
-	sizeof(struct cpu), __builtin_offsetof(struct cpu, need_resched), __builtin_offsetof(struct cpu, lock_taken),
+	sizeof(struct cpu), __builtin_offsetof(struct cpu, need_resched), __builtin_offsetof(struct cpu, node),
 	sizeof(struct sched), __builtin_offsetof(struct sched, tasks), __builtin_offsetof(struct sched, error),
 	__builtin_offsetof(struct sched, work), __builtin_offsetof(struct sched, counters),
 	sizeof(struct policy), __builtin_offsetof(struct policy, promise), __builtin_offsetof(struct policy, init),

@@ -1,0 +1,285 @@
+//! The always-on checks: after every event the books must balance.
+
+use schedlab_policy::{Hook, LockScope, Prev};
+use schedlab_trace::{CpuId, Sink, TaskId, Time};
+
+use crate::engine::Simulation;
+use crate::error::{Rule, SimError, Violation};
+use crate::task::{Computing, State};
+
+/// How many tasks are where, kept up to date by [`Simulation::set_state`].
+#[derive(Default, Debug)]
+pub(crate) struct Population {
+    pub waiting: u32,
+    pub running: u32,
+    pub asleep: u32,
+    pub dead: u32,
+    pub unborn: u32,
+    /// CPUs that have a task; the same number as `running`, counted from the other side.
+    pub busy_cpus: u32,
+    /// Tasks on the CPUs' run queues; the same number as `waiting`, counted from the other side.
+    pub queued: u32,
+}
+
+impl Population {
+    pub fn born(&mut self) {
+        self.unborn += 1;
+    }
+
+    fn of(&mut self, state: State) -> &mut u32 {
+        match state {
+            State::Unborn => &mut self.unborn,
+            State::Waiting => &mut self.waiting,
+            State::Running(_) | State::Blocking { .. } | State::Exiting(_) => &mut self.running,
+            State::Sleeping { .. } | State::Waking { .. } => &mut self.asleep,
+            State::Zombie | State::Reaped => &mut self.dead,
+        }
+    }
+
+    fn total(&self) -> u32 {
+        self.waiting + self.running + self.asleep + self.dead + self.unborn
+    }
+}
+
+/// May a task go from one state to the other?  The life of a task, as a table.
+fn follows(from: State, to: State) -> bool {
+    use State::*;
+    matches!(
+        (from, to),
+        (Unborn | Waking { .. }, Waiting)
+            | (Waiting, Running(_))
+            | (Running(_), Waiting | Blocking { .. } | Exiting(_))
+            | (Blocking { .. }, Running(_) | Sleeping { .. })
+            | (Sleeping { .. }, Waking { .. })
+            | (Exiting(_), Zombie)
+            | (Zombie, Reaped)
+    )
+}
+
+impl<S: Sink> Simulation<'_, S> {
+    /// Moves a task from one state to another, which must be one that can follow.
+    #[inline]
+    pub(crate) fn set_state(&mut self, task: TaskId, state: State) {
+        let old = std::mem::replace(&mut self.tasks[task.index()].state, state);
+        assert!(
+            follows(old, state),
+            "task {task}: {state:?} cannot follow {old:?}"
+        );
+        *self.population.of(old) -= 1;
+        *self.population.of(state) += 1;
+    }
+
+    /// Time never goes back.
+    #[inline]
+    pub(crate) fn check_time(&self, time: Time) -> Result<(), SimError> {
+        if time < self.now {
+            let detail = format!("an event at {time} came after {}", self.now);
+            return Err(self.violation(Rule::TimeOrder, CpuId(0), None, None, detail));
+        }
+        Ok(())
+    }
+
+    /// One more task waits on this CPU's run queue.
+    #[inline]
+    pub(crate) fn waiting_here(&mut self, cpu: CpuId) {
+        self.cpus[cpu.index()].nr_waiting += 1;
+        self.population.queued += 1;
+    }
+
+    /// One task less waits on this CPU's run queue.
+    #[inline]
+    pub(crate) fn waiting_no_more(&mut self, cpu: CpuId) {
+        self.cpus[cpu.index()].nr_waiting -= 1;
+        self.population.queued -= 1;
+    }
+
+    /// Every task is somewhere, exactly once: seen from the tasks and from the CPUs.
+    #[inline]
+    pub(crate) fn check_books(&self) -> Result<(), SimError> {
+        let p = &self.population;
+        if p.total() != self.tasks.len() as u32 || p.busy_cpus != p.running || p.queued != p.waiting
+        {
+            let detail = format!("{p:?} for {} tasks", self.tasks.len());
+            return Err(self.violation(Rule::TaskLost, CpuId(0), None, None, detail));
+        }
+        Ok(())
+    }
+
+    /// The policy's choice must be a task that is runnable, here, and nowhere else.
+    #[inline]
+    pub(crate) fn check_pick(
+        &self,
+        cpu: CpuId,
+        prev: Option<TaskId>,
+        why: Prev,
+        next: Option<TaskId>,
+    ) -> Result<(), SimError> {
+        self.check_cpu_time(cpu)?;
+        let Some(next) = next else {
+            return self.check_conserving(cpu, prev, why);
+        };
+        if !self.host.allowed(next, cpu) {
+            let detail = format!("picked for CPU {cpu}, where it may not run");
+            return Err(self.violation(
+                Rule::Placement,
+                cpu,
+                Some(Hook::PickNext),
+                Some(next),
+                detail,
+            ));
+        }
+        let keeps = Some(next) == prev && matches!(why, Prev::Yielded | Prev::Preempted);
+        match self.task(next).state {
+            State::Waiting => Ok(()),
+            _ if keeps => Ok(()),
+            State::Running(other) | State::Blocking { cpu: other, .. } if other != cpu => {
+                let detail = format!("picked for CPU {cpu} while it runs on CPU {other}");
+                Err(self.violation(
+                    Rule::DoubleRun,
+                    cpu,
+                    Some(Hook::PickNext),
+                    Some(next),
+                    detail,
+                ))
+            }
+            state => {
+                let detail = format!("it is {state:?}");
+                Err(self.violation(
+                    Rule::NotRunnable,
+                    cpu,
+                    Some(Hook::PickNext),
+                    Some(next),
+                    detail,
+                ))
+            }
+        }
+    }
+
+    /// A CPU about to idle: does a task it could run wait?
+    fn check_conserving(
+        &self,
+        cpu: CpuId,
+        prev: Option<TaskId>,
+        why: Prev,
+    ) -> Result<(), SimError> {
+        let runnable_prev = prev.filter(|_| matches!(why, Prev::Yielded | Prev::Preempted));
+        let victim = match runnable_prev {
+            Some(prev) => Some(prev),
+            None if !self.setup.tuned.policy.promise().conserving => None,
+            None => self.waiting_for(cpu),
+        };
+        match victim {
+            None => Ok(()),
+            Some(task) => {
+                let detail = format!("it waits, but CPU {cpu} was left idle");
+                Err(self.violation(
+                    Rule::WorkConservation,
+                    cpu,
+                    Some(Hook::PickNext),
+                    Some(task),
+                    detail,
+                ))
+            }
+        }
+    }
+
+    /// A task that waits on the run queue this CPU serves and may run here.
+    fn waiting_for(&self, cpu: CpuId) -> Option<TaskId> {
+        let any = match self.setup.tuned.policy.lock_scope() {
+            LockScope::Global => self.population.waiting > 0,
+            LockScope::PerCpu => self.cpu(cpu).nr_waiting > 0,
+        };
+        if !any {
+            return None;
+        }
+        let global = self.setup.tuned.policy.lock_scope() == LockScope::Global;
+        let waits_here = |task: &TaskId| {
+            self.task(*task).state == State::Waiting
+                && self.host.allowed(*task, cpu)
+                && (global || self.host.task(*task).cpu == cpu.0)
+        };
+        (0..self.tasks.len() as u32).map(TaskId).find(waits_here)
+    }
+
+    /// The policy must still have a waiting task it was just given.
+    #[inline]
+    pub(crate) fn check_queued(
+        &mut self,
+        cpu: CpuId,
+        task: TaskId,
+        hook: Hook,
+    ) -> Result<(), SimError> {
+        if self.task(task).state == State::Waiting && !self.call(cpu, |host| host.queued(task))? {
+            let detail = "it is runnable, but in none of the policy's queues".to_string();
+            return Err(self.violation(Rule::TaskLost, cpu, Some(hook), Some(task), detail));
+        }
+        Ok(())
+    }
+
+    /// Work, idling and overhead of a CPU add up to the time that has passed on it.
+    #[inline]
+    fn check_cpu_time(&self, cpu: CpuId) -> Result<(), SimError> {
+        let c = self.cpu(cpu);
+        if c.accounted_ns() != c.clock.0 {
+            let detail = format!("{} ns accounted for at {} ns", c.accounted_ns(), c.clock.0);
+            return Err(self.violation(Rule::CpuTime, cpu, None, None, detail));
+        }
+        Ok(())
+    }
+
+    /// What a task has done and has left is what it asked for.
+    pub(crate) fn check_work(&self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
+        let t = self.task(task);
+        let left = match t.computing {
+            Computing::Work(left) => left,
+            _ => 0,
+        };
+        if t.work_done + left != t.work_requested {
+            let detail = format!(
+                "{} done and {left} left of {} work units",
+                t.work_done, t.work_requested
+            );
+            return Err(self.violation(Rule::Work, cpu, None, Some(task), detail));
+        }
+        Ok(())
+    }
+
+    /// At the end: all of it once more, for every CPU and task.
+    pub(crate) fn check_final(&mut self) -> Result<(), SimError> {
+        for cpu in 0..self.cpus.len() as u32 {
+            let cpu = CpuId(cpu);
+            self.check_cpu_time(cpu)?;
+            let c = self.cpu(cpu);
+            // Kernel work that was charged in advance may reach beyond the end.
+            if c.clock < self.now {
+                let detail = format!("accounted for until {} only", c.clock);
+                return Err(self.violation(Rule::CpuTime, cpu, None, None, detail));
+            }
+        }
+        for task in 0..self.tasks.len() as u32 {
+            self.check_work(CpuId(0), TaskId(task))?;
+            self.check_queued(CpuId(0), TaskId(task), Hook::PickNext)?;
+        }
+        self.check_books()
+    }
+
+    #[cold]
+    pub(crate) fn violation(
+        &self,
+        rule: Rule,
+        cpu: CpuId,
+        hook: Option<Hook>,
+        task: Option<TaskId>,
+        detail: String,
+    ) -> SimError {
+        SimError::Violation(Box::new(Violation {
+            rule,
+            time: self.now,
+            cpu,
+            policy: self.setup.tuned.name(),
+            hook,
+            task: task.map(|t| (t, self.name(t))),
+            detail,
+        }))
+    }
+}

@@ -1,0 +1,90 @@
+//! A CPU as the simulated kernel knows it.
+
+use std::collections::VecDeque;
+
+use schedlab_trace::{CpuId, Ns, Overhead, TaskId, Time};
+
+/// What a CPU is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mode {
+    /// Nothing.
+    Idle,
+    /// Its task computes.
+    User,
+    /// A piece of kernel work, until [`Cpu::kernel_until`].
+    Kernel,
+    /// Waiting for a run-queue lock.
+    Spinning,
+}
+
+/// A piece of kernel work a CPU has to do before anything else.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum KernelWork {
+    /// The timer tick.
+    Tick,
+    /// A policy's timer.
+    PolicyTimer(u32),
+    /// Wake a task; the target CPU is chosen once, before the lock is taken.
+    Wake {
+        task: TaskId,
+        flags: u32,
+        target: Option<CpuId>,
+    },
+}
+
+/// A CPU.
+#[derive(Debug)]
+pub(crate) struct Cpu {
+    pub curr: Option<TaskId>,
+    pub mode: Mode,
+    /// End of the current piece of kernel work.
+    pub kernel_until: Time,
+    /// Since when the task computes, the CPU idles or it spins, by mode.
+    pub since: Time,
+    /// Kernel work to do, first come first done.
+    pub pending: VecDeque<KernelWork>,
+    /// The lock it was just granted after spinning.
+    pub held: Option<u32>,
+    /// The address space loaded.
+    pub mm: u32,
+    /// CPUs that share its core.
+    pub siblings: Vec<CpuId>,
+    /// Tasks waiting on its run queue.
+    pub nr_waiting: u32,
+    /// Up to here all its time is accounted for.
+    pub clock: Time,
+    pub idle_ns: u64,
+    pub run_ns: u64,
+    pub overhead_ns: [u64; 6],
+}
+
+impl Cpu {
+    pub fn new(siblings: Vec<CpuId>) -> Cpu {
+        Cpu {
+            curr: None,
+            mode: Mode::Idle,
+            kernel_until: Time::ZERO,
+            since: Time::ZERO,
+            pending: VecDeque::new(),
+            held: None,
+            mm: 0,
+            siblings,
+            nr_waiting: 0,
+            clock: Time::ZERO,
+            idle_ns: 0,
+            run_ns: 0,
+            overhead_ns: [0; 6],
+        }
+    }
+
+    /// Time accounted for, by every kind it was spent on.
+    pub fn accounted_ns(&self) -> u64 {
+        self.idle_ns + self.run_ns + self.overhead_ns.iter().sum::<u64>()
+    }
+
+    /// Books overhead from [`Cpu::clock`] on.
+    pub fn book_overhead(&mut self, kind: Overhead, ns: Ns) {
+        self.overhead_ns[kind as usize] += ns.0;
+        self.clock += ns;
+    }
+}

@@ -1,0 +1,511 @@
+//! Running programs: one operation at a time.
+
+use schedlab_machine::Timers;
+use schedlab_policy::enq;
+use schedlab_trace::{CpuId, EventKind, Ns, Overhead, Sink, TaskClass, TaskId, Time};
+use schedlab_workload::{Amount, Op, SpecId, TimerScope, Times};
+
+use crate::engine::{class_of, Simulation};
+use crate::error::SimError;
+use crate::queue::Actor;
+use crate::task::{Computing, State};
+
+impl<S: Sink> Simulation<'_, S> {
+    /// The running task does its next operation.
+    pub(crate) fn step(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
+        let workload = self.setup.workload;
+        let t = self.task(task);
+        let program = &workload.programs[workload.tasks[t.spec as usize].program.0 as usize];
+        let Some(&op) = program.ops.get(t.pc as usize) else {
+            return self.exit(cpu, task);
+        };
+        self.task_mut(task).pc += 1;
+        if is_syscall(&op) {
+            let cost = self.setup.machine.costs.syscall;
+            self.charge(cpu, Overhead::Syscall, cost);
+        }
+        match op {
+            Op::Run(amount) => {
+                let ns = self.amount(task, amount);
+                self.begin_work(task, ns);
+            }
+            Op::RunFor(amount) => {
+                let end = self.now + Ns(self.amount(task, amount));
+                if end > self.now {
+                    self.task_mut(task).computing = Computing::Until(end);
+                }
+            }
+            Op::Sleep(amount) => {
+                let ns = self.amount(task, amount);
+                self.sleep(cpu, task, ns);
+            }
+            Op::Timer {
+                timer,
+                period,
+                relative,
+            } => self.timer_wait(cpu, task, timer, period, relative),
+            Op::Lock(mutex) => self.mutex_lock(cpu, task, mutex),
+            Op::Unlock(mutex) => self.mutex_unlock(cpu, task, mutex)?,
+            Op::CondWait { condition, mutex } => self.cond_wait(cpu, task, condition, mutex)?,
+            Op::CondSignal(condition) => {
+                self.cond_wake(cpu, condition)?;
+            }
+            Op::CondBroadcast(condition) => while self.cond_wake(cpu, condition)? {},
+            Op::SemPost(semaphore) => self.sem_post(cpu, semaphore)?,
+            Op::SemWait(semaphore) => self.sem_wait(cpu, task, semaphore),
+            Op::Barrier(barrier) => self.barrier(cpu, task, barrier)?,
+            Op::Send { channel, count } => self.send(cpu, task, channel, count)?,
+            Op::Receive { channel, count } => self.receive(cpu, task, channel, count)?,
+            Op::ReceiveAll { channel } => self.receive_all(cpu, task, channel)?,
+            Op::Disk { disk, service } => {
+                let ns = self.amount(task, service);
+                self.disk(cpu, task, disk, ns);
+            }
+            Op::Fork(SpecId(spec)) => self.fork(cpu, task, spec)?,
+            Op::Exec => self.exec(cpu, task)?,
+            Op::WaitChild => self.wait_children(cpu, task, false)?,
+            Op::WaitAll => self.wait_children(cpu, task, true)?,
+            Op::Yield => self.sched_yield(cpu, task)?,
+            Op::SetNice(nice) => self.set_nice(cpu, task, nice)?,
+            Op::SetClass(class, rt_priority) => self.set_class(cpu, task, class, rt_priority)?,
+            Op::SetCpus(set) => self.set_cpus(cpu, task, set)?,
+            Op::WorkingSet(bytes) => self.set_working_set(cpu, task, bytes),
+            Op::Loop { times, end } => self.begin_loop(task, times, end),
+            Op::EndLoop { start } => self.end_loop(task, start),
+            Op::Mark { mark, count } => self.emit(cpu, EventKind::Mark { task, mark, count }),
+            Op::StartClock => self.task_mut(task).clock_start = self.now,
+            Op::StopClock { mark } => {
+                let ns = self.now.since(self.task(task).clock_start);
+                self.emit(cpu, EventKind::Latency { task, mark, ns });
+            }
+            Op::Exit => self.exit(cpu, task)?,
+        }
+        Ok(())
+    }
+
+    fn amount(&mut self, task: TaskId, amount: Amount) -> u64 {
+        match amount {
+            Amount::Fixed(ns) => ns.0,
+            Amount::Drawn(index) => {
+                let distribution = &self.setup.workload.distributions[index as usize];
+                self.tasks[task.index()].rng.draw(distribution)
+            }
+        }
+    }
+
+    /// The task is about to sleep.
+    fn block(&mut self, cpu: CpuId, task: TaskId) {
+        self.set_state(
+            task,
+            State::Blocking {
+                cpu,
+                uninterruptible: false,
+            },
+        );
+    }
+
+    /// The task will do the same operation again when it next runs.
+    fn retry(&mut self, task: TaskId) {
+        self.task_mut(task).pc -= 1;
+    }
+
+    // ---- time ---------------------------------------------------------------------
+
+    fn sleep(&mut self, cpu: CpuId, task: TaskId, ns: u64) {
+        let until = match self.setup.machine.timers {
+            Timers::HighResolution => self.now + Ns(ns),
+            // Whole ticks, rounded up, and one more because the current one has begun.
+            Timers::Tick => {
+                let ticks = ns.div_ceil(self.tick_ns);
+                self.tick_after(CpuId(0), self.now) + Ns(ticks * self.tick_ns)
+            }
+        };
+        self.queue.arm(Actor::Task(task.0), until);
+        self.block(cpu, task);
+    }
+
+    fn timer_wait(
+        &mut self,
+        cpu: CpuId,
+        task: TaskId,
+        timer: TimerScope,
+        period: Ns,
+        relative: bool,
+    ) {
+        let (now, start) = (self.now, self.task(task).start);
+        let slot = match timer {
+            TimerScope::Own(i) => &mut self.tasks[task.index()].own_timers[i as usize],
+            TimerScope::Shared(i) => &mut self.resources.shared_timers[i as usize],
+        };
+        let next = slot.unwrap_or(start) + period;
+        let missed = next <= now;
+        *slot = Some(if missed && relative { now } else { next });
+        if missed {
+            return;
+        }
+        let until = match self.setup.machine.timers {
+            Timers::HighResolution => next,
+            Timers::Tick => self.tick_after(CpuId(0), Time(next.0 - 1)),
+        };
+        self.queue.arm(Actor::Task(task.0), until);
+        self.block(cpu, task);
+    }
+
+    fn disk(&mut self, cpu: CpuId, task: TaskId, disk: u32, ns: u64) {
+        let requests = &mut self.resources.disks[disk as usize].requests;
+        requests.push_back((task, ns));
+        if requests.len() == 1 {
+            self.queue.arm(Actor::Disk(disk), self.now + Ns(ns));
+        }
+        self.set_state(
+            task,
+            State::Blocking {
+                cpu,
+                uninterruptible: true,
+            },
+        );
+    }
+
+    // ---- mutexes, conditions, semaphores, barriers ------------------------------------
+
+    fn mutex_lock(&mut self, cpu: CpuId, task: TaskId, mutex: u32) {
+        let m = &mut self.resources.mutexes[mutex as usize];
+        if m.owner.is_none() {
+            m.owner = Some(task);
+        } else {
+            m.waiters.push_back(task);
+            self.block(cpu, task);
+        }
+    }
+
+    fn mutex_unlock(&mut self, cpu: CpuId, task: TaskId, mutex: u32) -> Result<(), SimError> {
+        let m = &mut self.resources.mutexes[mutex as usize];
+        if m.owner != Some(task) {
+            return Err(self.misuse(task, "releases a mutex it does not hold"));
+        }
+        m.owner = m.waiters.pop_front();
+        match m.owner {
+            Some(next) => self.wake(cpu, next),
+            None => Ok(()),
+        }
+    }
+
+    fn cond_wait(
+        &mut self,
+        cpu: CpuId,
+        task: TaskId,
+        condition: u32,
+        mutex: Option<u32>,
+    ) -> Result<(), SimError> {
+        self.resources.conditions[condition as usize]
+            .waiters
+            .push_back((task, mutex));
+        self.block(cpu, task);
+        match mutex {
+            Some(mutex) => self.mutex_unlock(cpu, task, mutex),
+            None => Ok(()),
+        }
+    }
+
+    /// Wakes the longest waiter; one that cannot have its mutex at once waits for that instead.
+    fn cond_wake(&mut self, cpu: CpuId, condition: u32) -> Result<bool, SimError> {
+        let Some((waiter, mutex)) = self.resources.conditions[condition as usize]
+            .waiters
+            .pop_front()
+        else {
+            return Ok(false);
+        };
+        if let Some(mutex) = mutex {
+            let m = &mut self.resources.mutexes[mutex as usize];
+            if m.owner.is_some() {
+                m.waiters.push_back(waiter);
+                return Ok(true);
+            }
+            m.owner = Some(waiter);
+        }
+        self.wake(cpu, waiter)?;
+        Ok(true)
+    }
+
+    fn sem_post(&mut self, cpu: CpuId, semaphore: u32) -> Result<(), SimError> {
+        let s = &mut self.resources.semaphores[semaphore as usize];
+        match s.waiters.pop_front() {
+            Some(waiter) => self.wake(cpu, waiter),
+            None => {
+                s.value = s.value.saturating_add(1);
+                Ok(())
+            }
+        }
+    }
+
+    fn sem_wait(&mut self, cpu: CpuId, task: TaskId, semaphore: u32) {
+        let s = &mut self.resources.semaphores[semaphore as usize];
+        if s.value > 0 {
+            s.value -= 1;
+        } else {
+            s.waiters.push_back(task);
+            self.block(cpu, task);
+        }
+    }
+
+    fn barrier(&mut self, cpu: CpuId, task: TaskId, barrier: u32) -> Result<(), SimError> {
+        let b = &mut self.resources.barriers[barrier as usize];
+        if (b.waiting.len() as u32) + 1 < b.size {
+            b.waiting.push(task);
+            self.block(cpu, task);
+            return Ok(());
+        }
+        for waiter in std::mem::take(&mut b.waiting) {
+            self.wake(cpu, waiter)?;
+        }
+        Ok(())
+    }
+
+    // ---- channels -----------------------------------------------------------------------
+
+    /// Puts in one message at a time, waking a receiver for each; waits while the channel is full.
+    fn send(&mut self, cpu: CpuId, task: TaskId, channel: u32, count: u32) -> Result<(), SimError> {
+        let mut left = self.task_mut(task).transfer_left.take().unwrap_or(count);
+        while left > 0 {
+            let c = &mut self.resources.channels[channel as usize];
+            if c.messages >= c.capacity {
+                c.senders.push_back(task);
+                self.pause_transfer(cpu, task, left);
+                return Ok(());
+            }
+            c.messages += 1;
+            left -= 1;
+            if let Some(receiver) = c.receivers.pop_front() {
+                self.wake(cpu, receiver)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what is there, waking a sender for each message; waits for the rest.
+    fn receive(
+        &mut self,
+        cpu: CpuId,
+        task: TaskId,
+        channel: u32,
+        count: u32,
+    ) -> Result<(), SimError> {
+        let mut left = self.task_mut(task).transfer_left.take().unwrap_or(count);
+        while left > 0 {
+            let c = &mut self.resources.channels[channel as usize];
+            if c.messages == 0 {
+                c.receivers.push_back(task);
+                self.pause_transfer(cpu, task, left);
+                return Ok(());
+            }
+            c.messages -= 1;
+            left -= 1;
+            if let Some(sender) = c.senders.pop_front() {
+                self.wake(cpu, sender)?;
+            }
+        }
+        self.pass_to_next_receiver(cpu, channel)
+    }
+
+    fn receive_all(&mut self, cpu: CpuId, task: TaskId, channel: u32) -> Result<(), SimError> {
+        let c = &mut self.resources.channels[channel as usize];
+        if c.messages == 0 {
+            c.receivers.push_back(task);
+            self.retry(task);
+            self.block(cpu, task);
+            return Ok(());
+        }
+        let taken = std::mem::take(&mut c.messages);
+        let senders: Vec<TaskId> = c.senders.drain(..).collect();
+        self.task_mut(task).received = taken;
+        for sender in senders {
+            self.wake(cpu, sender)?;
+        }
+        Ok(())
+    }
+
+    fn pause_transfer(&mut self, cpu: CpuId, task: TaskId, left: u32) {
+        self.task_mut(task).transfer_left = Some(left);
+        self.retry(task);
+        self.block(cpu, task);
+    }
+
+    /// A receiver that leaves messages behind wakes the next one: its own wakeup may have been for them.
+    fn pass_to_next_receiver(&mut self, cpu: CpuId, channel: u32) -> Result<(), SimError> {
+        let c = &mut self.resources.channels[channel as usize];
+        if c.messages > 0 {
+            if let Some(receiver) = c.receivers.pop_front() {
+                return self.wake(cpu, receiver);
+            }
+        }
+        Ok(())
+    }
+
+    // ---- processes ------------------------------------------------------------------------
+
+    /// exec(): a new, cold address space, and a cheap moment to change CPU.
+    fn exec(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
+        self.emit(cpu, EventKind::Exec { task });
+        let cost = self.setup.machine.costs.exec;
+        self.charge(cpu, Overhead::Syscall, cost);
+        let mm = self.new_mm();
+        self.host.set_mm(task, mm);
+        self.cpu_mut(cpu).mm = mm;
+        let bytes = self.task(task).working_set;
+        self.set_working_set(cpu, task, bytes);
+        let target = self.call(cpu, |host| host.select_cpu(task, enq::EXEC))?;
+        self.drain_requests(cpu)?;
+        let cost = self.work_cost();
+        self.charge(cpu, Overhead::Syscall, cost);
+        if target != cpu {
+            self.task_mut(task).move_to = Some(target);
+        }
+        Ok(())
+    }
+
+    /// Another working set, none of it in the cache.
+    fn set_working_set(&mut self, cpu: CpuId, task: TaskId, bytes: u64) {
+        let cache = self.setup.machine.cpus[cpu.index()].cache;
+        let t = &mut self.tasks[task.index()];
+        t.working_set = bytes;
+        t.cache = u32::MAX;
+        self.caches[cache as usize].enter(cache, t);
+    }
+
+    /// Reaps dead children; waits if it has to.
+    fn wait_children(&mut self, cpu: CpuId, task: TaskId, all: bool) -> Result<(), SimError> {
+        loop {
+            if self.task(task).nr_children == 0 {
+                return Ok(());
+            }
+            if self.task(task).zombies.is_empty() {
+                self.task_mut(task).waits_for_child = true;
+                self.retry(task);
+                self.block(cpu, task);
+                return Ok(());
+            }
+            let dead = self.task_mut(task).zombies.remove(0);
+            self.reap(cpu, dead, Some(task))?;
+            if !all {
+                return Ok(());
+            }
+        }
+    }
+
+    fn sched_yield(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
+        self.emit(cpu, EventKind::Yield { task });
+        let gives_up = self.call(cpu, |host| host.yield_task(task))?;
+        self.drain_requests(cpu)?;
+        self.task_mut(task).yielding = gives_up;
+        Ok(())
+    }
+
+    fn set_nice(&mut self, cpu: CpuId, task: TaskId, nice: i8) -> Result<(), SimError> {
+        self.emit(cpu, EventKind::Nice { task, nice });
+        self.call(cpu, |host| host.set_nice(task, nice))?;
+        self.drain_requests(cpu)?;
+        self.note_priority(cpu, task)
+    }
+
+    fn set_class(
+        &mut self,
+        cpu: CpuId,
+        task: TaskId,
+        class: TaskClass,
+        rt_priority: u8,
+    ) -> Result<(), SimError> {
+        self.emit(
+            cpu,
+            EventKind::Class {
+                task,
+                class,
+                rt_priority,
+            },
+        );
+        self.call(cpu, |host| {
+            host.set_class(task, class_of(class), rt_priority)
+        })?;
+        self.drain_requests(cpu)?;
+        self.note_priority(cpu, task)
+    }
+
+    fn set_cpus(&mut self, cpu: CpuId, task: TaskId, set: Option<u32>) -> Result<(), SimError> {
+        let set = set.map_or(0, |set| self.cpu_sets[set as usize]);
+        self.call(cpu, |host| host.set_cpus(task, set))?;
+        self.drain_requests(cpu)?;
+        if !self.host.allowed(task, cpu) {
+            let target = self.call(cpu, |host| host.select_cpu(task, enq::MOVE))?;
+            self.drain_requests(cpu)?;
+            self.task_mut(task).move_to = Some(target);
+        }
+        Ok(())
+    }
+
+    // ---- control flow -----------------------------------------------------------------------
+
+    fn begin_loop(&mut self, task: TaskId, times: Times, end: u32) {
+        let t = self.task_mut(task);
+        let rounds = match times {
+            Times::Fixed(n) => n,
+            Times::Received => t.received,
+            Times::Forever => u32::MAX,
+        };
+        if rounds == 0 {
+            t.pc = end + 1;
+        } else {
+            t.loops[t.depth as usize] = rounds;
+            t.depth += 1;
+        }
+    }
+
+    fn end_loop(&mut self, task: TaskId, start: u32) {
+        let workload = self.setup.workload;
+        let spec = self.task(task).spec as usize;
+        let ops = &workload.programs[workload.tasks[spec].program.0 as usize].ops;
+        let forever = matches!(
+            ops[start as usize],
+            Op::Loop {
+                times: Times::Forever,
+                ..
+            }
+        );
+        let t = self.task_mut(task);
+        let rounds = &mut t.loops[t.depth as usize - 1];
+        if !forever {
+            *rounds -= 1;
+        }
+        if *rounds > 0 {
+            t.pc = start + 1;
+        } else {
+            t.depth -= 1;
+        }
+    }
+
+    #[cold]
+    fn misuse(&self, task: TaskId, problem: &str) -> SimError {
+        SimError::Program {
+            time: self.now,
+            task,
+            name: self.name(task),
+            problem: problem.into(),
+        }
+    }
+}
+
+/// Operations a real program makes system calls for.
+fn is_syscall(op: &Op) -> bool {
+    !matches!(
+        op,
+        Op::Run(_)
+            | Op::RunFor(_)
+            | Op::WorkingSet(_)
+            | Op::Loop { .. }
+            | Op::EndLoop { .. }
+            | Op::Mark { .. }
+            | Op::StartClock
+            | Op::StopClock { .. }
+            | Op::Fork(_)
+            | Op::Exec
+            | Op::Exit
+    )
+}

@@ -1,0 +1,329 @@
+//! The event queue: who acts next.
+//!
+//! Every actor (a lock, a CPU, a CPU's tick, a policy timer, a disk, a task's timer) has one
+//! slot and at most one event in it, so an event is named by its slot, and two events never
+//! share both time and slot.  The order is total:
+//!
+//! 1. by time;
+//! 2. at the same time by slot, and the slots are laid out in this order, which is deliberate:
+//!    **locks** (whoever waits gets it before anybody new comes), **CPUs** (work that is done is
+//!    done before an interrupt could take its place), **ticks**, **policy timers**, **disks**,
+//!    **task timers** (a tick's handler comes before the timers that expire in it).
+//!
+//! [`TieBreak::Shuffled`] replaces the second rule by a seeded permutation of the slots.
+
+use schedlab_trace::Time;
+
+use crate::rng::mix32;
+use crate::TieBreak;
+
+/// Who acts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Actor {
+    Lock(u32),
+    Cpu(u32),
+    Tick(u32),
+    PolicyTimer(u32),
+    Disk(u32),
+    Task(u32),
+}
+
+/// How many slots of each kind come before the tasks, of which there can be any number.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slots {
+    pub locks: u32,
+    pub cpus: u32,
+    pub policy_timers: u32,
+    pub disks: u32,
+}
+
+impl Slots {
+    fn slot(&self, actor: Actor) -> u32 {
+        let ticks = self.locks + self.cpus;
+        let timers = ticks + self.cpus;
+        let disks = timers + self.policy_timers;
+        match actor {
+            Actor::Lock(i) => i,
+            Actor::Cpu(i) => self.locks + i,
+            Actor::Tick(i) => ticks + i,
+            Actor::PolicyTimer(i) => timers + i,
+            Actor::Disk(i) => disks + i,
+            Actor::Task(i) => disks + self.disks + i,
+        }
+    }
+
+    fn actor(&self, mut slot: u32) -> Actor {
+        let kinds: [(u32, fn(u32) -> Actor); 5] = [
+            (self.locks, Actor::Lock),
+            (self.cpus, Actor::Cpu),
+            (self.cpus, Actor::Tick),
+            (self.policy_timers, Actor::PolicyTimer),
+            (self.disks, Actor::Disk),
+        ];
+        for (len, actor) in kinds {
+            if slot < len {
+                return actor(slot);
+            }
+            slot -= len;
+        }
+        Actor::Task(slot)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    time: u64,
+    order: u32,
+    slot: u32,
+}
+
+impl Entry {
+    #[inline]
+    fn before(&self, other: &Entry) -> bool {
+        (self.time, self.order) < (other.time, other.order)
+    }
+}
+
+const NOWHERE: u32 = u32::MAX;
+const ARITY: usize = 4;
+
+/// An indexed 4-ary heap: events can be moved and cancelled, nothing stale is ever popped.
+pub(crate) struct EventQueue {
+    slots: Slots,
+    tie_break: TieBreak,
+    heap: Vec<Entry>,
+    /// Slot to index in the heap.
+    place: Vec<u32>,
+    /// Events that bring something new: all but ticks and policy timers.
+    news: usize,
+}
+
+impl EventQueue {
+    pub fn new(slots: Slots, tie_break: TieBreak) -> EventQueue {
+        EventQueue {
+            slots,
+            tie_break,
+            heap: Vec::new(),
+            place: Vec::new(),
+            news: 0,
+        }
+    }
+
+    /// Is there nothing left but ticks and policy timers?
+    pub fn only_routine(&self) -> bool {
+        self.news == 0
+    }
+
+    /// The time of the next event.
+    #[inline]
+    pub fn next_time(&self) -> Option<Time> {
+        self.heap.first().map(|e| Time(e.time))
+    }
+
+    /// Takes the next event.
+    #[inline]
+    pub fn pop(&mut self) -> Option<(Time, Actor)> {
+        let first = *self.heap.first()?;
+        self.remove(0);
+        let actor = self.slots.actor(first.slot);
+        Some((Time(first.time), actor))
+    }
+
+    /// The actor acts at `time`, instead of when it would have if it had an event.
+    #[inline]
+    pub fn arm(&mut self, actor: Actor, time: Time) {
+        let slot = self.slots.slot(actor);
+        if self.place.len() <= slot as usize {
+            self.place.resize(slot as usize + 1, NOWHERE);
+        }
+        let at = self.place[slot as usize];
+        if at == NOWHERE {
+            self.news += usize::from(is_news(actor));
+            let entry = Entry {
+                time: time.0,
+                order: self.order(slot),
+                slot,
+            };
+            self.heap.push(entry);
+            self.sift_up(self.heap.len() - 1, entry);
+        } else {
+            let at = at as usize;
+            let entry = Entry {
+                time: time.0,
+                ..self.heap[at]
+            };
+            self.sift_down(at, entry);
+            let at = self.place[slot as usize] as usize;
+            self.sift_up(at, entry);
+        }
+    }
+
+    /// The actor acts at `time` or when it would have anyway, whichever is first.
+    pub fn arm_no_later(&mut self, actor: Actor, time: Time) {
+        if self.armed(actor).is_none_or(|t| t > time) {
+            self.arm(actor, time);
+        }
+    }
+
+    /// When the actor acts.
+    pub fn armed(&self, actor: Actor) -> Option<Time> {
+        let at = *self.place.get(self.slots.slot(actor) as usize)?;
+        (at != NOWHERE).then(|| Time(self.heap[at as usize].time))
+    }
+
+    /// The actor does not act.
+    #[inline]
+    pub fn cancel(&mut self, actor: Actor) {
+        let slot = self.slots.slot(actor) as usize;
+        if let Some(&at) = self.place.get(slot) {
+            if at != NOWHERE {
+                self.remove(at as usize);
+            }
+        }
+    }
+
+    fn order(&self, slot: u32) -> u32 {
+        match self.tie_break {
+            TieBreak::Canonical => slot,
+            TieBreak::Shuffled(seed) => mix32(slot, seed as u32),
+        }
+    }
+
+    fn remove(&mut self, at: usize) {
+        let gone = self.heap[at];
+        self.news -= usize::from(is_news(self.slots.actor(gone.slot)));
+        self.place[gone.slot as usize] = NOWHERE;
+        let last = self.heap.pop().expect("the heap holds the entry at `at`");
+        if at < self.heap.len() {
+            self.sift_down(at, last);
+            let at = self.place[last.slot as usize] as usize;
+            self.sift_up(at, last);
+        }
+    }
+
+    #[inline]
+    fn put(&mut self, at: usize, entry: Entry) {
+        self.heap[at] = entry;
+        self.place[entry.slot as usize] = at as u32;
+    }
+
+    fn sift_up(&mut self, mut at: usize, entry: Entry) {
+        while at > 0 {
+            let parent = (at - 1) / ARITY;
+            if !entry.before(&self.heap[parent]) {
+                break;
+            }
+            self.put(at, self.heap[parent]);
+            at = parent;
+        }
+        self.put(at, entry);
+    }
+
+    fn sift_down(&mut self, mut at: usize, entry: Entry) {
+        loop {
+            let first = at * ARITY + 1;
+            let end = (first + ARITY).min(self.heap.len());
+            if first >= end {
+                break;
+            }
+            let mut least = first;
+            for child in first + 1..end {
+                if self.heap[child].before(&self.heap[least]) {
+                    least = child;
+                }
+            }
+            if !self.heap[least].before(&entry) {
+                break;
+            }
+            self.put(at, self.heap[least]);
+            at = least;
+        }
+        self.put(at, entry);
+    }
+}
+
+#[inline]
+fn is_news(actor: Actor) -> bool {
+    !matches!(actor, Actor::Tick(_) | Actor::PolicyTimer(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queue(tie_break: TieBreak) -> EventQueue {
+        let slots = Slots {
+            locks: 1,
+            cpus: 2,
+            policy_timers: 4,
+            disks: 1,
+        };
+        EventQueue::new(slots, tie_break)
+    }
+
+    const ALL: [Actor; 7] = [
+        Actor::Lock(0),
+        Actor::Cpu(0),
+        Actor::Cpu(1),
+        Actor::Tick(1),
+        Actor::PolicyTimer(3),
+        Actor::Disk(0),
+        Actor::Task(7),
+    ];
+
+    #[test]
+    fn same_time_follows_the_documented_order() {
+        let mut q = queue(TieBreak::Canonical);
+        for actor in ALL.iter().rev() {
+            q.arm(*actor, Time(5));
+        }
+        let order: Vec<Actor> = std::iter::from_fn(|| q.pop()).map(|(_, a)| a).collect();
+        assert_eq!(order, ALL);
+    }
+
+    #[test]
+    fn a_shuffle_is_a_permutation_and_keeps_time() {
+        let mut q = queue(TieBreak::Shuffled(3));
+        for (i, actor) in ALL.iter().enumerate() {
+            q.arm(*actor, Time(i as u64 / 4));
+        }
+        let order: Vec<(Time, Actor)> = std::iter::from_fn(|| q.pop()).collect();
+        assert_eq!(order.len(), ALL.len());
+        assert!(order.windows(2).all(|w| w[0].0 <= w[1].0));
+    }
+
+    #[test]
+    fn agrees_with_a_sorted_list_under_random_use() {
+        let mut q = queue(TieBreak::Canonical);
+        let mut model: Vec<(u64, u32)> = Vec::new();
+        let mut x = 12345u64;
+        for _ in 0..20_000 {
+            x = x
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            let task = (x >> 33) as u32 % 50;
+            let time = (x >> 17) % 1000;
+            match x >> 62 {
+                0 => {
+                    q.cancel(Actor::Task(task));
+                    model.retain(|e| e.1 != task);
+                }
+                1 => {
+                    let first = model.iter().min().copied();
+                    let popped = q.pop().map(|(t, a)| match a {
+                        Actor::Task(i) => (t.0, i),
+                        other => panic!("never armed {other:?}"),
+                    });
+                    assert_eq!(popped, first);
+                    model.retain(|e| Some(*e) != first);
+                }
+                _ => {
+                    q.arm(Actor::Task(task), Time(time));
+                    model.retain(|e| e.1 != task);
+                    model.push((time, task));
+                }
+            }
+            assert_eq!(q.only_routine(), model.is_empty());
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! schedule(): locks, picking the next task, switching to it.
+
+use schedlab_policy::{deq, enq, Hook, LockScope, Prev};
+use schedlab_trace::{CpuId, EventKind, Ns, Overhead, PrevState, Sink, TaskId};
+
+use crate::cpu::Mode;
+use crate::engine::Simulation;
+use crate::error::{Rule, SimError};
+use crate::queue::Actor;
+use crate::task::State;
+
+impl<S: Sink> Simulation<'_, S> {
+    /// The lock that covers a CPU's run queue.
+    pub(crate) fn lock_of(&self, cpu: CpuId) -> u32 {
+        match self.setup.tuned.policy.lock_scope() {
+            LockScope::Global => 0,
+            LockScope::PerCpu => cpu.0,
+        }
+    }
+
+    /// Takes a free lock; otherwise the CPU starts to spin on it and this says false.
+    pub(crate) fn take_lock(&mut self, cpu: CpuId, lock: u32) -> bool {
+        let now = self.now;
+        let l = &mut self.locks[lock as usize];
+        if l.is_free(now) {
+            return true;
+        }
+        l.waiters.push_back(cpu);
+        if l.waiters.len() == 1 {
+            let free_at = l.busy_until.max(now);
+            self.queue.arm(Actor::Lock(lock), free_at);
+        }
+        self.queue.cancel(Actor::Cpu(cpu.0));
+        let c = self.cpu_mut(cpu);
+        c.mode = Mode::Spinning;
+        c.since = now;
+        false
+    }
+
+    /// Price of a lock whose cache line was last written by another CPU.
+    pub(crate) fn lock_cost(&self, cpu: CpuId, lock: u32) -> Ns {
+        match self.locks[lock as usize].last_holder {
+            Some(holder) if holder != cpu => self.setup.machine.costs.lock_transfer,
+            _ => Ns::ZERO,
+        }
+    }
+
+    /// The lock is held until the CPU's current piece of kernel work ends; then the next waiter gets it.
+    pub(crate) fn release_lock(&mut self, cpu: CpuId, lock: u32) {
+        let until = self.cpu(cpu).kernel_until;
+        let l = &mut self.locks[lock as usize];
+        l.busy_until = until;
+        l.last_holder = Some(cpu);
+        if !l.waiters.is_empty() {
+            self.queue.arm(Actor::Lock(lock), until);
+        }
+    }
+
+    /// A lock is free: the CPU that waited longest gets it and does what it wanted it for.
+    pub(crate) fn grant_lock(&mut self, lock: u32) -> Result<(), SimError> {
+        let l = &mut self.locks[lock as usize];
+        let Some(cpu) = l.waiters.pop_front() else {
+            return Ok(());
+        };
+        self.enter_kernel(cpu);
+        self.cpu_mut(cpu).held = Some(lock);
+        // What a CPU spins for is its first piece of kernel work, or schedule() if it has none.
+        // Work that arrived meanwhile for a CPU spinning in schedule() comes first, as an
+        // interrupt would; the lock then goes on to the next waiter.
+        self.advance(cpu)?;
+        if self.cpu_mut(cpu).held.take().is_some() {
+            self.pass_on(lock);
+        }
+        Ok(())
+    }
+
+    /// Nobody used the lock: the next waiter gets it now.
+    fn pass_on(&mut self, lock: u32) {
+        let now = self.now;
+        let l = &mut self.locks[lock as usize];
+        l.busy_until = l.busy_until.max(now);
+        if !l.waiters.is_empty() {
+            let at = l.busy_until;
+            self.queue.arm(Actor::Lock(lock), at);
+        }
+    }
+
+    /// Has the CPU this lock, or can it take it?
+    pub(crate) fn have_lock(&mut self, cpu: CpuId, lock: u32) -> bool {
+        if self.cpu(cpu).held == Some(lock) {
+            self.cpu_mut(cpu).held = None;
+            return true;
+        }
+        self.take_lock(cpu, lock)
+    }
+
+    /// schedule() on this CPU; false if it spins for the lock first.
+    pub(crate) fn try_schedule(&mut self, cpu: CpuId) -> Result<bool, SimError> {
+        let lock = self.lock_of(cpu);
+        if !self.have_lock(cpu, lock) {
+            return Ok(false);
+        }
+        let prev = self.cpu(cpu).curr;
+        let why = self.put_prev(cpu, prev)?;
+        let next = self.call(cpu, |host| host.pick_next(cpu, prev, why))?;
+        let work = self.host.take_work();
+        self.drain_requests(cpu)?;
+        self.check_pick(cpu, prev, why, next)?;
+        self.emit(
+            cpu,
+            EventKind::Schedule {
+                examined: work.examined,
+                recalculations: work.recalculations,
+            },
+        );
+        let pick_cost =
+            self.lock_cost(cpu, lock) + self.setup.machine.costs.schedule + self.price(work);
+        if next == prev {
+            self.charge(cpu, Overhead::Schedule, pick_cost);
+            self.release_lock(cpu, lock);
+            if let Some(task) = next {
+                self.task_mut(task).yielding = false;
+            }
+        } else {
+            let switch_cost = self.switch(cpu, prev, why, next)?;
+            self.charge(cpu, Overhead::Schedule, pick_cost);
+            self.release_lock(cpu, lock);
+            self.charge(cpu, Overhead::Switch, switch_cost);
+        }
+        self.after_schedule(cpu, prev, why)?;
+        Ok(true)
+    }
+
+    /// What becomes of the task that ran: takes it off the run queue if it is not runnable here any more.
+    fn put_prev(&mut self, cpu: CpuId, prev: Option<TaskId>) -> Result<Prev, SimError> {
+        let Some(prev) = prev else {
+            return Ok(Prev::None);
+        };
+        let t = self.task(prev);
+        let (state, yielding, moving) = (t.state, t.yielding, t.move_to.is_some());
+        let (flags, why) = match state {
+            State::Blocking {
+                uninterruptible, ..
+            } => {
+                let disk = if uninterruptible {
+                    deq::UNINTERRUPTIBLE
+                } else {
+                    0
+                };
+                (deq::SLEEP | disk, Prev::Blocked)
+            }
+            State::Exiting(_) => (deq::EXIT, Prev::Exited),
+            _ if moving => (deq::MOVE, Prev::Moved),
+            _ if yielding => return Ok(Prev::Yielded),
+            _ => return Ok(Prev::Preempted),
+        };
+        self.call(cpu, |host| host.dequeue(prev, flags))?;
+        Ok(why)
+    }
+
+    /// The CPU stops running `prev` and runs `next`; returns what the switch costs.
+    fn switch(
+        &mut self,
+        cpu: CpuId,
+        prev: Option<TaskId>,
+        why: Prev,
+        next: Option<TaskId>,
+    ) -> Result<Ns, SimError> {
+        let busy_changes = prev.is_none() != next.is_none();
+        if busy_changes {
+            self.settle_siblings(cpu);
+        }
+        let prev_state = self.leave_cpu(cpu, prev, why);
+        if let Some(next) = next {
+            let queued_on = CpuId(self.host.task(next).cpu);
+            self.waiting_no_more(queued_on);
+        }
+        self.cpu_mut(cpu).curr = next;
+        self.emit(
+            cpu,
+            EventKind::Switch {
+                prev,
+                prev_state,
+                next,
+            },
+        );
+        self.call(cpu, |host| host.switch(cpu, prev, next))?;
+        let cost = match next {
+            Some(next) => self.enter_cpu(cpu, next)?,
+            None => Ns::ZERO,
+        };
+        if busy_changes {
+            self.busy_changed(cpu, next.is_some());
+        }
+        self.drain_requests(cpu)?;
+        Ok(cost)
+    }
+
+    fn leave_cpu(&mut self, cpu: CpuId, prev: Option<TaskId>, why: Prev) -> PrevState {
+        let Some(prev) = prev else {
+            return PrevState::Idle;
+        };
+        let cache = self.setup.machine.cpus[cpu.index()].cache;
+        self.caches[cache as usize].leave(&mut self.tasks[prev.index()]);
+        self.task_mut(prev).yielding = false;
+        let (state, shown) = match (self.task(prev).state, why) {
+            (
+                State::Blocking {
+                    uninterruptible, ..
+                },
+                _,
+            ) => {
+                let shown = if uninterruptible {
+                    PrevState::DiskSleep
+                } else {
+                    PrevState::Sleeping
+                };
+                (State::Sleeping { uninterruptible }, shown)
+            }
+            (State::Exiting(_), _) => (State::Zombie, PrevState::Exited),
+            (_, Prev::Moved) => (State::Waiting, PrevState::Moved),
+            (_, Prev::Yielded) => (State::Waiting, PrevState::Yielded),
+            _ => (State::Waiting, PrevState::Preempted),
+        };
+        if state == State::Waiting && why != Prev::Moved {
+            self.waiting_here(cpu);
+        }
+        self.set_state(prev, state);
+        shown
+    }
+
+    /// The task starts to run here; returns what loading it costs.
+    fn enter_cpu(&mut self, cpu: CpuId, next: TaskId) -> Result<Ns, SimError> {
+        self.set_state(next, State::Running(cpu));
+        let cache = self.setup.machine.cpus[cpu.index()].cache;
+        self.caches[cache as usize].enter(cache, &mut self.tasks[next.index()]);
+        self.note_priority(cpu, next)?;
+        let costs = &self.setup.machine.costs;
+        let mm = self.host.task(next).mm;
+        let mut cost = costs.context_switch;
+        // A kernel thread borrows whatever address space is loaded.
+        if mm != 0 && mm != self.cpu(cpu).mm {
+            cost += costs.mm_switch;
+            self.cpu_mut(cpu).mm = mm;
+        }
+        Ok(cost)
+    }
+
+    /// The CPU became busy or idle: its siblings' speed and its tick depend on that.
+    fn busy_changed(&mut self, cpu: CpuId, busy: bool) {
+        self.rearm_siblings(cpu);
+        if busy {
+            self.population.busy_cpus += 1;
+            if self.queue.armed(Actor::Tick(cpu.0)).is_none() {
+                self.arm_tick(cpu);
+            }
+            return;
+        }
+        self.population.busy_cpus -= 1;
+        if !self.setup.tuned.policy.ticks_when_idle() {
+            self.queue.cancel(Actor::Tick(cpu.0));
+        }
+    }
+
+    /// What had to wait until the CPU was rid of the task that ran.
+    fn after_schedule(
+        &mut self,
+        cpu: CpuId,
+        prev: Option<TaskId>,
+        why: Prev,
+    ) -> Result<(), SimError> {
+        match (prev, why) {
+            (Some(prev), Prev::Moved) => self.requeue_elsewhere(cpu, prev),
+            (Some(prev), Prev::Exited) => self.bury(cpu, prev),
+            (Some(prev), Prev::Yielded | Prev::Preempted) if self.cpu(cpu).curr != Some(prev) => {
+                self.check_queued(cpu, prev, Hook::PickNext)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A runnable task that had to leave its CPU is queued on the one it goes to.
+    fn requeue_elsewhere(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
+        let wanted = self.task_mut(task).move_to.take();
+        let target = match wanted.filter(|&t| self.host.allowed(task, t)) {
+            Some(target) => target,
+            None => self.call(cpu, |host| host.select_cpu(task, enq::MOVE))?,
+        };
+        let from = CpuId(self.host.task(task).cpu);
+        self.host.set_task_cpu(task, target);
+        self.waiting_here(target);
+        self.emit(
+            cpu,
+            EventKind::Migrate {
+                task,
+                from,
+                to: target,
+            },
+        );
+        self.call(cpu, |host| host.enqueue(task, enq::MOVE))?;
+        let cost = self.work_cost();
+        self.charge(cpu, Overhead::Schedule, cost);
+        self.drain_requests(cpu)?;
+        self.check_queued(cpu, task, Hook::Enqueue)
+    }
+
+    /// The policy moved a waiting task to another CPU's run queue.
+    pub(crate) fn task_moved(
+        &mut self,
+        cpu: CpuId,
+        task: TaskId,
+        from: CpuId,
+    ) -> Result<(), SimError> {
+        let to = CpuId(self.host.task(task).cpu);
+        if to.index() >= self.cpus.len() || !self.host.allowed(task, to) {
+            let detail = format!("moved to CPU {to}, where it may not run");
+            return Err(self.violation(Rule::Placement, cpu, None, Some(task), detail));
+        }
+        if self.task(task).state != State::Waiting {
+            let detail = format!("moved to CPU {to} while {:?}", self.task(task).state);
+            return Err(self.violation(Rule::NotRunnable, cpu, None, Some(task), detail));
+        }
+        self.waiting_no_more(from);
+        self.waiting_here(to);
+        self.emit(cpu, EventKind::Migrate { task, from, to });
+        Ok(())
+    }
+}

@@ -1,0 +1,123 @@
+//! A task as the simulated kernel knows it.
+
+use schedlab_trace::{CpuId, TaskId, Time};
+use schedlab_workload::{MAX_LOOP_DEPTH, MAX_OWN_TIMERS};
+
+use crate::rng::Stream;
+
+/// Where a task is.  Exactly one of these at any time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum State {
+    /// It will start later.
+    Unborn,
+    /// Runnable, in the policy's hands.
+    Waiting,
+    /// Running on this CPU.
+    Running(CpuId),
+    /// Running on this CPU, but about to sleep: it has yet to call schedule().
+    Blocking { cpu: CpuId, uninterruptible: bool },
+    /// Asleep.
+    Sleeping { uninterruptible: bool },
+    /// Somebody is waking it: asleep until its wakeup is through.
+    Waking { uninterruptible: bool },
+    /// Running on this CPU for the last time.
+    Exiting(CpuId),
+    /// Dead, not yet reaped.
+    Zombie,
+    /// Gone.
+    Reaped,
+}
+
+/// Work is counted in 1/1024 ns of the fastest CPU, so that slow CPUs need no rounding.
+pub(crate) const WORK_UNITS_PER_NS: u64 = 1024;
+
+/// What a task computes right now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Computing {
+    /// Nothing: it has a next operation to start.
+    Nothing,
+    /// So many work units are left.
+    Work(u64),
+    /// Until this time, whatever work that is.
+    Until(Time),
+}
+
+/// A task.
+#[derive(Debug)]
+pub(crate) struct Task {
+    pub state: State,
+    pub computing: Computing,
+    /// Its specification in the workload.
+    pub spec: u32,
+    /// Its number among the tasks of that specification.
+    pub instance: u32,
+    /// The next operation of its program.
+    pub pc: u32,
+    /// Loops it is in, and how often each is still to run.
+    pub depth: u32,
+    pub loops: [u32; MAX_LOOP_DEPTH],
+    /// What is left of the current send or receive, if that has begun.
+    pub transfer_left: Option<u32>,
+    /// Messages its last receive-all took.
+    pub received: u32,
+    /// It asked to give up the CPU.
+    pub yielding: bool,
+    /// It must leave its CPU for this one as soon as it calls schedule().
+    pub move_to: Option<CpuId>,
+    pub rng: Stream,
+    pub start: Time,
+    pub clock_start: Time,
+    pub own_timers: [Option<Time>; MAX_OWN_TIMERS],
+    /// Work units it has asked for and done.  Both stay exact.
+    pub work_requested: u64,
+    pub work_done: u64,
+    /// Its memory: what it touches, and how much of it the cache it used last holds.
+    pub working_set: u64,
+    pub cache: u32,
+    pub warm_bytes: u64,
+    /// [`Cache::filled`](crate::cache::CacheState) when it stopped running.
+    pub cache_stamp: u64,
+    /// Time it still runs at half speed because its working set is being fetched, in ns.
+    pub refill_ns: u64,
+    pub parent: Option<TaskId>,
+    /// Children that have not been reaped.
+    pub nr_children: u32,
+    pub zombies: Vec<TaskId>,
+    /// It sleeps in wait().
+    pub waits_for_child: bool,
+    pub last_priority: Option<i32>,
+}
+
+impl Task {
+    pub fn new(spec: u32, instance: u32, rng: Stream, start: Time, working_set: u64) -> Task {
+        Task {
+            state: State::Unborn,
+            computing: Computing::Nothing,
+            spec,
+            instance,
+            pc: 0,
+            depth: 0,
+            loops: [0; MAX_LOOP_DEPTH],
+            transfer_left: None,
+            received: 0,
+            yielding: false,
+            move_to: None,
+            rng,
+            start,
+            clock_start: start,
+            own_timers: [None; MAX_OWN_TIMERS],
+            work_requested: 0,
+            work_done: 0,
+            working_set,
+            cache: u32::MAX,
+            warm_bytes: 0,
+            cache_stamp: 0,
+            refill_ns: 0,
+            parent: None,
+            nr_children: 0,
+            zombies: Vec::new(),
+            waits_for_child: false,
+            last_priority: None,
+        }
+    }
+}
