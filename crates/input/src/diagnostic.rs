@@ -19,6 +19,45 @@ pub struct Diagnostic {
     pub nearest: Option<String>,
 }
 
+impl Diagnostic {
+    /// A mistake whose place is still to be filled in by [`Diagnostic::at`] and [`Diagnostic::key`].
+    pub fn new(problem: impl Into<String>) -> Diagnostic {
+        Diagnostic {
+            problem: problem.into(),
+            ..Diagnostic::default()
+        }
+    }
+
+    /// Says where: the file and the line, from 1, or 0 when there is none.
+    pub fn at(mut self, file: impl Into<String>, line: usize) -> Diagnostic {
+        self.file = file.into();
+        self.line = line;
+        self
+    }
+
+    /// Says which key, dotted.
+    pub fn key(mut self, key: impl Into<String>) -> Diagnostic {
+        self.key = key.into();
+        self
+    }
+
+    /// Says what would have been right.
+    pub fn expected(mut self, expected: impl Into<String>) -> Diagnostic {
+        self.expected = expected.into();
+        self
+    }
+
+    /// Suggests the candidate most like `name`, if any is like it at all.
+    pub fn suggest<'a>(
+        mut self,
+        name: &str,
+        candidates: impl IntoIterator<Item = &'a str>,
+    ) -> Diagnostic {
+        self.nearest = nearest(name, candidates);
+        self
+    }
+}
+
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.file)?;
@@ -41,17 +80,36 @@ impl fmt::Display for Diagnostic {
 
 impl std::error::Error for Diagnostic {}
 
-/// The candidate most like `name`, if any is like it at all.
+/// The candidate most like `name`, if any is like it at all.  Of equally like ones, one with the
+/// same first letter, and of those the first in alphabetical order.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    candidates
-        .into_iter()
-        .map(|c| {
-            (
-                strsim::damerau_levenshtein(&name.to_lowercase(), &c.to_lowercase()),
-                c,
-            )
-        })
-        .filter(|(distance, c)| *distance <= 1 + c.len().max(name.len()) / 3)
-        .min()
-        .map(|(_, c)| c.to_string())
+    let name = name.to_lowercase();
+    let rank = |candidate: &'a str| {
+        let other = candidate.to_lowercase();
+        let distance = strsim::damerau_levenshtein(&name, &other);
+        let close = distance <= 1 + other.len().max(name.len()) / 3;
+        close.then_some((
+            distance,
+            other.chars().next() != name.chars().next(),
+            candidate,
+        ))
+    };
+    let best = candidates.into_iter().filter_map(rank).min()?;
+    Some(best.2.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_near() {
+        assert_eq!(
+            nearest("recieve", ["send", "receive"]),
+            Some("receive".into())
+        );
+        assert_eq!(nearest("KB", ["B", "GiB", "KiB"]), Some("KiB".into()));
+        assert_eq!(nearest("zebra", ["send", "receive"]), None);
+        assert_eq!(nearest("x", []), None);
+    }
 }

@@ -1,5 +1,16 @@
 //! Reading what people write: one clear message for each mistake.
+//!
+//! [`Document`] reads TOML and remembers the line of every key; [`Table`] hands out typed
+//! values and refuses unknown keys; [`quantity`] reads durations, sizes and CPU lists, for
+//! files and for the command line alike.
 
 mod diagnostic;
+mod document;
+mod file;
+pub mod quantity;
+mod table;
 
 pub use diagnostic::{nearest, Diagnostic};
+pub use document::{Document, Text};
+pub use file::{read_text, stem, MAX_FILE_BYTES};
+pub use table::Table;

@@ -1,5 +1,11 @@
 //! Machine descriptions: the testbeds of the papers and machines of today, from TOML files.
+//!
+//! `machines/NAME.toml` describes the machine NAME; [`find`] resolves what a user writes.
 
+mod check;
+mod library;
 mod model;
+mod read;
 
-pub use model::{Cache, Costs, Cpu, Machine, TickPhase, Timers};
+pub use library::{find, names};
+pub use model::{Cache, Costs, Cpu, Machine, TickPhase, Timers, MAX_CPUS};

@@ -2,6 +2,9 @@
 
 use schedlab_trace::Ns;
 
+/// The most CPUs a machine can have.
+pub const MAX_CPUS: u32 = schedlab_input::quantity::MAX_CPUS;
+
 /// A machine, ready to simulate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {

@@ -1,0 +1,487 @@
+//! From TOML to [`Machine`].
+
+use schedlab_input::{stem, Diagnostic, Document, Table};
+use schedlab_trace::Ns;
+
+use crate::library::shipped;
+use crate::{Cache, Costs, Cpu, Machine, TickPhase, Timers, MAX_CPUS};
+
+const KEYS: [&str; 9] = [
+    "title",
+    "base",
+    "cpus",
+    "hz",
+    "timers",
+    "ticks",
+    "smt_speed_milli",
+    "cluster",
+    "costs",
+];
+const CLUSTER_KEYS: [&str; 6] = ["count", "cores", "threads", "node", "capacity", "cache"];
+const CACHE_KEYS: [&str; 3] = ["size", "line", "refill"];
+
+const TIMERS: [(&str, Timers); 2] = [
+    ("tick", Timers::Tick),
+    ("high-resolution", Timers::HighResolution),
+];
+const TICKS: [(&str, TickPhase); 2] = [
+    ("aligned", TickPhase::Aligned),
+    ("staggered", TickPhase::Staggered),
+];
+
+/// No single cost is longer than this: it would rather be a mistake in the unit.
+const MAX_COST: Ns = Ns(1_000_000_000);
+
+impl Machine {
+    /// Reads a description in TOML; the machine is called after the file.
+    ///
+    /// A description either is complete or names a `base`, a complete one that comes with the
+    /// program, and says only what differs.
+    ///
+    /// # Errors
+    /// The first mistake, with its line.
+    pub fn parse(file_name: &str, text: &str) -> Result<Machine, Diagnostic> {
+        let document = Document::parse(file_name, text)?;
+        let root = document.root().only(&KEYS)?;
+        let base = base(&root)?;
+        let machine = machine(&root, stem(file_name), base.as_ref())?;
+        machine
+            .check()
+            .map_err(|problem| root.mistake("", problem))?;
+        Ok(machine)
+    }
+}
+
+/// The complete description this one starts from, if it names one.
+fn base(root: &Table<'_>) -> Result<Option<Machine>, Diagnostic> {
+    let Some(name) = root.string("base")? else {
+        return Ok(None);
+    };
+    let Some((file, text)) = shipped(name) else {
+        let known = crate::names();
+        return Err(root
+            .mistake("base", format!("there is no machine \"{name}\""))
+            .expected("a machine that comes with schedlab")
+            .suggest(name, known));
+    };
+    if Document::parse(&file, text)?.root().has("base") {
+        return Err(root
+            .mistake("base", format!("\"{name}\" has a base itself"))
+            .expected("a complete description"));
+    }
+    Machine::parse(&file, text).map(Some)
+}
+
+fn machine(root: &Table<'_>, name: String, base: Option<&Machine>) -> Result<Machine, Diagnostic> {
+    let title = root.need("title", root.string("title")?, "one line about the machine")?;
+    let hz = root.integer("hz", 10..=10_000)?.map(|hz| hz as u32);
+    let hz = root.need("hz", hz.or(base.map(|b| b.hz)), "ticks per second")?;
+    let timers = root.choice("timers", &TIMERS)?.or(base.map(|b| b.timers));
+    let timers = root.need("timers", timers, "tick or high-resolution")?;
+    let ticks = root.choice("ticks", &TICKS)?.or(base.map(|b| b.tick_phase));
+    let tick_phase = root.need("ticks", ticks, "aligned or staggered")?;
+    let (cpus, caches) = topology(root, base)?;
+    Ok(Machine {
+        name,
+        title: title.to_string(),
+        smt_speed_milli: smt_speed(root, &cpus, base)?,
+        cpus,
+        caches,
+        costs: costs(root, base)?,
+        timers,
+        tick_phase,
+        hz,
+    })
+}
+
+/// CPUs and caches: described here, or the first `cpus` of the base.
+fn topology(
+    root: &Table<'_>,
+    base: Option<&Machine>,
+) -> Result<(Vec<Cpu>, Vec<Cache>), Diagnostic> {
+    let keep = root.integer("cpus", 1..=i64::from(MAX_CPUS))?;
+    match (base, keep) {
+        (Some(base), None) if !root.has("cluster") => Ok((base.cpus.clone(), base.caches.clone())),
+        (Some(base), Some(keep)) if !root.has("cluster") => first_cpus(root, base, keep as usize),
+        (_, Some(_)) => Err(root
+            .mistake("cpus", "the number of CPUs follows from the clusters")
+            .expected("\"cpus\" only with \"base\" and without [[cluster]]")),
+        (_, None) => clusters(root),
+    }
+}
+
+/// A machine of which only the first CPUs are used; caches nobody uses are gone.
+fn first_cpus(
+    root: &Table<'_>,
+    base: &Machine,
+    keep: usize,
+) -> Result<(Vec<Cpu>, Vec<Cache>), Diagnostic> {
+    if keep > base.cpus.len() {
+        return Err(root
+            .mistake(
+                "cpus",
+                format!("{} has only {} CPUs", base.name, base.cpus.len()),
+            )
+            .expected(format!("1 to {}", base.cpus.len())));
+    }
+    let cpus = base.cpus[..keep].to_vec();
+    // Caches are numbered in the order of the CPUs' first threads, so those in use come first.
+    let used = cpus
+        .iter()
+        .map(|cpu| cpu.cache as usize + 1)
+        .max()
+        .unwrap_or(0);
+    Ok((cpus, base.caches[..used].to_vec()))
+}
+
+/// Cores around a last-level cache, as often as there are such groups.
+struct Cluster {
+    count: u32,
+    cores: u32,
+    threads: u32,
+    node: u32,
+    capacity: u32,
+    cache: Cache,
+}
+
+fn clusters(root: &Table<'_>) -> Result<(Vec<Cpu>, Vec<Cache>), Diagnostic> {
+    let clusters = root
+        .list("cluster")?
+        .into_iter()
+        .map(cluster)
+        .collect::<Result<Vec<_>, _>>()?;
+    if clusters.is_empty() {
+        return Err(root
+            .mistake("cluster", "missing")
+            .expected("at least one table [[cluster]]"));
+    }
+    let nr_cpus: u64 = clusters
+        .iter()
+        .map(|c| u64::from(c.count * c.cores) * u64::from(c.threads))
+        .sum();
+    if nr_cpus > u64::from(MAX_CPUS) {
+        return Err(root
+            .mistake("cluster", format!("the clusters have {nr_cpus} CPUs"))
+            .expected(format!("at most {MAX_CPUS}")));
+    }
+    Ok(lay_out(&clusters))
+}
+
+/// Numbers CPUs as Linux on x86 does: the first threads of all cores, then the second ones.
+fn lay_out(clusters: &[Cluster]) -> (Vec<Cpu>, Vec<Cache>) {
+    let (mut cores, mut caches) = (Vec::new(), Vec::new());
+    for cluster in clusters {
+        for _ in 0..cluster.count {
+            for _ in 0..cluster.cores {
+                let cpu = Cpu {
+                    core: cores.len() as u32,
+                    node: cluster.node,
+                    cache: caches.len() as u32,
+                    capacity: cluster.capacity,
+                };
+                cores.push((cluster.threads, cpu));
+            }
+            caches.push(cluster.cache);
+        }
+    }
+    let most = clusters.iter().map(|c| c.threads).max().unwrap_or(0);
+    let nth = |n| {
+        cores
+            .iter()
+            .filter(move |(threads, _)| n < *threads)
+            .map(|(_, cpu)| *cpu)
+    };
+    ((0..most).flat_map(nth).collect(), caches)
+}
+
+fn cluster(table: Table<'_>) -> Result<Cluster, Diagnostic> {
+    let table = table.only(&CLUSTER_KEYS)?;
+    let number = |key, low: i64, high: u32, default| {
+        let given = table.integer(key, low..=i64::from(high))?;
+        Ok(given.map_or(default, |n| n as u32))
+    };
+    let cache = table.need(
+        "cache",
+        table.table("cache")?,
+        "a table with size, line and refill",
+    )?;
+    Ok(Cluster {
+        count: number("count", 1, MAX_CPUS, 1)?,
+        cores: number("cores", 1, MAX_CPUS, 1)?,
+        threads: number("threads", 1, 8, 1)?,
+        node: number("node", 0, MAX_CPUS - 1, 0)?,
+        capacity: number("capacity", 1, 1024, 1024)?,
+        cache: self::cache(cache)?,
+    })
+}
+
+/// A cache is described by what datasheets and benchmarks give: its size, its line and the time
+/// until a missing line has come.
+fn cache(table: Table<'_>) -> Result<Cache, Diagnostic> {
+    let table = table.only(&CACHE_KEYS)?;
+    let size_bytes = table.need("size", table.size("size")?, "a size such as \"512KiB\"")?;
+    let line = table.need("line", table.size("line")?, "a size such as \"64B\"")?;
+    if !(1..=4096).contains(&line) {
+        return Err(table
+            .mistake("line", format!("{line} bytes is out of range"))
+            .expected("1 to 4096 bytes"));
+    }
+    let refill = table.need(
+        "refill",
+        table.duration("refill")?,
+        "the time to fetch one line, such as \"80ns\"",
+    )?;
+    let refill = limited(&table, "refill", refill)?;
+    Ok(Cache {
+        size_bytes,
+        refill_ps_per_byte: (refill.0 * 1000 + line / 2) / line,
+    })
+}
+
+/// How fast SMT siblings are together has to be said where there are siblings.
+fn smt_speed(root: &Table<'_>, cpus: &[Cpu], base: Option<&Machine>) -> Result<u32, Diagnostic> {
+    let given = root
+        .integer("smt_speed_milli", 1..=1000)?
+        .map(|speed| speed as u32);
+    let siblings = cpus
+        .iter()
+        .map(|cpu| cpu.core)
+        .collect::<std::collections::BTreeSet<_>>()
+        .len()
+        < cpus.len();
+    let fallback = (!siblings).then_some(1000);
+    let speed = given.or(base.map(|b| b.smt_speed_milli)).or(fallback);
+    root.need(
+        "smt_speed_milli",
+        speed,
+        "the speed of each of two busy SMT siblings in thousandths",
+    )
+}
+
+fn costs(root: &Table<'_>, base: Option<&Machine>) -> Result<Costs, Diagnostic> {
+    let mut costs = base.map(|b| b.costs).unwrap_or_default();
+    let mut slots = slots(&mut costs);
+    let names: Vec<_> = slots.iter().map(|(name, _)| *name).collect();
+    let Some(table) = root.table("costs")? else {
+        let expected = format!("a table [costs] with {}", names.join(", "));
+        return base
+            .map(|b| b.costs)
+            .ok_or_else(|| root.mistake("costs", "missing").expected(expected));
+    };
+    let table = table.only(&names)?;
+    for (name, slot) in &mut slots {
+        match table.duration(name)? {
+            Some(cost) => **slot = limited(&table, name, cost)?,
+            None if base.is_some() => {}
+            None => {
+                return Err(table
+                    .mistake(name, "missing")
+                    .expected("a duration; \"0ns\" if it costs nothing"))
+            }
+        }
+    }
+    Ok(costs)
+}
+
+/// Each cost with its key.
+fn slots(costs: &mut Costs) -> [(&'static str, &mut Ns); 14] {
+    [
+        ("schedule", &mut costs.schedule),
+        ("examine", &mut costs.examine),
+        ("recalculate", &mut costs.recalculate),
+        ("context_switch", &mut costs.context_switch),
+        ("mm_switch", &mut costs.mm_switch),
+        ("wakeup", &mut costs.wakeup),
+        ("lock_transfer", &mut costs.lock_transfer),
+        ("tick", &mut costs.tick),
+        ("ipi", &mut costs.ipi),
+        ("idle_exit", &mut costs.idle_exit),
+        ("syscall", &mut costs.syscall),
+        ("fork", &mut costs.fork),
+        ("exec", &mut costs.exec),
+        ("exit", &mut costs.exit),
+    ]
+}
+
+fn limited(table: &Table<'_>, key: &str, cost: Ns) -> Result<Ns, Diagnostic> {
+    if cost > MAX_COST {
+        return Err(table
+            .mistake(key, format!("{cost} is too long"))
+            .expected("at most 1s"));
+    }
+    Ok(cost)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COMPLETE: &str = r#"
+title = "Two cores"
+hz = 100
+timers = "tick"
+ticks = "aligned"
+[[cluster]]
+cores = 2
+[cluster.cache]
+size = "1MiB"
+line = "32B"
+refill = "100ns"
+[costs]
+schedule = "1us"
+examine = "200ns"
+recalculate = "0ns"
+context_switch = "0ns"
+mm_switch = "0ns"
+wakeup = "0ns"
+lock_transfer = "0ns"
+tick = "0ns"
+ipi = "0ns"
+idle_exit = "0ns"
+syscall = "0ns"
+fork = "0ns"
+exec = "0ns"
+exit = "0ns"
+"#;
+
+    #[track_caller]
+    fn says(from: &str, to: &str, message: &str) {
+        assert!(COMPLETE.contains(from));
+        let text = COMPLETE.replacen(from, to, 1);
+        assert_eq!(
+            Machine::parse("m.toml", &text).unwrap_err().to_string(),
+            message
+        );
+    }
+
+    #[test]
+    fn a_complete_description_is_a_machine() {
+        let machine = Machine::parse("some/where/m.toml", COMPLETE).unwrap();
+        assert_eq!(
+            (
+                machine.name.as_str(),
+                machine.cpus.len(),
+                machine.caches.len()
+            ),
+            ("m", 2, 1)
+        );
+        // 100 ns for a line of 32 bytes is 3.125 ns a byte.
+        assert_eq!(machine.caches[0].refill_ps_per_byte, 3125);
+        assert_eq!(
+            (machine.costs.schedule, machine.costs.examine),
+            (Ns(1000), Ns(200))
+        );
+        assert_eq!(machine.smt_speed_milli, 1000);
+    }
+
+    #[test]
+    fn mistakes_have_line_key_expectation_and_nearest_name() {
+        says(
+            "schedule =",
+            "shedule =",
+            "m.toml:13: costs.shedule: unknown key; expected one of schedule, examine, recalculate, \
+             context_switch, mm_switch, wakeup, lock_transfer, tick, ipi, idle_exit, syscall, fork, exec, \
+             exit (did you mean \"schedule\"?)",
+        );
+        says(
+            "\"tick\"",
+            "\"ticks\"",
+            "m.toml:4: timers: unknown value \"ticks\"; expected one of tick, high-resolution (did you mean \"tick\"?)",
+        );
+        says(
+            "hz = 100\n",
+            "",
+            "m.toml:1: hz: missing; expected ticks per second",
+        );
+        says(
+            "\nexit = \"0ns\"",
+            "",
+            "m.toml:12: costs.exit: missing; expected a duration; \"0ns\" if it costs nothing",
+        );
+        says(
+            "\"1us\"",
+            "\"2s\"",
+            "m.toml:13: costs.schedule: 2.00 s is too long; expected at most 1s",
+        );
+        says(
+            "\"32B\"",
+            "\"0B\"",
+            "m.toml:10: cluster.cache.line: 0 bytes is out of range; expected 1 to 4096 bytes",
+        );
+    }
+
+    #[test]
+    fn weird_topologies_are_refused() {
+        says(
+            "cores = 2",
+            "cores = 0",
+            "m.toml:7: cluster.cores: 0 is out of range; expected a whole number from 1 to 1024",
+        );
+        says(
+            "cores = 2",
+            "cores = 625\ncount = 8",
+            "m.toml:6: cluster: the clusters have 5000 CPUs; expected at most 1024",
+        );
+        says(
+            "[cluster.cache]\nsize = \"1MiB\"\nline = \"32B\"\nrefill = \"100ns\"\n",
+            "",
+            "m.toml:6: cluster.cache: missing; expected a table with size, line and refill",
+        );
+        says(
+            "cores = 2",
+            "threads = 2",
+            "m.toml:1: smt_speed_milli: missing; expected the speed of each of two busy SMT siblings in thousandths",
+        );
+        says(
+            "cores = 2",
+            "capacity = 512",
+            "m.toml:1: no CPU has capacity 1024, which the fastest has",
+        );
+        let no_cluster = COMPLETE.replace("[[cluster]]\ncores = 2\n[cluster.cache]\nsize = \"1MiB\"\nline = \"32B\"\nrefill = \"100ns\"\n", "");
+        assert_eq!(
+            Machine::parse("m.toml", &no_cluster)
+                .unwrap_err()
+                .to_string(),
+            "m.toml:1: cluster: missing; expected at least one table [[cluster]]",
+        );
+    }
+
+    #[test]
+    fn a_base_gives_what_is_not_said() {
+        let text =
+            "title = \"half\"\nbase = \"netfinity-7000-4p\"\ncpus = 2\n[costs]\ntick = \"7us\"\n";
+        let half = Machine::parse("half.toml", text).unwrap();
+        let whole = crate::find("netfinity-7000-4p").unwrap();
+        assert_eq!(half.cpus, whole.cpus[..2]);
+        assert_eq!(half.caches, whole.caches[..2]);
+        assert_eq!(
+            half.costs,
+            Costs {
+                tick: Ns(7000),
+                ..whole.costs
+            }
+        );
+    }
+
+    #[test]
+    fn a_base_that_cannot_be_is_refused() {
+        let error = |text: &str| Machine::parse("h.toml", text).unwrap_err().to_string();
+        assert_eq!(
+            error("title = \"x\"\nbase = \"dekstop\"\n"),
+            "h.toml:2: base: there is no machine \"dekstop\"; expected a machine that comes with schedlab \
+             (did you mean \"desktop\"?)",
+        );
+        assert_eq!(
+            error("title = \"x\"\nbase = \"netfinity-7000-1p\"\n"),
+            "h.toml:2: base: \"netfinity-7000-1p\" has a base itself; expected a complete description",
+        );
+        assert_eq!(
+            error("title = \"x\"\nbase = \"desktop\"\ncpus = 17\n"),
+            "h.toml:3: cpus: desktop has only 16 CPUs; expected 1 to 16",
+        );
+        assert_eq!(
+            error("title = \"x\"\ncpus = 2\n"),
+            "h.toml:1: hz: missing; expected ticks per second",
+        );
+    }
+}
