@@ -2,8 +2,9 @@
 /*
  * policy.h - the contract between a scheduling policy and whoever hosts it.
  *
- * A policy is one C file, policies/NAME/NAME.c, that includes this header and
- * nothing else.  It declares the state it needs, fills a table of hooks with
+ * A policy is one C file, policies/NAME/NAME.c, that includes this header and,
+ * after it, at most mechanisms shared by a family of policies (policy/goodness.h).
+ * It declares the state it needs, fills a table of hooks with
  * designated initialisers and ends with POLICY(NAME, ...).  The host (the
  * simulator, a hook-level test or the BPF back end in a real kernel) allocates
  * the state, tells the policy what happened and asks who runs next.  A policy
