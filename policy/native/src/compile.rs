@@ -14,6 +14,7 @@ const HEADERS: &[(&str, &str)] = &[
     ("math.h", include_str!("../../math.h")),
     ("list.h", include_str!("../../list.h")),
     ("prio_array.h", include_str!("../../prio_array.h")),
+    ("goodness.h", include_str!("../../goodness.h")),
     ("native/dialect.h", include_str!("../../native/dialect.h")),
     ("bpf/dialect.h", include_str!("../../bpf/dialect.h")),
 ];

@@ -49,7 +49,7 @@ pub struct Host {
     tasks: TaskSlab,
     masks: Vec<(Box<ffi::CpuMask>, u32)>,
     // What the C side points to.
-    _states: [Block; 2],
+    states: [Block; 2],
     _tunables: Box<[i64]>,
 }
 
@@ -80,7 +80,7 @@ impl Host {
             cpus: Block::new(nr * size_of::<ffi::Cpu>()),
             tasks: TaskSlab::new(table.task_size as usize),
             masks: Vec::new(),
-            _states: [
+            states: [
                 Block::new(table.global_size as usize),
                 Block::new(nr * table.cpu_size as usize),
             ],
@@ -105,8 +105,8 @@ impl Host {
         s.loops_left = LOOP_BUDGET;
         s.rng = seed | 1; // xorshift must not start from 0.
         s.cpus = self.cpus.as_ptr();
-        s.global_state = self._states[0].as_void();
-        s.cpu_state = self._states[1].as_void();
+        s.global_state = self.states[0].as_void();
+        s.cpu_state = self.states[1].as_void();
         s.tunables = self._tunables.as_ptr().cast();
         s.tasks.next = &raw mut s.tasks;
         s.tasks.prev = &raw mut s.tasks;
@@ -279,6 +279,11 @@ impl Host {
     pub fn task_state(&self, task: TaskId) -> *const u8 {
         // SAFETY: one past the public fields is still within the slot.
         unsafe { self.task_ptr(task).add(1).cast() }
+    }
+
+    /// The policy's state of the whole machine, for tests that look inside.
+    pub fn global_state(&self) -> *const u8 {
+        self.states[0].as_ptr()
     }
 
     #[inline]

@@ -1,0 +1,325 @@
+//! Drives one policy alone with a script of events, in the order a kernel would call its hooks.
+//!
+//! No simulator is involved: an error in the engine and one in the policy cannot cancel.  After
+//! every event each task that waits must still be known to the policy (`queued`), and what
+//! `pick_next` answers must be runnable, allowed and not running elsewhere.
+
+#![allow(dead_code)] // Each test file uses a part of it.
+
+use schedlab_policy::{deq, enq, ffi, Class, Host, NewTask, Policy, Prev, Topology, Tuned};
+use schedlab_trace::{CpuId, TaskId, Time};
+
+/// Where a task is, as the script knows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    Sleeping,
+    Waiting,
+    Running(u32),
+    Dead,
+}
+
+/// One machine under one policy, and what happens on it.
+pub struct Machine {
+    pub host: Host,
+    now_ns: u64,
+    /// The CPU that wakes, changes and creates tasks from outside.
+    this_cpu: u32,
+    curr: Vec<Option<TaskId>>,
+    places: Vec<Place>,
+}
+
+/// A SCHED_NORMAL task with an address space of its own that last ran on CPU 0.
+pub fn normal(nice: i8) -> NewTask {
+    NewTask {
+        nice,
+        class: Class::Normal,
+        rt_priority: 0,
+        mm: u32::MAX, // Machine::add() turns it into a number of its own.
+        cpu_set: 0,
+        cpu: CpuId(0),
+    }
+}
+
+/// A real-time task.
+pub fn real_time(class: Class, rt_priority: u8) -> NewTask {
+    NewTask {
+        class,
+        rt_priority,
+        ..normal(0)
+    }
+}
+
+impl Machine {
+    /// "policy" or "policy:variant" on so many CPUs, which share one cache.
+    pub fn new(name: &str, cpus: u32, set: &[(&str, i64)]) -> Machine {
+        Machine::try_new(name, cpus, set).expect("the policy starts")
+    }
+
+    /// As [`Machine::new`], for policies that refuse to start.
+    pub fn try_new(name: &str, cpus: u32, set: &[(&str, i64)]) -> Result<Machine, String> {
+        let (name, variant) = match name.split_once(':') {
+            Some((name, variant)) => (name, Some(variant)),
+            None => (name, None),
+        };
+        let policy = Policy::find(name).expect("the policy exists");
+        let set: Vec<(String, i64)> = set.iter().map(|&(n, v)| (n.to_string(), v)).collect();
+        let tuned = Tuned::new(policy, variant, &set).map_err(|e| e.to_string())?;
+        let place = |core| Topology {
+            core,
+            llc: 0,
+            node: 0,
+        };
+        let topology: Vec<Topology> = (0..cpus).map(place).collect();
+        Ok(Machine {
+            host: Host::new(&tuned, &topology, 100, 1).map_err(|e| e.to_string())?,
+            now_ns: 0,
+            this_cpu: 0,
+            curr: vec![None; cpus as usize],
+            places: Vec::new(),
+        })
+    }
+
+    // ---- time and place of the next events --------------------------------------
+
+    /// Time passes.
+    pub fn after(&mut self, ns: u64) -> &mut Self {
+        self.now_ns += ns;
+        self
+    }
+
+    /// Wakeups and system calls on other tasks come from this CPU from now on.
+    pub fn from(&mut self, cpu: u32) -> &mut Self {
+        self.this_cpu = cpu;
+        self
+    }
+
+    fn at(&mut self, cpu: u32) -> &mut Host {
+        self.host.at(Time(self.now_ns), CpuId(cpu));
+        &mut self.host
+    }
+
+    // ---- tasks ------------------------------------------------------------------
+
+    /// A task that exists from the start and sleeps.
+    pub fn add(&mut self, new: &NewTask) -> TaskId {
+        self.create(new, None)
+    }
+
+    /// A task that exists from the start and becomes runnable now.
+    pub fn start(&mut self, new: &NewTask) -> TaskId {
+        let task = self.add(new);
+        self.enqueue(task, enq::NEW);
+        task
+    }
+
+    /// The task running on `cpu` forks; the child is not yet queued.
+    pub fn fork(&mut self, cpu: u32, new: &NewTask) -> TaskId {
+        let parent = self.running(cpu).expect("only a running task forks");
+        self.this_cpu = cpu;
+        self.create(new, Some(parent))
+    }
+
+    fn create(&mut self, new: &NewTask, parent: Option<TaskId>) -> TaskId {
+        let mut new = *new;
+        if new.mm == u32::MAX {
+            new.mm = 1000 + self.places.len() as u32;
+        }
+        let cpu = self.this_cpu;
+        let host = self.at(cpu);
+        let task = host.add_task(&new, parent);
+        host.fork(parent, task).unwrap();
+        self.places.push(Place::Sleeping);
+        task
+    }
+
+    // ---- wakeups ------------------------------------------------------------------
+
+    /// A sleeping task is woken; returns the CPUs asked to reschedule.
+    pub fn wake(&mut self, task: TaskId) -> Vec<u32> {
+        self.enqueue(task, enq::WAKEUP)
+    }
+
+    /// It is woken by a task that is about to sleep.
+    pub fn wake_sync(&mut self, task: TaskId) -> Vec<u32> {
+        self.enqueue(task, enq::WAKEUP | enq::SYNC)
+    }
+
+    /// A sleeping or new task becomes runnable.
+    pub fn enqueue(&mut self, task: TaskId, flags: u32) -> Vec<u32> {
+        assert_eq!(self.places[task.index()], Place::Sleeping, "task {task}");
+        let cpu = self.this_cpu;
+        let host = self.at(cpu);
+        let chosen = host.select_cpu(task, flags).unwrap();
+        host.set_task_cpu(task, chosen);
+        host.enqueue(task, flags).unwrap();
+        self.places[task.index()] = Place::Waiting;
+        self.asked()
+    }
+
+    /// A waiting task is taken off the run queue and sleeps (a kernel does this on a signal).
+    pub fn unqueue(&mut self, task: TaskId) {
+        assert_eq!(self.places[task.index()], Place::Waiting, "task {task}");
+        let cpu = self.this_cpu;
+        self.at(cpu).dequeue(task, deq::SLEEP).unwrap();
+        self.places[task.index()] = Place::Sleeping;
+        self.check();
+    }
+
+    // ---- what the running task does --------------------------------------------------
+
+    /// Who runs on `cpu`.
+    pub fn running(&self, cpu: u32) -> Option<TaskId> {
+        self.curr[cpu as usize]
+    }
+
+    /// schedule() on a CPU that idles or is preempted; returns who runs then.
+    pub fn schedule(&mut self, cpu: u32) -> Option<TaskId> {
+        match self.running(cpu) {
+            Some(_) => self.pick(cpu, Prev::Preempted),
+            None => self.pick(cpu, Prev::None),
+        }
+    }
+
+    /// The running task goes to sleep; returns who runs then.
+    pub fn block(&mut self, cpu: u32) -> Option<TaskId> {
+        self.stop(cpu, deq::SLEEP, Place::Sleeping);
+        self.pick(cpu, Prev::Blocked)
+    }
+
+    /// The running task dies; returns who runs then.
+    pub fn die(&mut self, cpu: u32) -> Option<TaskId> {
+        self.stop(cpu, deq::EXIT, Place::Dead);
+        self.pick(cpu, Prev::Exited)
+    }
+
+    fn stop(&mut self, cpu: u32, flags: u32, place: Place) {
+        let task = self.running(cpu).expect("a task runs here");
+        self.at(cpu).dequeue(task, flags).unwrap();
+        self.places[task.index()] = place;
+    }
+
+    /// The running task calls sched_yield(); returns who runs then, none if the call did nothing.
+    pub fn yields(&mut self, cpu: u32) -> Option<TaskId> {
+        let task = self.running(cpu).expect("a task runs here");
+        if !self.at(cpu).yield_task(task).unwrap() {
+            return None;
+        }
+        self.pick(cpu, Prev::Yielded)
+    }
+
+    /// A dead task is reaped.
+    pub fn reap(&mut self, dead: TaskId, reaper: TaskId) {
+        assert_eq!(self.places[dead.index()], Place::Dead, "task {dead}");
+        let cpu = self.this_cpu;
+        let host = self.at(cpu);
+        host.exit(dead, Some(reaper)).unwrap();
+        host.forget(dead);
+        self.check();
+    }
+
+    /// Ticks on `cpu`, 10 ms each, while the same task runs; is it to be rescheduled now?
+    pub fn ticks(&mut self, cpu: u32, n: u32) -> bool {
+        for _ in 0..n {
+            self.now_ns += 10_000_000;
+            let task = self.running(cpu);
+            self.at(cpu).tick(CpuId(cpu), task).unwrap();
+        }
+        self.check();
+        self.host.need_resched(CpuId(cpu))
+    }
+
+    // ---- changes --------------------------------------------------------------------
+
+    /// setpriority()
+    pub fn set_nice(&mut self, task: TaskId, nice: i8) -> Vec<u32> {
+        let cpu = self.this_cpu;
+        self.at(cpu).set_nice(task, nice).unwrap();
+        self.asked()
+    }
+
+    /// sched_setscheduler()
+    pub fn set_class(&mut self, task: TaskId, class: Class, rt_priority: u8) -> Vec<u32> {
+        let cpu = self.this_cpu;
+        self.at(cpu).set_class(task, class, rt_priority).unwrap();
+        self.asked()
+    }
+
+    // ---- what the policy says ------------------------------------------------------
+
+    /// The task's priority in the policy's numbers.
+    pub fn priority(&mut self, task: TaskId) -> i32 {
+        self.host.priority(task).unwrap().expect("the policy says")
+    }
+
+    /// Work counted since the last call.
+    pub fn work(&mut self) -> ffi::Work {
+        self.host.take_work()
+    }
+
+    /// CPUs asked to reschedule since the last call, in ascending order.
+    pub fn asked(&mut self) -> Vec<u32> {
+        let mut asked = Vec::new();
+        while let Some(cpu) = self.host.take_resched() {
+            asked.push(cpu.0);
+        }
+        asked.sort_unstable();
+        self.check();
+        asked
+    }
+
+    /// The tasks of one of the policy's lists, front to back.  Their list node must be the first
+    /// thing in the policy's task state.
+    ///
+    /// # Safety
+    /// `head` must point to a list of this machine.
+    pub unsafe fn tasks_of(&self, head: *const ffi::List) -> Vec<TaskId> {
+        let mut tasks = Vec::new();
+        // SAFETY: nodes of the list sit right behind the public fields of their tasks.
+        unsafe {
+            let mut node = (*head).next.cast_const();
+            while node != head {
+                let task = node.cast::<ffi::Task>().sub(1);
+                tasks.push(TaskId((*task).id));
+                node = (*node).next;
+            }
+        }
+        tasks
+    }
+
+    // ---- within ---------------------------------------------------------------------
+
+    fn pick(&mut self, cpu: u32, why: Prev) -> Option<TaskId> {
+        let prev = self.running(cpu);
+        let still = matches!(why, Prev::Preempted | Prev::Yielded);
+        let id = CpuId(cpu);
+        let next = self.at(cpu).pick_next(id, prev, why).unwrap();
+        if let Some(next) = next {
+            let place = self.places[next.index()];
+            let may = place == Place::Waiting || (still && Some(next) == prev);
+            assert!(may, "task {next} was picked but is {place:?}");
+            assert!(self.host.allowed(next, id), "task {next} on CPU {cpu}");
+        }
+        if next != prev {
+            if let (Some(prev), true) = (prev, still) {
+                self.places[prev.index()] = Place::Waiting;
+            }
+            self.curr[cpu as usize] = next;
+            if let Some(next) = next {
+                self.places[next.index()] = Place::Running(cpu);
+            }
+            self.at(cpu).switch(id, prev, next).unwrap();
+        }
+        self.check();
+        next
+    }
+
+    /// No task is lost.
+    fn check(&mut self) {
+        for index in 0..self.places.len() {
+            if self.places[index] == Place::Waiting {
+                let task = TaskId(index as u32);
+                assert!(self.host.queued(task).unwrap(), "task {task} is lost");
+            }
+        }
+    }
+}
