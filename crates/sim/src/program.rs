@@ -39,6 +39,11 @@ impl<S: Sink> Simulation<'_, S> {
                 let ns = self.amount(task, amount);
                 self.sleep(cpu, task, ns);
             }
+            Op::TimedSleep(amount) => {
+                let ns = self.amount(task, amount);
+                self.task_mut(task).clock_start = self.now + Ns(ns);
+                self.sleep(cpu, task, ns);
+            }
             Op::Timer {
                 timer,
                 period,
