@@ -144,6 +144,9 @@ pub enum Op {
     RunFor(Amount),
     /// Sleeps (blocks) for so long, from now.
     Sleep(Amount),
+    /// Sleeps (blocks) for so long and notes the moment it asked to be woken at, so that the next
+    /// [`Op::StopClock`] records how late it woke plus what it did since: a response time.
+    TimedSleep(Amount),
     /// Sleeps (blocks) until its timer's next period.  The timer starts at the task's start; each
     /// time its expiry moves on by the period.  A missed expiry does not sleep; with `relative` it
     /// also restarts the timer from now.
