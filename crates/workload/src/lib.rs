@@ -1,8 +1,13 @@
 //! Workloads: tasks as programs, from files people write or as built-in benchmarks.
 
+mod builder;
+pub mod builtin;
 mod model;
 
 pub use model::{
     Amount, Channel, Distribution, Op, Process, Program, ProgramId, SpecId, TaskSpec, TimerScope,
     Times, Workload, MAX_LOOP_DEPTH, MAX_OWN_TIMERS,
 };
+
+#[cfg(test)]
+mod ideal;

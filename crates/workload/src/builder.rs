@@ -1,0 +1,189 @@
+//! Putting a workload together: numbering what programs share, nesting their loops, and the
+//! canonical order in the end.
+
+use schedlab_trace::{MarkId, Ns, TaskClass};
+
+use crate::{
+    Amount, Channel, Distribution, Op, Process, Program, ProgramId, SpecId, TaskSpec, Times,
+    Workload,
+};
+
+/// A workload under construction.
+pub(crate) struct Builder {
+    workload: Workload,
+}
+
+impl Builder {
+    /// An empty workload of this name that came from there.
+    pub fn new(name: impl Into<String>, source: impl Into<String>) -> Self {
+        let workload = Workload {
+            name: name.into(),
+            source: source.into(),
+            ..Workload::default()
+        };
+        Builder { workload }
+    }
+
+    /// Adds a task specification.  [`Op::Fork`] may refer to it by the number returned here;
+    /// [`Builder::finish`] renumbers.
+    pub fn task(&mut self, spec: TaskSpec) -> SpecId {
+        self.workload.tasks.push(spec);
+        SpecId(self.workload.tasks.len() as u32 - 1)
+    }
+
+    /// Adds a program.
+    pub fn program(&mut self, ops: Ops) -> ProgramId {
+        self.workload.programs.push(Program { ops: ops.0 });
+        ProgramId(self.workload.programs.len() as u32 - 1)
+    }
+
+    /// Adds a channel that holds so many messages.
+    pub fn channel(&mut self, capacity: u32) -> u32 {
+        push(&mut self.workload.channels, Channel { capacity })
+    }
+
+    /// Adds a semaphore with this value.
+    pub fn semaphore(&mut self, value: u32) -> u32 {
+        push(&mut self.workload.semaphores, value)
+    }
+
+    /// Adds a barrier for so many tasks.
+    pub fn barrier(&mut self, tasks: u32) -> u32 {
+        push(&mut self.workload.barriers, tasks)
+    }
+
+    /// Adds a disk.
+    pub fn disk(&mut self) -> u32 {
+        self.workload.nr_disks += 1;
+        self.workload.nr_disks - 1
+    }
+
+    /// The mark of this name, added if it is new.
+    pub fn mark(&mut self, name: &str) -> MarkId {
+        MarkId(find_or_push(&mut self.workload.marks, name.to_string()))
+    }
+
+    /// The CPU set with these CPUs, added if it is new.
+    pub fn cpu_set(&mut self, mut cpus: Vec<u32>) -> u32 {
+        cpus.sort_unstable();
+        cpus.dedup();
+        find_or_push(&mut self.workload.cpu_sets, cpus)
+    }
+
+    /// An amount drawn from this distribution, which is added if it is new.
+    pub fn drawn(&mut self, distribution: Distribution) -> Amount {
+        Amount::Drawn(find_or_push(&mut self.workload.distributions, distribution))
+    }
+
+    /// An amount that varies log-normally around its median; `sigma_milli` 0 fixes it.
+    pub fn around(&mut self, median: Ns, sigma_milli: u32) -> Amount {
+        if sigma_milli == 0 || median == Ns::ZERO {
+            return Amount::Fixed(median);
+        }
+        let median = median.0;
+        self.drawn(Distribution::LogNormal {
+            median,
+            sigma_milli,
+        })
+    }
+
+    /// What is not numbered or ordered: duration, warnings, counts of plain objects.
+    pub fn workload(&mut self) -> &mut Workload {
+        &mut self.workload
+    }
+
+    /// The workload in canonical order.
+    pub fn finish(self) -> Workload {
+        let mut workload = self.workload;
+        let mut order: Vec<usize> = (0..workload.tasks.len()).collect();
+        order.sort_by(|&a, &b| workload.tasks[a].name.cmp(&workload.tasks[b].name));
+        let mut position = vec![0; order.len()];
+        for (new, &old) in order.iter().enumerate() {
+            position[old] = new as u32;
+        }
+        workload.tasks = order.iter().map(|&i| workload.tasks[i].clone()).collect();
+        for op in workload.programs.iter_mut().flat_map(|p| &mut p.ops) {
+            if let Op::Fork(spec) = op {
+                *spec = SpecId(position[spec.0 as usize]);
+            }
+        }
+        workload
+    }
+}
+
+/// A task specification with everything usual: one instance, nice 0, its own process, all CPUs.
+pub(crate) fn task(name: impl Into<String>, program: ProgramId) -> TaskSpec {
+    let name = name.into();
+    TaskSpec {
+        group: name.clone(),
+        name,
+        count: 1,
+        program,
+        nice: 0,
+        class: TaskClass::Normal,
+        rt_priority: 0,
+        cpus: None,
+        process: Process::Own,
+        working_set_bytes: 0,
+        start: Ns::ZERO,
+        background: false,
+    }
+}
+
+/// The operations of a program under construction.
+#[derive(Default)]
+pub(crate) struct Ops(Vec<Op>);
+
+impl Ops {
+    /// No operations yet.
+    pub fn new() -> Self {
+        Ops::default()
+    }
+
+    /// Appends one.
+    pub fn push(&mut self, op: Op) -> &mut Self {
+        self.0.push(op);
+        self
+    }
+
+    /// Appends work; none if the amount is zero.
+    pub fn run(&mut self, amount: Amount) -> &mut Self {
+        if amount != Amount::Fixed(Ns::ZERO) {
+            self.0.push(Op::Run(amount));
+        }
+        self
+    }
+
+    /// Appends a loop around what `body` appends.  Loops that run once or never leave no trace.
+    pub fn repeat(&mut self, times: Times, body: impl FnOnce(&mut Ops)) -> &mut Self {
+        match times {
+            Times::Fixed(0) => return self,
+            Times::Fixed(1) => {
+                body(self);
+                return self;
+            }
+            _ => {}
+        }
+        let start = self.0.len() as u32;
+        self.0.push(Op::Loop { times, end: 0 });
+        body(self);
+        let end = self.0.len() as u32;
+        self.0.push(Op::EndLoop { start });
+        self.0[start as usize] = Op::Loop { times, end };
+        self
+    }
+}
+
+/// Appends and says where.
+fn push<T>(list: &mut Vec<T>, item: T) -> u32 {
+    list.push(item);
+    list.len() as u32 - 1
+}
+
+/// Where the item is, appended if it is new.
+fn find_or_push<T: PartialEq>(list: &mut Vec<T>, item: T) -> u32 {
+    match list.iter().position(|known| *known == item) {
+        Some(index) => index as u32,
+        None => push(list, item),
+    }
+}

@@ -1,0 +1,106 @@
+//! What clap reports, as one [`Diagnostic`].
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use schedlab_input::Diagnostic;
+
+/// A diagnostic about the option users give workloads with.
+pub(super) fn on_the_command_line() -> Diagnostic {
+    Diagnostic {
+        file: "--workload".to_string(),
+        ..Diagnostic::default()
+    }
+}
+
+/// A diagnostic about one option of a benchmark.
+pub(super) fn bad_option(
+    benchmark: &str,
+    option: &str,
+    problem: impl Into<String>,
+    expected: impl Into<String>,
+) -> Diagnostic {
+    Diagnostic {
+        key: format!("{benchmark} {option}"),
+        problem: problem.into(),
+        expected: expected.into(),
+        ..on_the_command_line()
+    }
+}
+
+/// The diagnostic for an error of clap's.
+pub(super) fn diagnostic(benchmark: &str, error: &clap::Error) -> Diagnostic {
+    let option = text(error, ContextKind::InvalidArg);
+    let value = text(error, ContextKind::InvalidValue);
+    let (problem, expected) = match error.kind() {
+        ErrorKind::UnknownArgument => (
+            format!("there is no option \"{option}\""),
+            format!("an option of \"{benchmark} --help\""),
+        ),
+        ErrorKind::InvalidValue if value.is_empty() => {
+            (format!("{option} has no value"), String::new())
+        }
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
+            (format!("\"{value}\" is not valid"), reason(error))
+        }
+        ErrorKind::ArgumentConflict => (
+            format!(
+                "{option} and {} exclude each other",
+                text(error, ContextKind::PriorArg)
+            ),
+            "one of them".to_string(),
+        ),
+        ErrorKind::DisplayHelp => ("this asks for help".to_string(), String::new()),
+        _ => (first_line(error), String::new()),
+    };
+    let is_known = error.kind() != ErrorKind::UnknownArgument && !option.is_empty();
+    Diagnostic {
+        key: match is_known {
+            true => format!("{benchmark} {}", option_name(&option)),
+            false => benchmark.to_string(),
+        },
+        problem,
+        expected,
+        nearest: suggestion(error),
+        ..on_the_command_line()
+    }
+}
+
+/// "--rooms <N>" without its value.
+fn option_name(option: &str) -> &str {
+    option.split([' ', '=']).next().unwrap_or(option)
+}
+
+/// What the value's own parser said was expected.
+fn reason(error: &clap::Error) -> String {
+    match std::error::Error::source(error) {
+        Some(source) => source.to_string(),
+        None => list(error, ContextKind::ValidValue).join(", "),
+    }
+}
+
+/// The option or value clap thinks was meant.
+fn suggestion(error: &clap::Error) -> Option<String> {
+    [ContextKind::SuggestedArg, ContextKind::SuggestedValue]
+        .into_iter()
+        .find_map(|kind| list(error, kind).first().cloned())
+}
+
+/// The first line of clap's own message, without its prefix.
+fn first_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let line = text.lines().next().unwrap_or_default();
+    line.trim_start_matches("error: ").to_string()
+}
+
+/// One piece of an error's context as text; empty if it has none.
+fn text(error: &clap::Error, kind: ContextKind) -> String {
+    list(error, kind).join(" and ")
+}
+
+/// One piece of an error's context as a list.
+fn list(error: &clap::Error, kind: ContextKind) -> Vec<String> {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => vec![text.clone()],
+        Some(ContextValue::Strings(texts)) => texts.clone(),
+        _ => Vec::new(),
+    }
+}

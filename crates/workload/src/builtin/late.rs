@@ -1,0 +1,325 @@
+//! late: simulated applications that compute, sleep, and note how late they were served.
+//!
+//! After the tool of that name in the ULE paper (BSDCon 2003): a task runs R, sleeps S and
+//! repeats.  Its response time is how late it woke plus how long its work then took; the mark
+//! "NAME response" records it, "NAME lateness" the first part alone.  The paper does not print R
+//! and S of its applications; the presets are placeholders of this project.
+//!
+//! Batches are gated as a build's stages are: all tasks exist from the start, as the paper's
+//! waited for a signal, and a batch starts when the last task of the one before has ended.
+
+use std::collections::BTreeSet;
+
+use schedlab_input::{nearest, Diagnostic};
+use schedlab_trace::Ns;
+
+use super::errors::bad_option;
+use super::values::{nice, number, positive_time, size, time};
+use super::Benchmark;
+use crate::builder::{task, Builder, Ops};
+use crate::{Amount, Distribution, Op, ProgramId, TaskSpec, Times, Workload};
+
+/// The options.
+#[derive(clap::Parser, Debug)]
+pub(super) struct Late {
+    /// Tasks: NAME or NAME:KEY=VALUE,...
+    ///
+    /// Keys: run (CPU time of a period, 0 < run), sleep (0: never), cpu (CPU time after which it
+    /// ends, 0: never), count (how many), batches (how many such groups, one after the other; needs
+    /// cpu), nice, start (when it begins), ws (working set).  The names vi (1ms/100ms), mozilla
+    /// (20ms/300ms; also plausible: 25ms/100ms, 60ms/400ms) and compiler (200ms/10ms, cpu 1.2s)
+    /// bring run, sleep and cpu along.  Without --task: 4 vi, 2 mozilla and two batches of 30
+    /// compilers, Figure 4 of the ULE paper.
+    #[arg(long = "task", value_name = "TASK", value_parser = Task::parse, verbatim_doc_comment)]
+    tasks: Vec<Task>,
+    /// How long the run lasts; without it until all tasks with a cpu have ended, or 60s.
+    #[arg(long, value_name = "TIME", value_parser = positive_time)]
+    duration: Option<Ns>,
+    /// Let all sleepers begin at once rather than anywhere in their first period.
+    #[arg(long)]
+    aligned: bool,
+}
+
+/// How long a run of endless tasks lasts.
+const DURATION: Ns = Ns::from_secs(60);
+
+/// How many tasks of one kind a run may have.
+const COUNT_MAX: u32 = 1_000_000;
+
+/// One kind of simulated application.
+#[derive(Clone, Debug, PartialEq)]
+struct Task {
+    name: String,
+    run: Ns,
+    sleep: Ns,
+    cpu: Ns,
+    count: u32,
+    batches: u32,
+    nice: i8,
+    start: Ns,
+    working_set_bytes: u64,
+}
+
+impl Benchmark for Late {
+    const NAME: &'static str = "late";
+    const SUMMARY: &'static str =
+        "simulated applications that run and sleep; measures how late they are served";
+
+    fn workload(&self, mut builder: Builder) -> Result<Workload, Diagnostic> {
+        let tasks = match self.tasks.is_empty() {
+            true => default_mix(),
+            false => self.tasks.clone(),
+        };
+        check(&tasks)?;
+        let ends = tasks.iter().any(Task::ends);
+        for kind in &tasks {
+            self.add(&mut builder, kind, ends);
+        }
+        builder.workload().duration = match ends {
+            true => self.duration,
+            false => Some(self.duration.unwrap_or(DURATION)),
+        };
+        Ok(builder.finish())
+    }
+}
+
+impl Late {
+    /// Adds one kind of tasks; if any kind ends, those that do not are background.
+    fn add(&self, builder: &mut Builder, kind: &Task, some_end: bool) {
+        let total = kind.count * kind.batches;
+        let gates = (kind.batches > 1).then(|| Gates {
+            open: builder.semaphore(kind.count),
+            ended: builder.semaphore(0),
+        });
+        let ops = self.program(builder, kind, gates.as_ref());
+        let program = builder.program(ops);
+        builder.task(TaskSpec {
+            count: total,
+            background: some_end && !kind.ends(),
+            ..kind.spec(program)
+        });
+        if let Some(gates) = gates {
+            let program = builder.program(gates.keeper(kind));
+            builder.task(task(format!("{}-gate", kind.name), program));
+        }
+    }
+
+    /// What each task of a kind does.
+    fn program(&self, builder: &mut Builder, kind: &Task, gates: Option<&Gates>) -> Ops {
+        let mut ops = Ops::new();
+        if let Some(gates) = gates {
+            ops.push(Op::SemWait(gates.open));
+        }
+        if kind.sleep > Ns::ZERO && !kind.ends() && !self.aligned {
+            let (low, high) = (0, kind.run.0 + kind.sleep.0);
+            let first = builder.drawn(Distribution::Uniform { low, high });
+            ops.push(Op::Sleep(first));
+        }
+        let cycle = cycle(builder, kind);
+        match kind.ends() {
+            true => {
+                let rounds = kind.cpu.0 / kind.run.0;
+                ops.repeat(Times::Fixed(rounds as u32), cycle);
+                ops.run(Amount::Fixed(Ns(kind.cpu.0 % kind.run.0)));
+                let mark = builder.mark(&format!("{} done", kind.name));
+                ops.push(Op::Mark { mark, count: 1 });
+            }
+            false => {
+                ops.repeat(Times::Forever, cycle);
+            }
+        }
+        if let Some(gates) = gates {
+            ops.push(Op::SemPost(gates.ended));
+        }
+        ops
+    }
+}
+
+/// One period: sleep, note how late it woke, work, note the response time.
+fn cycle(builder: &mut Builder, kind: &Task) -> impl FnOnce(&mut Ops) {
+    let run = Amount::Fixed(kind.run);
+    let sleep = Amount::Fixed(kind.sleep);
+    let marks = (kind.sleep > Ns::ZERO).then(|| {
+        let mut mark = |what| builder.mark(&format!("{} {what}", kind.name));
+        (mark("lateness"), mark("response"))
+    });
+    move |ops| {
+        let Some((lateness, response)) = marks else {
+            ops.run(run);
+            return;
+        };
+        ops.push(Op::TimedSleep(sleep));
+        ops.push(Op::StopClock { mark: lateness });
+        ops.run(run);
+        ops.push(Op::StopClock { mark: response });
+    }
+}
+
+/// What holds back all batches of a kind but the first.
+struct Gates {
+    /// A task takes one before it begins; the first batch finds its share here.
+    open: u32,
+    /// A task adds one when it ends.
+    ended: u32,
+}
+
+impl Gates {
+    /// The program that lets the next batch in when a whole batch has ended.
+    fn keeper(&self, kind: &Task) -> Ops {
+        let batch = Times::Fixed(kind.count);
+        let mut ops = Ops::new();
+        ops.repeat(Times::Fixed(kind.batches - 1), |ops| {
+            ops.repeat(batch, |ops| {
+                ops.push(Op::SemWait(self.ended));
+            });
+            ops.repeat(batch, |ops| {
+                ops.push(Op::SemPost(self.open));
+            });
+        });
+        ops
+    }
+}
+
+impl Task {
+    const KEYS: [&'static str; 8] = [
+        "run", "sleep", "cpu", "count", "batches", "nice", "start", "ws",
+    ];
+
+    /// The preset of this name, or a task that has everything to be told.
+    fn named(name: &str) -> Self {
+        let (run, sleep, cpu, working_set_bytes) = match name {
+            "vi" => (Ns::from_ms(1), Ns::from_ms(100), Ns::ZERO, 16 << 10),
+            "mozilla" => (Ns::from_ms(20), Ns::from_ms(300), Ns::ZERO, 128 << 10),
+            "compiler" => (
+                Ns::from_ms(200),
+                Ns::from_ms(10),
+                Ns::from_ms(1200),
+                128 << 10,
+            ),
+            _ => (Ns::ZERO, Ns::ZERO, Ns::ZERO, 0),
+        };
+        Task {
+            name: name.to_string(),
+            run,
+            sleep,
+            cpu,
+            count: 1,
+            batches: 1,
+            nice: 0,
+            start: Ns::ZERO,
+            working_set_bytes,
+        }
+    }
+
+    /// Reads "vi:count=4,nice=5".
+    fn parse(text: &str) -> Result<Self, String> {
+        let (name, settings) = text.split_once(':').unwrap_or((text, ""));
+        let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        if name.is_empty() || !name.chars().all(plain) {
+            return Err(
+                "NAME:KEY=VALUE,... with a name of letters, digits, \".\", \"_\" and \"-\"".into(),
+            );
+        }
+        let mut task = Task::named(name);
+        for setting in settings.split(',').filter(|s| !s.is_empty()) {
+            let (key, value) = setting.split_once('=').ok_or_else(|| {
+                format!(
+                    "KEY=VALUE instead of \"{setting}\"; keys are {}",
+                    Task::KEYS.join(", ")
+                )
+            })?;
+            task.set(key, value)
+                .map_err(|expected| format!("{expected} for {key}"))?;
+        }
+        task.complete()
+    }
+
+    /// Sets one key.
+    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+        match key {
+            "run" => self.run = positive_time(value)?,
+            "sleep" => self.sleep = time(value)?,
+            "cpu" => self.cpu = time(value)?,
+            "count" => self.count = number(1, COUNT_MAX)(value)?,
+            "batches" => self.batches = number(1, COUNT_MAX)(value)?,
+            "nice" => self.nice = nice(value)?,
+            "start" => self.start = time(value)?,
+            "ws" => self.working_set_bytes = size(value)?,
+            _ => {
+                let meant = nearest(key, Task::KEYS)
+                    .map(|key| format!(" (did you mean \"{key}\"?)"))
+                    .unwrap_or_default();
+                return Err(format!("one of {}{meant}", Task::KEYS.join(", ")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks what one key cannot see.
+    fn complete(self) -> Result<Self, String> {
+        if self.run == Ns::ZERO {
+            return Err(format!(
+                "run=TIME for \"{}\", which is no preset",
+                self.name
+            ));
+        }
+        if self.batches > 1 && !self.ends() {
+            return Err(
+                "cpu=TIME with batches: the next waits for the end of the one before".into(),
+            );
+        }
+        if u64::from(self.count) * u64::from(self.batches) > u64::from(COUNT_MAX) {
+            return Err(format!("count times batches at most {COUNT_MAX}"));
+        }
+        if self.cpu.0 / self.run.0 > u64::from(u32::MAX) {
+            return Err("cpu at most 4 billion times run".into());
+        }
+        if self.run.0.checked_add(self.sleep.0).is_none() {
+            return Err("run and sleep of less than 500 years together".into());
+        }
+        Ok(self)
+    }
+
+    /// Does it end by itself?
+    fn ends(&self) -> bool {
+        self.cpu > Ns::ZERO
+    }
+
+    fn spec(&self, program: ProgramId) -> TaskSpec {
+        TaskSpec {
+            nice: self.nice,
+            start: self.start,
+            working_set_bytes: self.working_set_bytes,
+            ..task(self.name.clone(), program)
+        }
+    }
+}
+
+/// Figure 4 of the ULE paper.
+fn default_mix() -> Vec<Task> {
+    let kind = |name, count, batches| Task {
+        count,
+        batches,
+        ..Task::named(name)
+    };
+    vec![
+        kind("vi", 4, 1),
+        kind("mozilla", 2, 1),
+        kind("compiler", 30, 2),
+    ]
+}
+
+/// Refuses names that would not be unique.
+fn check(tasks: &[Task]) -> Result<(), Diagnostic> {
+    let mut names = BTreeSet::new();
+    for kind in tasks {
+        let gate = (kind.batches > 1).then(|| format!("{}-gate", kind.name));
+        for name in [Some(kind.name.clone()), gate].into_iter().flatten() {
+            if !names.insert(name.clone()) {
+                let problem = format!("\"{name}\" is there twice");
+                return Err(bad_option(Late::NAME, "--task", problem, "another name"));
+            }
+        }
+    }
+    Ok(())
+}

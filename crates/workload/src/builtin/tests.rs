@@ -1,0 +1,357 @@
+use super::*;
+use crate::ideal;
+use crate::{Op, Process, Times};
+use schedlab_trace::{Ns, TaskClass};
+
+fn workload(line: &str) -> Workload {
+    let workload = parse(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+    check(&workload);
+    workload
+}
+
+/// What the model demands of every workload.
+fn check(workload: &Workload) {
+    let names: Vec<&str> = workload.tasks.iter().map(|t| t.name.as_str()).collect();
+    assert!(names.windows(2).all(|w| w[0] < w[1]), "sorted, unique");
+    for program in &workload.programs {
+        let mut open = Vec::new();
+        for (index, op) in program.ops.iter().enumerate() {
+            match *op {
+                Op::Loop { end, .. } => open.push((index as u32, end)),
+                Op::EndLoop { start } => assert_eq!(open.pop(), Some((start, index as u32))),
+                _ => {}
+            }
+            assert!(open.len() <= crate::MAX_LOOP_DEPTH);
+        }
+        assert!(open.is_empty());
+    }
+}
+
+fn refused(line: &str) -> String {
+    parse(line).expect_err(line).to_string()
+}
+
+#[test]
+fn volanomark_adds_up_as_its_source_does() {
+    // 3 rooms of 20 users, 10 messages each: 3 x 20 x 10 = 600 sent, 19 times as many
+    // received.  Server and client read and write 600 + 600 x 20 packets each: senders and
+    // receivers yield at most 600 x (1 + 1 + 20 + 20) times, fewer when a batch holds several.
+    let outcome = ideal::run(&workload("volanomark --rooms 3 --count 10"));
+    assert_eq!(outcome.stuck, Vec::<String>::new());
+    assert_eq!(outcome.marks["message"], 600 * 20);
+    assert!(outcome.yields <= 600 * 42, "{}", outcome.yields);
+    assert!(outcome.yields >= 600 * 22, "{}", outcome.yields);
+}
+
+#[test]
+fn volanomark_of_the_published_size_scores_400_000() {
+    // The programs alone say it: each client sender marks 100, each client receiver
+    // u + 99 x 19 + (19 - u) = 1,900: 200 x 2,000.
+    let workload = workload("volanomark --rooms 10 --users 20 --count 100");
+    assert_eq!(workload.tasks.len(), 800);
+    let marks = |group: &str| -> u64 {
+        let tasks = workload.tasks.iter().filter(|t| t.group == group);
+        tasks
+            .map(|t| marks_of(&workload.programs[t.program.0 as usize].ops))
+            .sum()
+    };
+    assert_eq!(marks("client-sender"), 20_000);
+    assert_eq!(marks("client-receiver"), 380_000);
+}
+
+/// How much a program with fixed loops counts.
+fn marks_of(ops: &[Op]) -> u64 {
+    let mut factor = vec![1];
+    let mut sum = 0;
+    for op in ops {
+        match op {
+            Op::Loop {
+                times: Times::Fixed(n),
+                ..
+            } => factor.push(factor[factor.len() - 1] * u64::from(*n)),
+            Op::EndLoop { .. } => drop(factor.pop()),
+            Op::Mark { count, .. } => sum += factor[factor.len() - 1] * u64::from(*count),
+            _ => {}
+        }
+    }
+    sum
+}
+
+#[test]
+fn in_volanomark_one_message_is_current_in_a_room() {
+    // Two users, one message each, everything 10 us: user 0 writes 0-10, the server reads
+    // 10-20, puts for user 1 20-30 and confirms 30-40; its sender writes to user 1 30-40, who
+    // reads 40-50 and only then writes 50-60.
+    let line = "volanomark --rooms 1 --users 2 --count 1 --variation 0 --write 10us --read 10us --put 10us";
+    let outcome = ideal::run(&workload(line));
+    let us = |name: &str| -> Vec<(u64, u64)> {
+        let runs = outcome.runs[name].iter();
+        runs.map(|(from, to)| (from / 1000, to / 1000)).collect()
+    };
+    assert_eq!(us("client-sender-0-0"), [(0, 10)]);
+    assert_eq!(us("server-receiver-0-0"), [(10, 20), (20, 30), (30, 40)]);
+    assert_eq!(us("client-receiver-0-1")[0], (40, 50));
+    assert_eq!(us("client-sender-0-1"), [(50, 60)]);
+}
+
+#[test]
+fn volanomark_has_two_processes_and_its_server_is_background() {
+    let workload = workload("volanomark --rooms 1");
+    for task in &workload.tasks {
+        let serves = task.name.starts_with("server");
+        assert_eq!(task.background, serves);
+        let process = if serves { 2 } else { 1 };
+        assert_eq!(task.process, Process::Shared(process));
+    }
+}
+
+#[test]
+fn the_command_line_is_kept_for_reproducing() {
+    let workload = workload("volanomark --rooms 2");
+    assert_eq!(workload.name, "volanomark");
+    assert_eq!(workload.source, "volanomark --rooms 2");
+}
+
+#[test]
+fn chat_is_an_open_loop() {
+    // 1 room, 3 users, 4 messages each, 10 us to send: a sender is done after 40 us, whatever
+    // the others do.  12 sent, 24 received.
+    let line = "chat --rooms 1 --users 3 --messages 4 --variation 0 --send 10us";
+    let outcome = ideal::run(&workload(line));
+    assert_eq!(outcome.ends["client-sender-0-0"], [40_000]);
+    assert_eq!(outcome.marks["message"], 36);
+    assert_eq!(outcome.yields, 0);
+    // The paper's figure: 20 x 100 x 19 = 38,000 received in each room, and 2,000 sent.
+    let outcome = ideal::run(&workload("chat --rooms 1"));
+    assert_eq!(outcome.marks["message"], 40_000);
+}
+
+#[test]
+fn hackbench_sends_from_each_to_each() {
+    // 2 groups x 3 senders x 3 receivers x 5 loops = 90 messages among 12 tasks.
+    let workload = workload("hackbench -g 2 -f 3 -l 5 -s 100 -p -T");
+    assert_eq!(workload.tasks.iter().map(|t| t.count).sum::<u32>(), 12);
+    assert!(workload
+        .tasks
+        .iter()
+        .all(|t| t.process == Process::Shared(1)));
+    // 40 messages of 100 bytes fit into each of a pipe's 16 pages.
+    assert!(workload.channels.iter().all(|c| c.capacity == 640));
+    let outcome = ideal::run(&workload);
+    assert_eq!(outcome.marks["message"], 90);
+    assert_eq!(outcome.stuck, Vec::<String>::new());
+}
+
+#[test]
+fn hackbench_knows_sockets_processes_and_fifo() {
+    let workload = workload("hackbench -g 1 -F");
+    assert_eq!(workload.tasks.iter().map(|t| t.count).sum::<u32>(), 40);
+    // 100 + 320 bytes round up to 512, with 256 more 768; 212,992 / 768 = 277.
+    assert!(workload.channels.iter().all(|c| c.capacity == 277));
+    for task in &workload.tasks {
+        assert_eq!(task.process, Process::Own);
+        assert_eq!((task.class, task.rt_priority), (TaskClass::Fifo, 1));
+    }
+}
+
+#[test]
+fn a_million_hogs_share_one_program() {
+    let workload = workload("hogs --nice -5,0,10 --count 1000000");
+    assert_eq!(workload.programs.len(), 1);
+    let tasks: Vec<(&str, i8, u32)> = workload
+        .tasks
+        .iter()
+        .map(|t| (t.name.as_str(), t.nice, t.count))
+        .collect();
+    assert_eq!(
+        tasks,
+        [
+            ("hog-nice-5", -5, 1_000_000),
+            ("hog-nice0", 0, 1_000_000),
+            ("hog-nice10", 10, 1_000_000)
+        ]
+    );
+    assert_eq!(workload.duration, Some(Ns::from_secs(60)));
+}
+
+#[test]
+fn hogs_with_work_end() {
+    let workload = workload("hogs --count 3 --work 2s");
+    assert_eq!(workload.duration, None);
+    assert_eq!(ideal::run(&workload).ends["hog-nice0"], [2_000_000_000; 3]);
+}
+
+#[test]
+fn massive_intr_works_and_sleeps() {
+    // Rounds of 9 ms: within 90 ms each of 3 tasks works 10 times.
+    let outcome = ideal::run(&workload("massive-intr -n 3 -t 90ms"));
+    assert_eq!(outcome.marks["round"], 30);
+}
+
+#[test]
+fn late_measures_lateness_and_response() {
+    let line = "late --task a:run=1ms,sleep=9ms --aligned --duration 100ms";
+    let outcome = ideal::run(&workload(line));
+    // With a CPU for each task nobody is late, and the response time is the work itself.
+    assert_eq!(outcome.clocks["a lateness"], [0; 10]);
+    assert_eq!(outcome.clocks["a response"], [1_000_000; 10]);
+}
+
+#[test]
+fn late_gates_batches() {
+    // Each task works 30 ms and sleeps 10 ms before every full 10 ms of it: 60 ms.  The second
+    // batch starts when the first is over, the third after that.
+    let line = "late --task cc:run=10ms,sleep=10ms,cpu=30ms,count=2,batches=3";
+    let outcome = ideal::run(&workload(line));
+    let ms: Vec<u64> = outcome.ends["cc"].iter().map(|ns| ns / 1_000_000).collect();
+    assert_eq!(ms, [60, 60, 120, 120, 180, 180]);
+    assert_eq!(outcome.marks["cc done"], 6);
+}
+
+#[test]
+fn late_by_itself_is_the_papers_mix() {
+    let workload = workload("late");
+    let tasks: Vec<(&str, u32, bool)> = workload
+        .tasks
+        .iter()
+        .map(|t| (t.name.as_str(), t.count, t.background))
+        .collect();
+    assert_eq!(
+        tasks,
+        [
+            ("compiler", 60, false),
+            ("compiler-gate", 1, false),
+            ("mozilla", 2, true),
+            ("vi", 4, true)
+        ]
+    );
+    // 1.2 s in 6 periods of 200 ms, each after 10 ms of sleep; two batches.
+    assert_eq!(ideal::run(&workload).end, 2 * 6 * 210_000_000);
+}
+
+#[test]
+fn late_presets_can_be_changed() {
+    let workload =
+        workload("late --task mozilla:run=25ms,sleep=100ms,nice=-5 --task vi --duration 1s");
+    assert_eq!(workload.tasks[0].nice, -5);
+    let runs = workload.programs[workload.tasks[0].program.0 as usize]
+        .ops
+        .iter();
+    let runs: Vec<&Op> = runs.filter(|op| matches!(op, Op::Run(_))).collect();
+    assert_eq!(runs, [&Op::Run(crate::Amount::Fixed(Ns::from_ms(25)))]);
+    assert_eq!(workload.duration, Some(Ns::from_secs(1)));
+}
+
+#[test]
+fn kernel_build_keeps_its_jobs_busy() {
+    // 4 files of 10 (make) + 10 (gcc) + 100 (cc1) + 20 (as) ms, two at a time: make forks at 10
+    // and 20; these end at 140 and 150; the next two start 10 ms later and end at 280 and
+    // 290; then 50 ms of linking.
+    let line = "kernel-build -j 2 --files 4 --driver 10ms --compile 100ms --assemble 20ms --link 50ms --variation 0 --disk 0";
+    let workload = workload(line);
+    let outcome = ideal::run(&workload);
+    let ms: Vec<u64> = outcome.ends["gcc"]
+        .iter()
+        .map(|ns| ns / 1_000_000)
+        .collect();
+    assert_eq!(ms, [140, 150, 280, 290]);
+    assert_eq!(outcome.end, 340_000_000);
+    assert_eq!(outcome.marks["file"], 4);
+}
+
+#[test]
+fn kernel_build_without_a_number_starts_all_jobs() {
+    for line in ["kernel-build -j --files 3", "kernel-build -j 9 --files 3"] {
+        let workload = workload(line);
+        let make = workload.tasks.iter().find(|t| t.name == "make").unwrap();
+        let ops = &workload.programs[make.program.0 as usize].ops;
+        assert!(
+            matches!(
+                ops[0],
+                Op::Loop {
+                    times: Times::Fixed(3),
+                    ..
+                }
+            ),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn every_builtin_is_found_and_explains_itself() {
+    for (name, summary) in list() {
+        assert!(!summary.is_empty() && !summary.ends_with('.'));
+        let help = find(name).unwrap().help();
+        assert!(help.contains(summary), "{name}: {help}");
+        assert!(help.contains("--"), "{name}: {help}");
+        assert_eq!(super::help(&format!("{name} --help")), Some(help));
+        assert_eq!(super::help(name), None);
+        workload(name);
+    }
+    assert!(find("volano").is_none());
+}
+
+#[test]
+fn mistakes_get_one_clear_line() {
+    let cases = [
+        (
+            "volanomrk",
+            "--workload: there is no built-in workload \"volanomrk\"; expected one of chat, hackbench, hogs, \
+             kernel-build, late, massive-intr, volanomark (did you mean \"volanomark\"?)",
+        ),
+        (
+            "volanomark --room 3",
+            "--workload: volanomark: there is no option \"--room\"; expected an option of \
+             \"volanomark --help\" (did you mean \"--rooms\"?)",
+        ),
+        (
+            "volanomark --rooms x",
+            "--workload: volanomark --rooms: \"x\" is not valid; expected a whole number, 1 to 25000",
+        ),
+        (
+            "volanomark --write 3",
+            "--workload: volanomark --write: \"3\" is not valid; expected a time with its unit, such as 100us, 1.5ms or 60s",
+        ),
+        (
+            "volanomark --rooms",
+            "--workload: volanomark --rooms: --rooms <ROOMS> has no value",
+        ),
+        (
+            "volanomark --rooms 2000",
+            "--workload: volanomark --rooms: 40000 connections are too many; expected rooms times users at most 25000",
+        ),
+        (
+            "hogs --nice 0,20",
+            "--workload: hogs --nice: \"20\" is not valid; expected a nice value, -20 to 19",
+        ),
+        (
+            "hogs --nice 3,3",
+            "--workload: hogs --nice: 3 is there twice; expected each nice value once; --count makes several hogs of each",
+        ),
+        (
+            "late --task vi:cuont=4",
+            "--workload: late --task: \"vi:cuont=4\" is not valid; expected one of run, sleep, cpu, count, \
+             batches, nice, start, ws (did you mean \"count\"?) for cuont",
+        ),
+        (
+            "late --task emacs",
+            "--workload: late --task: \"emacs\" is not valid; expected run=TIME for \"emacs\", which is no preset",
+        ),
+        (
+            "late --task vi --task vi",
+            "--workload: late --task: \"vi\" is there twice; expected another name",
+        ),
+        (
+            "hackbench -T -P",
+            "--workload: hackbench --threads: --threads and --process exclude each other; expected one of them",
+        ),
+        (
+            "hogs \"x",
+            "--workload: a quote in \"hogs \"x\" has no end",
+        ),
+    ];
+    for (line, message) in cases {
+        assert_eq!(refused(line), message);
+    }
+}
