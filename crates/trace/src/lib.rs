@@ -7,14 +7,24 @@
 //!
 //! Everything schedlab publishes about a run is computed from these events.
 
+mod atomic_file;
 mod event;
+mod follow;
+mod ftrace;
 mod hash;
+mod output;
+mod perfetto;
+mod proto;
 mod sink;
 mod units;
 
+pub use atomic_file::AtomicFile;
 pub use event::{
     Event, EventKind, Overhead, PrevState, TaskClass, TaskInfo, TraceInfo, WakeContext,
 };
+pub use follow::pid;
+pub use ftrace::FtraceSink;
 pub use hash::{HashSink, TraceHash};
+pub use perfetto::PerfettoSink;
 pub use sink::{Sink, Tee};
 pub use units::{CpuId, MarkId, Ns, TaskId, Time};

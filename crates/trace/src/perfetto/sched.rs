@@ -1,0 +1,173 @@
+//! One CPU's switches and wakings as Perfetto's CompactSched: columns instead of records,
+//! differences instead of times, and each name once.
+
+use std::collections::HashMap;
+
+use super::schema::{bundle, compact, packet};
+use crate::proto::{Message, Packed};
+use crate::{CpuId, Time};
+
+/// A CPU runs another task.  The previous one is who the switch before it named.
+pub struct Switch<'a> {
+    pub time: Time,
+    pub prev_state: i64,
+    pub next_pid: u32,
+    pub next_prio: i32,
+    pub next_comm: &'a str,
+}
+
+/// A task is being woken on this CPU.
+pub struct Waking<'a> {
+    pub time: Time,
+    pub pid: u32,
+    pub target: CpuId,
+    pub prio: i32,
+    pub comm: &'a str,
+    pub common_flags: u64,
+}
+
+/// The bundle of events a CPU is filling.
+pub struct CpuBundle {
+    cpu: CpuId,
+    events: usize,
+    comms: Comms,
+    switch_times: Times,
+    switch_columns: [(u32, Packed); 4],
+    waking_times: Times,
+    waking_columns: [(u32, Packed); 5],
+}
+
+impl CpuBundle {
+    pub fn new(cpu: CpuId) -> Self {
+        let column = |field| (field, Packed::default());
+        CpuBundle {
+            cpu,
+            events: 0,
+            comms: Comms::default(),
+            switch_times: Times::default(),
+            switch_columns: [
+                column(compact::SWITCH_PREV_STATE),
+                column(compact::SWITCH_NEXT_PID),
+                column(compact::SWITCH_NEXT_PRIO),
+                column(compact::SWITCH_NEXT_COMM_INDEX),
+            ],
+            waking_times: Times::default(),
+            waking_columns: [
+                column(compact::WAKING_PID),
+                column(compact::WAKING_TARGET_CPU),
+                column(compact::WAKING_PRIO),
+                column(compact::WAKING_COMM_INDEX),
+                column(compact::WAKING_COMMON_FLAGS),
+            ],
+        }
+    }
+
+    /// Number of events in the bundle.
+    pub fn len(&self) -> usize {
+        self.events
+    }
+
+    /// Would a switch at `time` be read before a waking that happened before it?
+    ///
+    /// Readers sort by time and, among equals, take a bundle's switches before its wakings.
+    /// A switch in the nanosecond of a waking therefore belongs in the next bundle: else the
+    /// wakeup would be blamed on the next task.
+    pub fn must_end_before_switch(&self, time: Time) -> bool {
+        self.waking_times.last == Some(time)
+    }
+
+    pub fn push_switch(&mut self, switch: &Switch<'_>) {
+        let comm = self.comms.index(switch.next_comm);
+        self.events += 1;
+        self.switch_times.push(switch.time);
+        let [state, pid, prio, comm_index] = &mut self.switch_columns;
+        state.1.push_int(switch.prev_state);
+        pid.1.push(switch.next_pid.into());
+        prio.1.push_int(switch.next_prio.into());
+        comm_index.1.push(comm);
+    }
+
+    pub fn push_waking(&mut self, waking: &Waking<'_>) {
+        let comm = self.comms.index(waking.comm);
+        self.events += 1;
+        self.waking_times.push(waking.time);
+        let [pid, target, prio, comm_index, flags] = &mut self.waking_columns;
+        pid.1.push(waking.pid.into());
+        target.1.push(waking.target.0.into());
+        prio.1.push_int(waking.prio.into());
+        comm_index.1.push(comm);
+        flags.1.push(waking.common_flags);
+    }
+
+    /// Moves the bundle into a packet and starts the next one.
+    pub fn drain_into(&mut self, message: &mut Message) {
+        message.message(packet::FTRACE_EVENTS, |b| {
+            b.uint(bundle::CPU, self.cpu.0.into());
+            b.message(bundle::COMPACT_SCHED, |c| self.drain_columns(c));
+        });
+        self.events = 0;
+    }
+
+    fn drain_columns(&mut self, message: &mut Message) {
+        self.comms.drain_into(message);
+        self.switch_times
+            .drain_into(message, compact::SWITCH_TIMESTAMP);
+        self.waking_times
+            .drain_into(message, compact::WAKING_TIMESTAMP);
+        for (field, column) in self
+            .switch_columns
+            .iter_mut()
+            .chain(&mut self.waking_columns)
+        {
+            message.packed(*field, column);
+            column.clear();
+        }
+    }
+}
+
+/// A column of times: the first since zero, each further one since the one before.
+#[derive(Default)]
+struct Times {
+    deltas: Packed,
+    last: Option<Time>,
+}
+
+impl Times {
+    fn push(&mut self, time: Time) {
+        let before = self.last.replace(time).unwrap_or(Time::ZERO);
+        self.deltas.push(time.since(before).0);
+    }
+
+    fn drain_into(&mut self, message: &mut Message, field: u32) {
+        message.packed(field, &self.deltas);
+        self.deltas.clear();
+        self.last = None;
+    }
+}
+
+/// The names a bundle uses, in order of first use.
+#[derive(Default)]
+struct Comms {
+    names: Vec<String>,
+    /// Only looked up, never iterated: its order reaches no file.
+    indexes: HashMap<String, u64>,
+}
+
+impl Comms {
+    fn index(&mut self, name: &str) -> u64 {
+        if let Some(&index) = self.indexes.get(name) {
+            return index;
+        }
+        let index = self.names.len() as u64;
+        self.names.push(name.to_string());
+        self.indexes.insert(name.to_string(), index);
+        index
+    }
+
+    fn drain_into(&mut self, message: &mut Message) {
+        for name in self.names.drain(..) {
+            message.text(compact::INTERN_TABLE, &name);
+        }
+        self.indexes.clear();
+    }
+}
