@@ -1,1 +1,19 @@
-//! measure
+//! Metrics, computed from a trace alone.
+
+mod error;
+mod headline;
+mod result;
+mod summary;
+
+pub use error::AccountingError;
+pub use headline::{Better, Headline, Unit};
+pub use result::{
+    Activity, CdfPoint, CpuMetrics, Distribution, Fairness, GroupLatencyPlot, GroupMetrics,
+    IdleWhileRunnable, LatencyPlot, MarkMetrics, Metrics, OverheadNs, Plots, SchedulerMetrics,
+    ShareOf, ShareRow, SharesPlot, Slice, TaskMetrics, TimelinePlot, TimelineWindow, Wait,
+    WaitingPlot,
+};
+pub use summary::{Interval, Summary, BOOTSTRAP_MIN};
+
+/// At most so many groups have plots of their own: the first ones.
+pub const MAX_PLOT_GROUPS: usize = 24;
