@@ -1,12 +1,19 @@
 //! Metrics, computed from a trace alone.
 
+mod distribution;
 mod error;
 mod headline;
+mod measure;
+mod metrics;
 mod result;
+mod roster;
+mod series;
+mod state;
 mod summary;
 
 pub use error::AccountingError;
 pub use headline::{Better, Headline, Unit};
+pub use measure::Measure;
 pub use result::{
     Activity, CdfPoint, CpuMetrics, Distribution, Fairness, GroupLatencyPlot, GroupMetrics,
     IdleWhileRunnable, LatencyPlot, MarkMetrics, Metrics, OverheadNs, Plots, SchedulerMetrics,
