@@ -22,5 +22,8 @@ pub use result::{
 };
 pub use summary::{Interval, Summary, BOOTSTRAP_MIN};
 
+/// Machines with at most so many CPUs have a plot of each run queue.
+pub const MAX_PLOT_CPUS: usize = 64;
+
 /// At most so many groups have plots of their own: the first ones.
 pub const MAX_PLOT_GROUPS: usize = 24;

@@ -200,11 +200,6 @@ impl Sink for Measure {
             } => {
                 self.families.scheduler.called(examined, recalculations);
             }
-            EventKind::Yield { task } => {
-                if self.state.who(task).is_some() {
-                    self.families.tasks.yielded(task);
-                }
-            }
             EventKind::Nice { task, nice } => self.roster.set_nice(task, nice),
             EventKind::Count { counter, by } => {
                 let known = self.families.marks.policy_counted(counter, by);

@@ -298,6 +298,9 @@ pub struct WaitingPlot {
     pub mean: Vec<f64>,
     /// Most in each stretch.
     pub max: Vec<u32>,
+    /// Mean on each CPU's own run queue, in the same stretches; empty for machines with
+    /// more than [`MAX_PLOT_CPUS`](crate::MAX_PLOT_CPUS) CPUs.
+    pub cpus: Vec<Vec<f64>>,
 }
 
 /// Shares of all CPU time, in equal stretches of time from the trace's start.  In each

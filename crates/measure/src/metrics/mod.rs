@@ -49,7 +49,7 @@ impl Families {
             idling: Idling::default(),
             scheduler: Scheduler::default(),
             marks: Marks::new(info),
-            waiting: Waiting::default(),
+            waiting: Waiting::new(info.nr_cpus),
             shares: Shares::default(),
             timeline: Timeline::new(info.nr_cpus),
         }

@@ -5,7 +5,9 @@
 //! idled.  Time between two events on a CPU belongs to the task it runs (or to idling)
 //! except for the spans of overhead, so a CPU's time is always dealt out exactly once.
 
-use schedlab_trace::{CpuId, Event, EventKind, Ns, Overhead, PrevState, TaskId, Time};
+use schedlab_trace::{CpuId, Event, EventKind, Overhead, PrevState, TaskId, Time};
+
+mod cpu_time;
 
 use crate::metrics::Families;
 use crate::AccountingError;
@@ -59,6 +61,8 @@ struct Task {
     group: u32,
     /// When the current wait began.
     waiting_since: u64,
+    /// On whose run queue it waits, or waited last.
+    queue: CpuId,
     /// When somebody began to want it to run: its wakeup latency counts from here.
     wanted_since: Option<u64>,
     /// Where it ran last.
@@ -69,6 +73,7 @@ const UNANNOUNCED: Task = Task {
     status: Status::Unannounced,
     group: 0,
     waiting_since: 0,
+    queue: CpuId(0),
     wanted_since: None,
     last_cpu: None,
 };
@@ -169,13 +174,10 @@ impl State {
     /// Follows an event; those that change nothing about who runs or waits are ignored.
     #[inline]
     pub fn event(&mut self, event: &Event, families: &mut Families) {
-        let now = self.advance_clock(event.time);
+        self.advance_clock(event.time);
         let cpu = event.cpu;
-        if cpu.index() >= self.cpus.len() {
-            return self.fail(AccountingError::UnknownCpu {
-                time: event.time,
-                cpu,
-            });
+        if !self.has_cpu(cpu) {
+            return;
         }
         match event.kind {
             EventKind::Overhead {
@@ -191,14 +193,13 @@ impl State {
                 self.switch(cpu, prev, prev_state, next, families);
             }
             EventKind::Waking { task, .. } => self.waking(task),
-            EventKind::Wakeup { task, .. } => self.wakeup(task, families),
+            EventKind::Wakeup { task, target } => self.wakeup(task, target, families),
+            EventKind::Migrate { task, to, .. } => self.migrate(task, to, families),
             EventKind::Fork { child, parent } => {
-                if self.who(child).is_some() {
-                    families.tasks.forked(child, parent.is_none());
-                    self.tasks[child.index()].wanted_since = parent.map(|_| now);
-                }
+                self.fork(child, parent.is_none(), families);
             }
             EventKind::Exit { task } | EventKind::Reap { task, .. } => self.exit(task, families),
+            EventKind::Yield { task } => self.yielded(task, families),
             _ => {}
         }
     }
@@ -235,71 +236,6 @@ impl State {
         }
         self.last = self.last.max(time.0);
         self.last
-    }
-
-    /// Deals out a CPU's time up to `to`: first the overhead it is in, then the task it runs or idling.
-    #[inline]
-    fn account(&mut self, id: CpuId, to: u64, families: &mut Families) {
-        let cpu = &mut self.cpus[id.index()];
-        if let Some(span) = cpu.span {
-            let end = span.end.min(to);
-            families.overhead(id, span.kind, cpu.accounted, end);
-            cpu.accounted = end;
-            if end == span.end {
-                cpu.span = None;
-            }
-        }
-        let from = cpu.accounted;
-        if from >= to {
-            return;
-        }
-        cpu.accounted = to;
-        match cpu.curr {
-            Some(task) => {
-                let group = self.tasks[task.index()].group;
-                families.ran(id, Who { task, group }, from, to);
-            }
-            None => families.idled(id, from, to),
-        }
-    }
-
-    /// Overhead begins now.
-    #[inline]
-    fn overhead(&mut self, id: CpuId, kind: Overhead, ns: Ns, families: &mut Families) {
-        let now = self.last;
-        self.account(id, now, families);
-        if let Some(span) = self.cpus[id.index()].span {
-            self.fail_overlap(id, span.end - now);
-        }
-        // In an overlap the older span is cut short: no time may be dealt out twice.
-        self.cpus[id.index()].span = Some(Span {
-            kind,
-            end: now.saturating_add(ns.0),
-        });
-    }
-
-    /// A wait for a lock ends now; the CPU did nothing else for the `ns` before.
-    #[inline]
-    fn lock_wait(&mut self, id: CpuId, ns: Ns, families: &mut Families) {
-        let now = self.last;
-        let cpu = &self.cpus[id.index()];
-        let free = cpu.span.map_or(cpu.accounted, |span| span.end.min(now));
-        let start = now.saturating_sub(ns.0).max(free);
-        if now - start < ns.0 {
-            self.fail_overlap(id, ns.0 - (now - start));
-        }
-        self.account(id, start, families);
-        families.overhead(id, Overhead::Lock, start, now);
-        self.cpus[id.index()].accounted = now;
-    }
-
-    #[cold]
-    fn fail_overlap(&mut self, cpu: CpuId, ns: u64) {
-        self.fail(AccountingError::OverlappingOverhead {
-            time: Time(self.last),
-            cpu,
-            ns: Ns(ns),
-        });
     }
 
     fn switch(
@@ -362,15 +298,15 @@ impl State {
         let now = self.last;
         let task = &mut self.tasks[prev.index()];
         task.last_cpu = Some(id);
-        task.status = match why {
-            PrevState::Preempted | PrevState::Yielded | PrevState::Moved => Status::Waiting,
-            PrevState::Sleeping | PrevState::DiskSleep | PrevState::Idle => Status::Sleeping,
-            PrevState::Exited => Status::Dead,
-        };
-        if task.status == Status::Waiting {
-            task.waiting_since = now;
-            task.wanted_since = None;
-            self.load.waiting_tasks += 1;
+        match why {
+            PrevState::Preempted | PrevState::Yielded | PrevState::Moved => {
+                task.wanted_since = None;
+                self.enqueue(prev, id, now, families);
+            }
+            PrevState::Sleeping | PrevState::DiskSleep | PrevState::Idle => {
+                task.status = Status::Sleeping;
+            }
+            PrevState::Exited => task.status = Status::Dead,
         }
         families.switched_out(id, prev, why, now);
     }
@@ -407,7 +343,8 @@ impl State {
             self.fail_not_waiting(id, next);
         }
         if let Some(wanted) = wanted {
-            self.enqueue(next, wanted, families);
+            families.tasks.woken(next);
+            self.enqueue(next, id, wanted, families);
             self.end_wait(next, true, families);
         }
     }
@@ -419,6 +356,21 @@ impl State {
             cpu,
             task,
         });
+    }
+
+    /// A task comes into being.  One that is forked is wanted from then on; one that was
+    /// there from the start is wanted when it is woken.
+    fn fork(&mut self, id: TaskId, from_start: bool, families: &mut Families) {
+        let Some(_) = self.who(id) else { return };
+        families.tasks.forked(id, from_start);
+        self.tasks[id.index()].wanted_since = (!from_start).then_some(self.last);
+    }
+
+    #[inline]
+    fn yielded(&mut self, id: TaskId, families: &mut Families) {
+        if self.who(id).is_some() {
+            families.tasks.yielded(id);
+        }
     }
 
     /// Somebody wants a sleeping task to run.
@@ -434,8 +386,10 @@ impl State {
 
     /// A task is put on a run queue.
     #[inline]
-    fn wakeup(&mut self, id: TaskId, families: &mut Families) {
-        let Some(_) = self.who(id) else { return };
+    fn wakeup(&mut self, id: TaskId, target: CpuId, families: &mut Families) {
+        let (Some(_), true) = (self.who(id), self.has_cpu(target)) else {
+            return;
+        };
         match self.tasks[id.index()].status {
             Status::Waiting => {}
             Status::Running => self.tasks[id.index()].wanted_since = None,
@@ -444,20 +398,48 @@ impl State {
                 task: id,
             }),
             _ => {
-                self.enqueue(id, self.last, families);
+                families.tasks.woken(id);
+                self.tasks[id.index()].wanted_since.get_or_insert(self.last);
+                self.enqueue(id, target, self.last, families);
                 families.load(self.load, self.last);
             }
         }
     }
 
     #[inline]
-    fn enqueue(&mut self, id: TaskId, since: u64, families: &mut Families) {
+    fn enqueue(&mut self, id: TaskId, queue: CpuId, since: u64, families: &mut Families) {
         let task = &mut self.tasks[id.index()];
         task.status = Status::Waiting;
         task.waiting_since = since;
-        task.wanted_since = task.wanted_since.or(Some(since));
+        task.queue = queue;
         self.load.waiting_tasks += 1;
-        families.tasks.woken(id);
+        families.waiting.enqueued(queue, self.last);
+    }
+
+    /// A waiting task changes queues.  One that does not wait has none, and its wakeup will tell.
+    #[inline]
+    fn migrate(&mut self, id: TaskId, to: CpuId, families: &mut Families) {
+        let (Some(_), true) = (self.who(id), self.has_cpu(to)) else {
+            return;
+        };
+        let task = &mut self.tasks[id.index()];
+        if task.status == Status::Waiting {
+            families.waiting.dequeued(task.queue, self.last);
+            families.waiting.enqueued(to, self.last);
+            task.queue = to;
+        }
+    }
+
+    #[inline]
+    fn has_cpu(&mut self, cpu: CpuId) -> bool {
+        let known = cpu.index() < self.cpus.len();
+        if !known {
+            self.fail(AccountingError::UnknownCpu {
+                time: Time(self.last),
+                cpu,
+            });
+        }
+        known
     }
 
     /// A task ends.  One that runs keeps its CPU until it is switched away from.
@@ -478,6 +460,7 @@ impl State {
     fn end_wait(&mut self, id: TaskId, finished: bool, families: &mut Families) {
         let task = &mut self.tasks[id.index()];
         self.load.waiting_tasks -= 1;
+        families.waiting.dequeued(task.queue, self.last);
         families.waited(&WaitEnd {
             who: Who {
                 task: id,
