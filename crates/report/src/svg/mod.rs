@@ -1,0 +1,86 @@
+//! Figures for people, as SVG.
+//!
+//! What a figure needs and no more: [elements](Element) that escape what they are given,
+//! [scales](Scale) with round ticks, and the kinds of figure that schedulers are judged by.
+//! Colours come from a palette that colour-blind readers can tell apart, every series also
+//! has a dash or a label of its own for print, text is in the reader's own font, dark and light follow
+//! the reader's setting, and nothing is fetched from anywhere.
+//!
+//! ```
+//! use schedlab_report::quantity::Unit;
+//! use schedlab_report::svg::{Axis, Plot, Series, Style};
+//!
+//! let mut plot = Plot::new("Throughput by rooms", Axis::linear("rooms", Unit::Count, 5.0, 20.0),
+//!     Axis::linear("messages a second", Unit::Rate, 0.0, 1500.0));
+//! plot.lines(&[Series {
+//!     name: "elsc".into(),
+//!     style: Style::Series(0),
+//!     points: vec![(5.0, 1200.0), (10.0, 1210.0), (20.0, 1190.0)],
+//! }]);
+//! let svg: String = plot.finish().standalone();
+//! assert!(svg.contains("Throughput by rooms"));
+//! ```
+
+mod bars;
+mod element;
+mod heat;
+mod legend;
+mod plot;
+mod scale;
+mod stack;
+mod style;
+mod timeline;
+
+pub use bars::{Bar, BarGroup, Bars};
+pub use element::{Element, Value};
+pub use heat::HeatMap;
+pub use plot::{Axis, Marker, Plot, Series};
+pub use scale::{round_up, Scale, Spacing, Tick};
+pub use stack::{AreaStack, Segment, StackRow, StackedBars};
+pub use style::{Style, STYLE};
+pub use timeline::{Highlight, Span, Timeline};
+
+/// A finished figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// What it shows.
+    pub title: String,
+    width: f64,
+    height: f64,
+    content: Vec<Element>,
+}
+
+impl Figure {
+    fn new(title: &str, width: f64, height: f64, content: Vec<Element>) -> Figure {
+        Figure {
+            title: title.to_string(),
+            width,
+            height,
+            content,
+        }
+    }
+
+    /// For a page that has [`STYLE`].
+    pub fn inline(&self) -> String {
+        self.root().with_all(self.content.clone()).to_string()
+    }
+
+    /// As a file of its own.
+    pub fn standalone(&self) -> String {
+        let ground = element::rect(0.0, 0.0, self.width, self.height).class("ground");
+        let root = self.root().set("xmlns", "http://www.w3.org/2000/svg");
+        let root = root.set("width", self.width).set("height", self.height);
+        let root = root
+            .tip(&self.title)
+            .with(Element::new("style").text(STYLE))
+            .with(ground);
+        format!("{}\n", root.with_all(self.content.clone()))
+    }
+
+    fn root(&self) -> Element {
+        let view = format!("0 0 {} {}", self.width.write(), self.height.write());
+        let root = Element::new("svg").class("figure").set("viewBox", view);
+        root.set("role", "img")
+            .set("aria-label", self.title.as_str())
+    }
+}

@@ -1,0 +1,141 @@
+//! Timelines: what ran where and when.
+
+use super::element::{label, line, rect, text_width, Element};
+use super::legend::{legend, Key};
+use super::{Figure, Scale, Spacing, Style};
+use crate::quantity::Unit;
+
+/// A stay on a lane.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Span {
+    /// On which lane, from 0 at the top.
+    pub lane: usize,
+    /// From, in nanoseconds.
+    pub start: f64,
+    /// To, in nanoseconds.
+    pub end: f64,
+    /// How it is drawn.
+    pub style: Style,
+    /// Its name, written where there is room.
+    pub name: String,
+    /// Its tool tip.
+    pub tip: String,
+}
+
+/// A stretch of time to look at: a wait.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Highlight {
+    /// From, in nanoseconds.
+    pub start: f64,
+    /// To, in nanoseconds.
+    pub end: f64,
+    /// What happened.
+    pub text: String,
+}
+
+/// Lanes with what ran on them.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Timeline {
+    /// What it shows.
+    pub title: String,
+    /// From, in nanoseconds.
+    pub start: f64,
+    /// To, in nanoseconds.
+    pub end: f64,
+    /// Names of the lanes, from the top.
+    pub lanes: Vec<String>,
+    /// What ran.
+    pub spans: Vec<Span>,
+    /// Whose styles these are.
+    pub legend: Vec<(String, Style)>,
+    /// What to look at.
+    pub highlight: Option<Highlight>,
+}
+
+const WIDTH: f64 = 960.0;
+const LEFT: f64 = 62.0;
+const RIGHT: f64 = 12.0;
+
+impl Timeline {
+    /// The figure.
+    pub fn figure(&self) -> Figure {
+        let x = Scale::new(
+            Spacing::Linear,
+            (self.start, self.end),
+            (LEFT, WIDTH - RIGHT),
+        );
+        let lane = (420.0 / self.lanes.len().max(1) as f64).clamp(9.0, 26.0);
+        let (legend, mut top) = legend(&self.legend, Key::Area, LEFT, WIDTH);
+        let mut content = vec![legend];
+        if let Some(highlight) = &self.highlight {
+            content.push(bracket(
+                highlight,
+                &x,
+                top,
+                top + 26.0 + lane * self.lanes.len() as f64,
+            ));
+            top += 26.0;
+        }
+        content.extend(self.lane_names(&x, top, lane));
+        let spans = self
+            .spans
+            .iter()
+            .filter(|s| s.end > self.start && s.start < self.end);
+        content.extend(spans.map(|s| draw(s, &x, top, lane)));
+        let bottom = top + lane * self.lanes.len() as f64;
+        for tick in x.ticks(Unit::Time, 8) {
+            let at = x.at(tick.value);
+            content.push(line(at, bottom, at, bottom + 4.0).class("grid"));
+            content.push(label(at, bottom + 17.0, tick.label).class("tick middle"));
+        }
+        Figure::new(&self.title, WIDTH, bottom + 24.0, content)
+    }
+
+    fn lane_names(&self, x: &Scale, top: f64, lane: f64) -> Vec<Element> {
+        let mut marks = Vec::new();
+        for (i, name) in self.lanes.iter().enumerate() {
+            let y = top + i as f64 * lane;
+            let ground = rect(LEFT, y + 1.0, x.end() - LEFT, lane - 2.0).class("lane");
+            marks.push(ground);
+            // Where lanes are thinner than text, only some can be named.
+            if i % (13.0 / lane).ceil() as usize == 0 {
+                let name = label(LEFT - 6.0, y + lane / 2.0 + 4.0, name);
+                marks.push(name.class("tick end"));
+            }
+        }
+        marks
+    }
+}
+
+fn draw(span: &Span, x: &Scale, top: f64, lane: f64) -> Element {
+    let (left, right) = (x.at(span.start), x.at(span.end));
+    let y = top + span.lane as f64 * lane;
+    // Even the shortest stay leaves a trace; a gap tells neighbours of one colour apart.
+    let width = (right - left - 0.5).max(0.4);
+    let mut group = span.style.area(left, y + 1.0, width, lane - 2.0);
+    if lane >= 14.0 && text_width(&span.name) + 6.0 < width {
+        let text = label((left + right) / 2.0, y + lane / 2.0 + 4.0, &span.name);
+        group.push(text.class("middle inside"));
+    }
+    group.tip(&span.tip)
+}
+
+/// The highlighted stretch: shaded over all lanes, with its text above.
+fn bracket(highlight: &Highlight, x: &Scale, top: f64, bottom: f64) -> Element {
+    let (left, right) = (x.at(highlight.start), x.at(highlight.end));
+    let width = (right - left).max(2.0);
+    let y = top + 22.0;
+    let half = text_width(&highlight.text) / 2.0;
+    let middle = ((left + right) / 2.0).clamp(LEFT + half, (x.end() - half).max(LEFT + half));
+    let mut group = Element::new("g");
+    group.push(rect(left, y, width, bottom - y).class("alert-area"));
+    let path = format!(
+        "M{left:.1} {:.1}V{y:.1}H{:.1}V{:.1}",
+        y + 5.0,
+        left + width,
+        y + 5.0
+    );
+    group.push(Element::new("path").class("alert").set("d", path));
+    let text = label(middle, top + 14.0, &highlight.text);
+    group.with(text.class("alert-text middle"))
+}

@@ -1,0 +1,182 @@
+//! A table laid out: columns of written cells.  What all text renderers share.
+
+use super::text::{pad_left, pad_right, printable, width};
+use super::{Cell, Layout, Table};
+use crate::quantity::{Format, MISSING};
+
+/// A cell, written, in the parts that are aligned by themselves.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Written {
+    pub value: String,
+    pub unit: &'static str,
+    pub interval: String,
+    pub best: bool,
+    pub is_text: bool,
+}
+
+/// A column of cells with its heading.
+pub(super) struct Column {
+    pub heading: String,
+    pub cells: Vec<Written>,
+}
+
+/// A laid out table.
+pub(super) struct Grid {
+    /// Heading and rows of each column of labels.
+    pub stubs: Vec<(String, Vec<String>)>,
+    pub columns: Vec<Column>,
+}
+
+impl Grid {
+    pub fn new(table: &Table, layout: Layout) -> Grid {
+        let formats: Vec<Format> = (0..table.fields.len())
+            .map(|f| field_format(table, f))
+            .collect();
+        let written: Vec<Vec<Written>> = (0..table.fields.len())
+            .map(|f| write_field(table, f, &formats[f], layout))
+            .collect();
+        match layout {
+            Layout::FieldsAsRows => fields_as_rows(table, written),
+            Layout::FieldsAsColumns => fields_as_columns(table, &formats, written),
+        }
+    }
+
+    pub fn nr_rows(&self) -> usize {
+        self.stubs[0].1.len()
+    }
+}
+
+/// One unit for a whole field, intervals included.
+pub(super) fn field_format(table: &Table, field: usize) -> Format {
+    let numbers = table.subjects.iter().flat_map(|s| match &s.cells[field] {
+        Cell::Number { value, interval } => {
+            let (low, high) = interval.unwrap_or((*value, *value));
+            vec![*value, low, high]
+        }
+        _ => Vec::new(),
+    });
+    table.fields[field].unit.format(numbers)
+}
+
+fn write_field(table: &Table, field: usize, format: &Format, layout: Layout) -> Vec<Written> {
+    let best = table.best(field);
+    let cells = table.subjects.iter().enumerate();
+    cells
+        .map(|(i, subject)| write_cell(&subject.cells[field], format, layout, best.contains(&i)))
+        .collect()
+}
+
+fn write_cell(cell: &Cell, format: &Format, layout: Layout, best: bool) -> Written {
+    match cell {
+        Cell::Missing => Written {
+            value: MISSING.to_string(),
+            ..Written::default()
+        },
+        Cell::Text(text) => Written {
+            value: printable(text),
+            is_text: true,
+            ..Written::default()
+        },
+        Cell::Number { value, interval } => Written {
+            value: format.number(*value),
+            unit: match layout {
+                Layout::FieldsAsRows => format.sign,
+                Layout::FieldsAsColumns => "",
+            },
+            interval: interval.map_or(String::new(), |(low, high)| {
+                format!("[{}, {}]", format.number(low), format.number(high))
+            }),
+            best,
+            is_text: false,
+        },
+    }
+}
+
+fn fields_as_rows(table: &Table, written: Vec<Vec<Written>>) -> Grid {
+    let labels = table.fields.iter().map(|f| printable(&f.label)).collect();
+    let columns = table.subjects.iter().enumerate();
+    Grid {
+        stubs: vec![(String::new(), labels)],
+        columns: columns
+            .map(|(i, subject)| Column {
+                heading: printable(subject.labels.join(" ").trim_end()),
+                cells: written.iter().map(|row| row[i].clone()).collect(),
+            })
+            .collect(),
+    }
+}
+
+fn fields_as_columns(table: &Table, formats: &[Format], written: Vec<Vec<Written>>) -> Grid {
+    let stubs = table.stubs.iter().enumerate();
+    let columns = table.fields.iter().zip(formats).zip(written);
+    Grid {
+        stubs: stubs
+            .map(|(i, heading)| {
+                let labels = table.subjects.iter().map(|s| printable(&s.labels[i]));
+                (printable(heading), labels.collect())
+            })
+            .filter(|(_, labels): &(String, Vec<String>)| {
+                labels.is_empty() || labels.iter().any(|l| !l.is_empty())
+            })
+            .collect(),
+        columns: columns
+            .map(|((field, format), cells)| Column {
+                heading: format!("{} {}", printable(&field.label), format.sign)
+                    .trim_end()
+                    .to_string(),
+                cells,
+            })
+            .collect(),
+    }
+}
+
+/// The widths of a column's parts.
+pub(super) struct Parts {
+    value: usize,
+    unit: usize,
+    interval: usize,
+    marked: bool,
+    is_text: bool,
+}
+
+impl Parts {
+    pub fn of(cells: &[Written]) -> Parts {
+        let widest = |part: fn(&Written) -> usize| cells.iter().map(part).max().unwrap_or(0);
+        Parts {
+            value: widest(|c| width(&c.value)),
+            unit: widest(|c| width(c.unit)),
+            interval: widest(|c| width(&c.interval)),
+            marked: cells.iter().any(|c| c.best),
+            is_text: cells.iter().all(|c| c.is_text || c.value == MISSING)
+                && cells.iter().any(|c| c.is_text),
+        }
+    }
+
+    pub fn total(&self) -> usize {
+        let part = |w: usize| if w == 0 { 0 } else { w + 1 };
+        self.value + part(self.unit) + part(self.interval) + usize::from(self.marked)
+    }
+
+    /// The cell padded so that values, units and intervals stand below each other.
+    pub fn align(&self, cell: &Written) -> String {
+        if self.is_text {
+            return pad_right(&cell.value, self.value);
+        }
+        let mut out = pad_left(&cell.value, self.value);
+        if self.unit > 0 {
+            out = out + " " + &pad_right(cell.unit, self.unit);
+        }
+        if self.interval > 0 {
+            out = out + " " + &pad_left(&cell.interval, self.interval);
+        }
+        if self.marked {
+            out.push(if cell.best { '*' } else { ' ' });
+        }
+        out
+    }
+
+    /// Should the heading stand to the left, as over text?
+    pub fn is_text(&self) -> bool {
+        self.is_text
+    }
+}

@@ -1,0 +1,152 @@
+//! Tables for HTML: what the template needs, written but not yet marked up or escaped.
+
+use serde::Serialize;
+
+use super::grid::{field_format, Grid, Parts};
+use super::{Cell, Layout, Table};
+
+/// A table for the template.
+#[derive(Clone, Serialize, Debug)]
+pub struct HtmlTable {
+    /// What it shows.
+    pub title: String,
+    /// Headings, those of the labels first.
+    pub columns: Vec<HtmlColumn>,
+    /// Cells of each row, those of the labels first.
+    pub rows: Vec<Vec<HtmlCell>>,
+    /// Printed below.
+    pub notes: Vec<String>,
+}
+
+/// A heading.
+#[derive(Clone, Serialize, Debug)]
+pub struct HtmlColumn {
+    /// Its text.
+    pub text: String,
+    /// Does it stand over labels, numbers or other text?
+    pub kind: &'static str,
+}
+
+/// A cell.
+#[derive(Clone, Default, Serialize, Debug)]
+pub struct HtmlCell {
+    /// Its text.
+    pub text: String,
+    /// Its unit; empty where the heading has it.
+    pub unit: &'static str,
+    /// Its interval, or empty.
+    pub interval: String,
+    /// Is it the best?
+    pub best: bool,
+    /// "label", "number" or "text".
+    pub kind: &'static str,
+    /// The number to sort by.
+    pub sort: Option<f64>,
+    /// Change against the first subject of the contest ("−12 %"), or empty.
+    pub delta: String,
+    /// Is that change "better", "worse" or neither (empty)?
+    pub verdict: &'static str,
+}
+
+impl Table {
+    /// The table for the template.
+    pub fn html(&self) -> HtmlTable {
+        let grid = Grid::new(self, self.layout);
+        let stubs = grid.stubs.iter().map(|(heading, _)| HtmlColumn {
+            text: heading.clone(),
+            kind: "label",
+        });
+        let columns = grid.columns.iter().map(|c| HtmlColumn {
+            text: c.heading.clone(),
+            kind: if Parts::of(&c.cells).is_text() {
+                "text"
+            } else {
+                "number"
+            },
+        });
+        HtmlTable {
+            title: self.title.clone(),
+            columns: stubs.chain(columns).collect(),
+            rows: (0..grid.nr_rows())
+                .map(|i| self.html_row(&grid, i))
+                .collect(),
+            notes: self.notes.clone(),
+        }
+    }
+
+    fn html_row(&self, grid: &Grid, row: usize) -> Vec<HtmlCell> {
+        let labels = grid.stubs.iter().map(|(_, labels)| HtmlCell {
+            text: labels[row].clone(),
+            kind: "label",
+            ..HtmlCell::default()
+        });
+        let cells = grid.columns.iter().enumerate().map(|(column, c)| {
+            let (subject, field) = match self.layout {
+                Layout::FieldsAsRows => (column, row),
+                Layout::FieldsAsColumns => (row, column),
+            };
+            let written = &c.cells[row];
+            let (delta, verdict) = self.delta(subject, field);
+            HtmlCell {
+                text: written.value.clone(),
+                unit: written.unit,
+                interval: written.interval.clone(),
+                best: written.best,
+                kind: if written.is_text { "text" } else { "number" },
+                sort: self.value(subject, field),
+                delta,
+                verdict,
+            }
+        });
+        labels.chain(cells).collect()
+    }
+
+    fn value(&self, subject: usize, field: usize) -> Option<f64> {
+        match self.subjects[subject].cells[field] {
+            Cell::Number { value, .. } if value.is_finite() => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Change of a value against the first subject of its contest, where one of them is better.
+    fn delta(&self, subject: usize, field: usize) -> (String, &'static str) {
+        let contest = self.subjects[subject].contest;
+        let first = self.subjects.iter().position(|s| s.contest == contest);
+        let values = first
+            .filter(|first| *first != subject && self.fields[field].better.is_some())
+            .and_then(|first| Some((self.value(first, field)?, self.value(subject, field)?)));
+        let Some((base, value)) = values else {
+            return (String::new(), "");
+        };
+        let verdict = if self.best(field).contains(&subject) {
+            "better"
+        } else if first.is_some_and(|first| self.best(field).contains(&first)) {
+            "worse"
+        } else {
+            ""
+        };
+        // Differences no one would see are not worth a reader's time.
+        if base == 0.0
+            || field_format(self, field).number(base) == field_format(self, field).number(value)
+        {
+            return (String::new(), "");
+        }
+        (change(value / base), verdict)
+    }
+}
+
+/// A ratio as a change: per cent while that is easy to grasp, else a factor.
+fn change(ratio: f64) -> String {
+    let percent = (ratio - 1.0) * 100.0;
+    if ratio >= 10.0 {
+        format!("×{ratio:.0}")
+    } else if ratio >= 3.0 {
+        format!("×{ratio:.1}")
+    } else if percent.abs() < 0.1 {
+        String::new()
+    } else if percent.abs() < 10.0 {
+        format!("{percent:+.1} %").replace('-', "−")
+    } else {
+        format!("{percent:+.0} %").replace('-', "−")
+    }
+}
