@@ -46,6 +46,7 @@ static inline __unused void resched_cpu(sched_t *s, u32 cpu)
 	if (c->need_resched)
 		return;
 	c->need_resched = 1;
+	s->requests = 1;
 	c->resched_next = s->resched;
 	s->resched = cpu + 1;
 }
@@ -61,6 +62,7 @@ static inline __unused void move_task(sched_t *s, task_t *p, u32 cpu)
 	if (p->cpu == cpu)
 		return;
 	if (p->moved_from == MAX_CPUS) {
+		s->requests = 1;
 		p->moved_from = p->cpu;
 		p->moved_next = s->moved;
 		s->moved = p;
@@ -95,6 +97,7 @@ static inline __unused void recalculated(sched_t *s, u32 n)
 /** count - add @n to the policy's own counter @counter (COUNTER_name). */
 static inline __unused void count(sched_t *s, u32 counter, u64 n)
 {
+	s->requests = 1;
 	s->counters[counter % MAX_COUNTERS] += n;
 }
 
@@ -102,6 +105,7 @@ static inline __unused void count(sched_t *s, u32 counter, u64 n)
 static inline __unused void timer_start(sched_t *s, u32 id, u64 delay_ns)
 {
 	s->timer_expires[id % MAX_TIMERS] = s->now + (delay_ns ? delay_ns : 1);
+	s->requests = 1;
 	s->timers_changed = 1;
 }
 
@@ -109,6 +113,7 @@ static inline __unused void timer_start(sched_t *s, u32 id, u64 delay_ns)
 static inline __unused void timer_stop(sched_t *s, u32 id)
 {
 	s->timer_expires[id % MAX_TIMERS] = 0;
+	s->requests = 1;
 	s->timers_changed = 1;
 }
 

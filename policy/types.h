@@ -140,7 +140,9 @@ struct sched {
 	task_t *error_task;
 	task_t *moved;		/* tasks that changed CPU during this hook call */
 	u32 resched;		/* CPUs to reschedule: index + 1 of the first, 0 for none */
+	u32 requests;		/* a hook asked for something or counted something */
 	u32 timers_changed;
+	u32 unused;
 	struct work work;
 	u64 timer_expires[MAX_TIMERS];	/* 0: not armed */
 	u64 counters[MAX_COUNTERS];

@@ -15,6 +15,7 @@ use crate::queue::{Actor, EventQueue, Slots};
 use crate::resources::Resources;
 use crate::rng::Stream;
 use crate::task::{Computing, State, Task, WORK_UNITS_PER_NS};
+use crate::ticks::Ticks;
 use crate::Setup;
 
 /// Why a run ended.
@@ -64,6 +65,7 @@ pub struct Simulation<'a, S> {
     pub(crate) caches: Vec<CacheState>,
     pub(crate) population: Population,
     pub(crate) tick_ns: u64,
+    pub(crate) ticks: Ticks,
     /// Host numbers of the workload's CPU sets.
     pub(crate) cpu_sets: Vec<u32>,
     /// Next instance number of each task specification.
@@ -126,6 +128,7 @@ impl<'a, S: Sink> Simulation<'a, S> {
             caches: machine.caches.iter().map(CacheState::new).collect(),
             population: Population::default(),
             tick_ns: host.tick_ns(),
+            ticks: Ticks::new(nr_cpus, host.tick_ns(), machine.tick_phase),
             cpu_sets: Vec::new(),
             instances: vec![0; setup.workload.tasks.len()],
             foreground: 0,
@@ -177,7 +180,7 @@ impl<'a, S: Sink> Simulation<'a, S> {
         self.has_foreground = self.foreground > 0;
         if self.setup.tuned.policy.ticks_when_idle() {
             for cpu in 0..self.cpus.len() as u32 {
-                self.arm_tick(CpuId(cpu));
+                self.ticks.start(CpuId(cpu), Time::ZERO);
             }
         }
         Ok(())
@@ -293,22 +296,16 @@ impl<'a, S: Sink> Simulation<'a, S> {
     /// The policy broke the contract, a check failed, or a limit was reached.
     pub fn run_until(&mut self, limit: Time) -> Result<Status, SimError> {
         while self.ended.is_none() {
-            let next = self.queue.next_time().unwrap_or(Time::MAX);
+            let (next, is_tick) = self.next_event();
             if self.queue.only_routine() {
-                self.ended = Some(
-                    if self.has_foreground && self.foreground > 0 || !self.has_foreground {
-                        EndReason::Deadlock
-                    } else {
-                        EndReason::Finished
-                    },
-                );
+                self.ended = Some(self.quiescent());
             } else if next > self.end_at {
                 self.now = self.end_at;
                 self.ended = Some(EndReason::TimeUp);
             } else if next > limit {
                 return Ok(Status::Running);
             } else {
-                self.next_event()?;
+                self.happen(next, is_tick)?;
                 if self.has_foreground && self.foreground == 0 {
                     self.ended = Some(EndReason::Finished);
                 }
@@ -358,8 +355,28 @@ impl<'a, S: Sink> Simulation<'a, S> {
             .collect()
     }
 
-    fn next_event(&mut self) -> Result<(), SimError> {
-        let (time, actor) = self.queue.pop().expect("next_time() saw an event");
+    /// Nothing can happen any more.
+    fn quiescent(&self) -> EndReason {
+        if self.has_foreground && self.foreground == 0 {
+            EndReason::Finished
+        } else {
+            EndReason::Deadlock
+        }
+    }
+
+    /// When the next event happens, and whether it is a tick.
+    #[inline]
+    fn next_event(&self) -> (Time, bool) {
+        let tick = self.ticks.next().map_or(Time::MAX, |(time, _)| time);
+        match self.queue.next() {
+            Some((time, before_ticks)) if time < tick || (time == tick && before_ticks) => {
+                (time, false)
+            }
+            _ => (tick, true),
+        }
+    }
+
+    fn happen(&mut self, time: Time, is_tick: bool) -> Result<(), SimError> {
         self.check_time(time)?;
         if time > self.now {
             self.idle_steps = 0;
@@ -372,15 +389,26 @@ impl<'a, S: Sink> Simulation<'a, S> {
                 time,
             });
         }
-        match actor {
-            Actor::Lock(lock) => self.grant_lock(lock)?,
-            Actor::Cpu(cpu) => self.cpu_event(CpuId(cpu))?,
-            Actor::Tick(cpu) => self.tick_event(CpuId(cpu))?,
-            Actor::PolicyTimer(id) => self.post(CpuId(0), KernelWork::PolicyTimer(id))?,
-            Actor::Disk(disk) => self.disk_event(disk)?,
-            Actor::Task(task) => self.timer_event(TaskId(task))?,
+        if is_tick {
+            let (_, cpu) = self.ticks.next().expect("next_event() saw a tick");
+            self.ticks.move_on();
+            self.post(cpu, KernelWork::Tick)?;
+        } else {
+            self.act()?;
+            self.queue.done();
         }
         self.check_books()
+    }
+
+    /// The next actor does what it is due to do.
+    fn act(&mut self) -> Result<(), SimError> {
+        match self.queue.begin() {
+            Actor::Lock(lock) => self.grant_lock(lock),
+            Actor::Cpu(cpu) => self.cpu_event(CpuId(cpu)),
+            Actor::PolicyTimer(id) => self.post(CpuId(0), KernelWork::PolicyTimer(id)),
+            Actor::Disk(disk) => self.disk_event(disk),
+            Actor::Task(task) => self.timer_event(TaskId(task)),
+        }
     }
 
     fn cpu_event(&mut self, cpu: CpuId) -> Result<(), SimError> {
@@ -388,14 +416,6 @@ impl<'a, S: Sink> Simulation<'a, S> {
             self.enter_kernel(cpu);
         }
         self.advance(cpu)
-    }
-
-    fn tick_event(&mut self, cpu: CpuId) -> Result<(), SimError> {
-        if self.cpu(cpu).curr.is_some() || self.setup.tuned.policy.ticks_when_idle() {
-            self.queue
-                .arm(Actor::Tick(cpu.0), self.now + Ns(self.tick_ns));
-        }
-        self.post(cpu, KernelWork::Tick)
     }
 
     fn disk_event(&mut self, disk: u32) -> Result<(), SimError> {
@@ -606,7 +626,9 @@ impl<'a, S: Sink> Simulation<'a, S> {
         let rate = self.rate(cpu);
         let slow = (rate / 2).max(1);
         let while_refilling = t.refill_ns.saturating_mul(slow);
-        let ns = if left <= while_refilling {
+        let ns = if t.refill_ns == 0 && rate == WORK_UNITS_PER_NS {
+            left.div_ceil(WORK_UNITS_PER_NS) // The usual case, without a division.
+        } else if left <= while_refilling {
             left.div_ceil(slow)
         } else {
             t.refill_ns + (left - while_refilling).div_ceil(rate)
@@ -708,24 +730,6 @@ impl<'a, S: Sink> Simulation<'a, S> {
         }
     }
 
-    /// The CPU's next tick; each CPU has its own place within the period.
-    pub(crate) fn arm_tick(&mut self, cpu: CpuId) {
-        let next = self.tick_after(cpu, self.now);
-        self.queue.arm(Actor::Tick(cpu.0), next);
-    }
-
-    /// The first tick of a CPU after `time`.
-    pub(crate) fn tick_after(&self, cpu: CpuId, time: Time) -> Time {
-        let phase = match self.setup.machine.tick_phase {
-            schedlab_machine::TickPhase::Aligned => 0,
-            schedlab_machine::TickPhase::Staggered => {
-                self.tick_ns * u64::from(cpu.0) / self.cpus.len() as u64
-            }
-        };
-        let since_phase = (time.0 + self.tick_ns - phase) / self.tick_ns;
-        Time(since_phase * self.tick_ns + phase)
-    }
-
     // ---- the policy ---------------------------------------------------------------------
 
     /// Calls a hook here and now.
@@ -746,6 +750,9 @@ impl<'a, S: Sink> Simulation<'a, S> {
     /// Does what the hooks just called on `cpu` asked for.
     #[inline]
     pub(crate) fn drain_requests(&mut self, cpu: CpuId) -> Result<(), SimError> {
+        if !self.host.take_requests() {
+            return Ok(());
+        }
         while let Some((task, from)) = self.host.take_moved() {
             self.task_moved(cpu, task, from)?;
         }

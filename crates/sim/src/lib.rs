@@ -35,6 +35,7 @@ mod rng;
 mod schedule;
 mod setup;
 mod task;
+mod ticks;
 mod wake;
 
 pub use engine::{EndReason, Outcome, Simulation, Status};

@@ -122,7 +122,7 @@ impl<S: Sink> Simulation<'_, S> {
             // Whole ticks, rounded up, and one more because the current one has begun.
             Timers::Tick => {
                 let ticks = ns.div_ceil(self.tick_ns);
-                self.tick_after(CpuId(0), self.now) + Ns(ticks * self.tick_ns)
+                self.ticks.after(CpuId(0), self.now) + Ns(ticks * self.tick_ns)
             }
         };
         self.queue.arm(Actor::Task(task.0), until);
@@ -150,7 +150,7 @@ impl<S: Sink> Simulation<'_, S> {
         }
         let until = match self.setup.machine.timers {
             Timers::HighResolution => next,
-            Timers::Tick => self.tick_after(CpuId(0), Time(next.0 - 1)),
+            Timers::Tick => self.ticks.after(CpuId(0), Time(next.0 - 1)),
         };
         self.queue.arm(Actor::Task(task.0), until);
         self.block(cpu, task);

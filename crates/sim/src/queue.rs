@@ -1,14 +1,15 @@
 //! The event queue: who acts next.
 //!
-//! Every actor (a lock, a CPU, a CPU's tick, a policy timer, a disk, a task's timer) has one
+//! Every actor (a lock, a CPU, a policy timer, a disk, a task's timer) has one
 //! slot and at most one event in it, so an event is named by its slot, and two events never
 //! share both time and slot.  The order is total:
 //!
 //! 1. by time;
 //! 2. at the same time by slot, and the slots are laid out in this order, which is deliberate:
 //!    **locks** (whoever waits gets it before anybody new comes), **CPUs** (work that is done is
-//!    done before an interrupt could take its place), **ticks**, **policy timers**, **disks**,
-//!    **task timers** (a tick's handler comes before the timers that expire in it).
+//!    done before an interrupt could take its place), ticks (see [`Ticks`](crate::ticks::Ticks)),
+//!    **policy timers**, **disks**, **task timers** (a tick's handler comes before the timers that
+//!    expire in it).
 //!
 //! [`TieBreak::Shuffled`] replaces the second rule by a seeded permutation of the slots.
 
@@ -22,7 +23,6 @@ use crate::TieBreak;
 pub(crate) enum Actor {
     Lock(u32),
     Cpu(u32),
-    Tick(u32),
     PolicyTimer(u32),
     Disk(u32),
     Task(u32),
@@ -38,14 +38,17 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
+    /// Actors in slots below this one act before ticks of the same time.
+    fn before_ticks(&self) -> u32 {
+        self.locks + self.cpus
+    }
+
     fn slot(&self, actor: Actor) -> u32 {
-        let ticks = self.locks + self.cpus;
-        let timers = ticks + self.cpus;
+        let timers = self.before_ticks();
         let disks = timers + self.policy_timers;
         match actor {
             Actor::Lock(i) => i,
             Actor::Cpu(i) => self.locks + i,
-            Actor::Tick(i) => ticks + i,
             Actor::PolicyTimer(i) => timers + i,
             Actor::Disk(i) => disks + i,
             Actor::Task(i) => disks + self.disks + i,
@@ -53,10 +56,9 @@ impl Slots {
     }
 
     fn actor(&self, mut slot: u32) -> Actor {
-        let kinds: [(u32, fn(u32) -> Actor); 5] = [
+        let kinds: [(u32, fn(u32) -> Actor); 4] = [
             (self.locks, Actor::Lock),
             (self.cpus, Actor::Cpu),
-            (self.cpus, Actor::Tick),
             (self.policy_timers, Actor::PolicyTimer),
             (self.disks, Actor::Disk),
         ];
@@ -94,39 +96,56 @@ pub(crate) struct EventQueue {
     heap: Vec<Entry>,
     /// Slot to index in the heap.
     place: Vec<u32>,
-    /// Events that bring something new: all but ticks and policy timers.
+    /// Events that bring something new: all but policy timers.
     news: usize,
+    /// The slot whose event is happening, unless its actor has been given another meanwhile.
+    current: u32,
+    before_ticks: u32,
 }
 
 impl EventQueue {
     pub fn new(slots: Slots, tie_break: TieBreak) -> EventQueue {
-        EventQueue {
+        let mut queue = EventQueue {
             slots,
             tie_break,
             heap: Vec::new(),
             place: Vec::new(),
             news: 0,
-        }
+            current: NOWHERE,
+            before_ticks: 0,
+        };
+        queue.before_ticks = queue.order(slots.before_ticks());
+        queue
     }
 
-    /// Is there nothing left but ticks and policy timers?
+    /// Is there nothing left but policy timers?
     pub fn only_routine(&self) -> bool {
         self.news == 0
     }
 
-    /// The time of the next event.
+    /// The next event: its time, and whether it comes before a tick of the same time.
     #[inline]
-    pub fn next_time(&self) -> Option<Time> {
-        self.heap.first().map(|e| Time(e.time))
+    pub fn next(&self) -> Option<(Time, bool)> {
+        let first = self.heap.first()?;
+        Some((Time(first.time), first.order < self.before_ticks))
     }
 
-    /// Takes the next event.
+    /// Whose event is next?  It stays in its place, ready to be moved to the actor's next time,
+    /// until [`EventQueue::done`].
     #[inline]
-    pub fn pop(&mut self) -> Option<(Time, Actor)> {
-        let first = *self.heap.first()?;
-        self.remove(0);
-        let actor = self.slots.actor(first.slot);
-        Some((Time(first.time), actor))
+    pub fn begin(&mut self) -> Actor {
+        self.current = self.heap[0].slot;
+        self.slots.actor(self.current)
+    }
+
+    /// The event that was begun has happened.
+    #[inline]
+    pub fn done(&mut self) {
+        if self.current != NOWHERE {
+            let at = self.place[self.current as usize];
+            self.current = NOWHERE;
+            self.remove(at as usize);
+        }
     }
 
     /// The actor acts at `time`, instead of when it would have if it had an event.
@@ -137,6 +156,9 @@ impl EventQueue {
             self.place.resize(slot as usize + 1, NOWHERE);
         }
         let at = self.place[slot as usize];
+        if slot == self.current {
+            self.current = NOWHERE;
+        }
         if at == NOWHERE {
             self.news += usize::from(is_news(actor));
             let entry = Entry {
@@ -147,13 +169,17 @@ impl EventQueue {
             self.heap.push(entry);
             self.sift_up(self.heap.len() - 1, entry);
         } else {
-            let at = at as usize;
-            let entry = Entry {
-                time: time.0,
-                ..self.heap[at]
-            };
+            self.rekey(at as usize, time.0);
+        }
+    }
+
+    #[inline]
+    fn rekey(&mut self, at: usize, time: u64) {
+        let old = self.heap[at];
+        let entry = Entry { time, ..old };
+        if time > old.time {
             self.sift_down(at, entry);
-            let at = self.place[slot as usize] as usize;
+        } else if time < old.time {
             self.sift_up(at, entry);
         }
     }
@@ -167,15 +193,19 @@ impl EventQueue {
 
     /// When the actor acts.
     pub fn armed(&self, actor: Actor) -> Option<Time> {
-        let at = *self.place.get(self.slots.slot(actor) as usize)?;
-        (at != NOWHERE).then(|| Time(self.heap[at as usize].time))
+        let slot = self.slots.slot(actor);
+        let at = *self.place.get(slot as usize)?;
+        (slot != self.current && at != NOWHERE).then(|| Time(self.heap[at as usize].time))
     }
 
     /// The actor does not act.
     #[inline]
     pub fn cancel(&mut self, actor: Actor) {
-        let slot = self.slots.slot(actor) as usize;
-        if let Some(&at) = self.place.get(slot) {
+        let slot = self.slots.slot(actor);
+        if slot == self.current {
+            self.current = NOWHERE;
+        }
+        if let Some(&at) = self.place.get(slot as usize) {
             if at != NOWHERE {
                 self.remove(at as usize);
             }
@@ -244,7 +274,7 @@ impl EventQueue {
 
 #[inline]
 fn is_news(actor: Actor) -> bool {
-    !matches!(actor, Actor::Tick(_) | Actor::PolicyTimer(_))
+    !matches!(actor, Actor::PolicyTimer(_))
 }
 
 #[cfg(test)]
@@ -261,11 +291,18 @@ mod tests {
         EventQueue::new(slots, tie_break)
     }
 
-    const ALL: [Actor; 7] = [
+    /// Takes the next event, as the main loop does.
+    fn pop(q: &mut EventQueue) -> Option<(Time, Actor)> {
+        let (time, _) = q.next()?;
+        let actor = q.begin();
+        q.done();
+        Some((time, actor))
+    }
+
+    const ALL: [Actor; 6] = [
         Actor::Lock(0),
         Actor::Cpu(0),
         Actor::Cpu(1),
-        Actor::Tick(1),
         Actor::PolicyTimer(3),
         Actor::Disk(0),
         Actor::Task(7),
@@ -277,7 +314,7 @@ mod tests {
         for actor in ALL.iter().rev() {
             q.arm(*actor, Time(5));
         }
-        let order: Vec<Actor> = std::iter::from_fn(|| q.pop()).map(|(_, a)| a).collect();
+        let order: Vec<Actor> = std::iter::from_fn(|| pop(&mut q)).map(|(_, a)| a).collect();
         assert_eq!(order, ALL);
     }
 
@@ -287,9 +324,23 @@ mod tests {
         for (i, actor) in ALL.iter().enumerate() {
             q.arm(*actor, Time(i as u64 / 4));
         }
-        let order: Vec<(Time, Actor)> = std::iter::from_fn(|| q.pop()).collect();
+        let order: Vec<(Time, Actor)> = std::iter::from_fn(|| pop(&mut q)).collect();
         assert_eq!(order.len(), ALL.len());
         assert!(order.windows(2).all(|w| w[0].0 <= w[1].0));
+    }
+
+    #[test]
+    fn an_actor_can_be_armed_again_while_its_event_happens() {
+        let mut q = queue(TieBreak::Canonical);
+        q.arm(Actor::Task(1), Time(5));
+        q.arm(Actor::Task(2), Time(6));
+        assert_eq!(q.begin(), Actor::Task(1));
+        assert_eq!(q.armed(Actor::Task(1)), None);
+        q.arm(Actor::Task(1), Time(7));
+        assert_eq!(q.armed(Actor::Task(1)), Some(Time(7)));
+        q.done();
+        let order: Vec<(Time, Actor)> = std::iter::from_fn(|| pop(&mut q)).collect();
+        assert_eq!(order, [(Time(6), Actor::Task(2)), (Time(7), Actor::Task(1))]);
     }
 
     #[test]
@@ -310,7 +361,7 @@ mod tests {
                 }
                 1 => {
                     let first = model.iter().min().copied();
-                    let popped = q.pop().map(|(t, a)| match a {
+                    let popped = pop(&mut q).map(|(t, a)| match a {
                         Actor::Task(i) => (t.0, i),
                         other => panic!("never armed {other:?}"),
                     });

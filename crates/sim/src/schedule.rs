@@ -251,14 +251,12 @@ impl<S: Sink> Simulation<'_, S> {
         self.rearm_siblings(cpu);
         if busy {
             self.population.busy_cpus += 1;
-            if self.queue.armed(Actor::Tick(cpu.0)).is_none() {
-                self.arm_tick(cpu);
-            }
+            self.ticks.start(cpu, self.now);
             return;
         }
         self.population.busy_cpus -= 1;
         if !self.setup.tuned.policy.ticks_when_idle() {
-            self.queue.cancel(Actor::Tick(cpu.0));
+            self.ticks.stop(cpu);
         }
     }
 

@@ -571,6 +571,12 @@ impl Host {
 
     // ---- what the hooks asked for ---------------------------------------------
 
+    /// Did the hooks since the last call ask for anything, or count anything?
+    #[inline]
+    pub fn take_requests(&mut self) -> bool {
+        std::mem::take(&mut self.sched().requests) != 0
+    }
+
     /// The next CPU the policy wants rescheduled, each once.  Its request stays noted in the
     /// public state until [`Host::pick_next`] is called for it.
     #[inline]
