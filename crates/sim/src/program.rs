@@ -74,6 +74,15 @@ impl<S: Sink> Simulation<'_, S> {
             Op::SetNice(nice) => self.set_nice(cpu, task, nice)?,
             Op::SetClass(class, rt_priority) => self.set_class(cpu, task, class, rt_priority)?,
             Op::SetCpus(set) => self.set_cpus(cpu, task, set)?,
+            Op::Renice(SpecId(spec), nice) => {
+                self.for_each_of(spec, |sim, other| sim.set_nice(cpu, other, nice))?;
+            }
+            Op::Reclass(SpecId(spec), class, rt_priority) => {
+                self.for_each_of(spec, |sim, other| sim.set_class(cpu, other, class, rt_priority))?;
+            }
+            Op::Repin(SpecId(spec), set) => {
+                self.for_each_of(spec, |sim, other| sim.set_cpus(cpu, other, set))?;
+            }
             Op::WorkingSet(bytes) => self.set_working_set(cpu, task, bytes),
             Op::Loop { times, end } => self.begin_loop(task, times, end),
             Op::EndLoop { start } => self.end_loop(task, start),
@@ -434,14 +443,43 @@ impl<S: Sink> Simulation<'_, S> {
         self.note_priority(cpu, task)
     }
 
+    /// Changes where a task may run.  If it must leave its CPU it does so at once when it waits,
+    /// at its next schedule() when it runs.
     fn set_cpus(&mut self, cpu: CpuId, task: TaskId, set: Option<u32>) -> Result<(), SimError> {
         let set = set.map_or(0, |set| self.cpu_sets[set as usize]);
         self.call(cpu, |host| host.set_cpus(task, set))?;
         self.drain_requests(cpu)?;
-        if !self.host.allowed(task, cpu) {
-            let target = self.call(cpu, |host| host.select_cpu(task, enq::MOVE))?;
-            self.drain_requests(cpu)?;
-            self.task_mut(task).move_to = Some(target);
+        let its_cpu = CpuId(self.host.task(task).cpu);
+        if self.host.allowed(task, its_cpu) {
+            return Ok(());
+        }
+        match self.task(task).state {
+            State::Waiting => self.evict(cpu, task),
+            State::Running(where_it_runs) => {
+                let target = self.call(cpu, |host| host.select_cpu(task, enq::MOVE))?;
+                self.drain_requests(cpu)?;
+                self.task_mut(task).move_to = Some(target);
+                if where_it_runs != cpu {
+                    self.kick(where_it_runs);
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Does something to every living task of a specification.
+    fn for_each_of(
+        &mut self,
+        spec: u32,
+        mut change: impl FnMut(&mut Self, TaskId) -> Result<(), SimError>,
+    ) -> Result<(), SimError> {
+        for task in 0..self.tasks.len() as u32 {
+            let t = self.task(TaskId(task));
+            let gone = matches!(t.state, State::Unborn | State::Exiting(_) | State::Zombie | State::Reaped);
+            if t.spec == spec && !gone {
+                change(self, TaskId(task))?;
+            }
         }
         Ok(())
     }

@@ -202,7 +202,11 @@ impl<S: Sink> Simulation<'_, S> {
         };
         let cache = self.setup.machine.cpus[cpu.index()].cache;
         self.caches[cache as usize].leave(&mut self.tasks[prev.index()]);
-        self.task_mut(prev).yielding = false;
+        let t = self.task_mut(prev);
+        t.yielding = false;
+        if why != Prev::Moved {
+            t.move_to = None;
+        }
         let (state, shown) = match (self.task(prev).state, why) {
             (
                 State::Blocking {
@@ -275,6 +279,15 @@ impl<S: Sink> Simulation<'_, S> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// A waiting task may no longer be where it waits.
+    pub(crate) fn evict(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
+        self.call(cpu, |host| host.dequeue(task, deq::MOVE))?;
+        self.drain_requests(cpu)?;
+        let from = CpuId(self.host.task(task).cpu);
+        self.waiting_no_more(from);
+        self.requeue_elsewhere(cpu, task)
     }
 
     /// A runnable task that had to leave its CPU is queued on the one it goes to.

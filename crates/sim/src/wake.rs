@@ -61,8 +61,8 @@ impl<S: Sink> Simulation<'_, S> {
         target: Option<CpuId>,
     ) -> Result<bool, SimError> {
         let target = match target {
-            Some(target) => target,
-            None => {
+            Some(target) if self.host.allowed(task, target) => target,
+            _ => {
                 let target = self.call(cpu, |host| host.select_cpu(task, flags))?;
                 self.drain_requests(cpu)?;
                 if let Some(KernelWork::Wake { target: chosen, .. }) =

@@ -221,6 +221,12 @@ pub enum Op {
     SetClass(TaskClass, u8),
     /// Changes its own CPU set: an index into [`Workload::cpu_sets`], none: all CPUs.
     SetCpus(Option<u32>),
+    /// Changes the nice value of every living task of a specification.
+    Renice(SpecId, i8),
+    /// Changes class and real-time priority of every living task of a specification.
+    Reclass(SpecId, TaskClass, u8),
+    /// Changes the CPU set of every living task of a specification; none: all CPUs.
+    Repin(SpecId, Option<u32>),
     /// Changes the size of its working set in bytes.
     WorkingSet(u64),
     /// The start of a loop, whose [`Op::EndLoop`] is at index `end`.
