@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use schedlab_trace::{MarkId, Ns, TaskClass};
 
 use super::{find, list, parse};
+use crate::ideal;
 use crate::{Amount, Channel, Distribution, Op, Process, SpecId, TimerScope, Times, Workload};
 
 /// A workload with one task "t" that runs this program, after these tables.
@@ -515,6 +516,35 @@ fn every_workload_that_comes_along_is_valid() {
         assert!(title.len() > 10);
     }
     assert!(find("no-such").is_none());
+}
+
+#[test]
+fn finite_workloads_come_to_an_end() {
+    let storm = ideal::run(&find("wake-storm").unwrap().unwrap());
+    assert_eq!((storm.marks["woken"], storm.stuck.len()), (64 * 100, 0));
+    // Drawn amounts are zero here, so each of the 100 rounds lasts as long as the waker sleeps.
+    assert_eq!(storm.end, 100 * 50_000_000);
+    let buffers = ideal::run(&find("producer-consumer").unwrap().unwrap());
+    assert_eq!(
+        (buffers.marks["piped"], buffers.marks["consumed"]),
+        (10_000, 10_000)
+    );
+    assert_eq!(buffers.stuck.len(), 0);
+}
+
+#[test]
+fn a_closed_loop_is_as_fast_as_its_bottleneck() {
+    let mut workload = find("closed-loop-server").unwrap().unwrap();
+    workload.duration = Some(Ns::from_ms(100));
+    // Drawn amounts are zero here: clients do not think and the disk is instant.  Eight slots of
+    // 150 us each would do 53 requests a millisecond, but each holds the one mutex for 50 us:
+    // 20 a millisecond, of which the last 100 us of work are not done for 2 or 3 at the end.
+    let outcome = ideal::run(&workload);
+    assert!(
+        (1990..=2000).contains(&outcome.marks["request"]),
+        "{:?}",
+        outcome.marks
+    );
 }
 
 /// The files mutations start from.
