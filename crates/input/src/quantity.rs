@@ -65,6 +65,27 @@ pub fn size(text: &str) -> Result<u64, Diagnostic> {
     }
 }
 
+/// Reads a number of at least 0 with up to three decimals, such as "1.5", in thousandths.
+///
+/// # Errors
+/// Not such a number, or more than a million.
+pub fn thousandths(text: &str) -> Result<u32, Diagnostic> {
+    let mistake = |problem: &str| {
+        Diagnostic::new(format!("\"{text}\" {problem}"))
+            .expected("a number with up to three decimals, such as \"1.5\"")
+    };
+    let plain = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let read = plain.then(|| decimal(text)).flatten();
+    let (digits, decimals) = read.ok_or_else(|| mistake("is not a number"))?;
+    if (digits * 1000) % decimals != 0 {
+        return Err(mistake("has too many decimals"));
+    }
+    match u32::try_from(digits * 1000 / decimals) {
+        Ok(milli) if milli <= 1_000_000_000 => Ok(milli),
+        _ => Err(mistake("is too large")),
+    }
+}
+
 /// Reads a list of CPU numbers and ranges as the kernel prints it ("0-3,8"), at least one CPU.
 /// The result is sorted and without repetitions.
 ///
@@ -203,6 +224,17 @@ mod tests {
         refused(size("512"), "has no unit");
         refused(size("0.3B"), "not a whole number of bytes");
         refused(size("1025GiB"), "too large");
+    }
+
+    #[test]
+    fn thousandths_are_exact() {
+        assert_eq!(thousandths("1.5").unwrap(), 1500);
+        assert_eq!(thousandths("2").unwrap(), 2000);
+        assert_eq!(thousandths("0.001").unwrap(), 1);
+        refused(thousandths("0.0001"), "has too many decimals");
+        refused(thousandths("-1"), "is not a number");
+        refused(thousandths("1e3"), "is not a number");
+        refused(thousandths("1000001"), "is too large");
     }
 
     #[test]

@@ -261,11 +261,15 @@ impl<'a> Table<'a> {
         }
     }
 
-    fn quantity<T>(
+    /// What `read` makes of a string; it leaves the place of its mistakes to be filled in here.
+    ///
+    /// # Errors
+    /// Not a string, or one that `read` refuses.
+    pub fn quantity<T>(
         &self,
         key: &str,
         expected: &str,
-        read: impl Fn(&str) -> Result<T, Diagnostic>,
+        read: impl FnOnce(&str) -> Result<T, Diagnostic>,
     ) -> Result<Option<T>, Diagnostic> {
         let text = self.typed(key, expected, |value| match value {
             Value::Text(text) => Some(&text.text),
