@@ -4,11 +4,13 @@ mod builder;
 pub mod builtin;
 mod model;
 pub mod native;
+mod random;
 
 pub use model::{
     Amount, Channel, Distribution, Op, Process, Program, ProgramId, SpecId, TaskSpec, TimerScope,
     Times, Workload, MAX_LOOP_DEPTH, MAX_OWN_TIMERS,
 };
+pub use random::random;
 
 #[cfg(test)]
 mod ideal;

@@ -1,0 +1,119 @@
+//! Every policy under random workloads on random machines, every check on.
+//!
+//! `SCHEDLAB_TRIALS=1000` runs more seeds than the usual 150; `SCHEDLAB_SEED=N` runs one.
+
+use schedlab_machine::{Cache, Costs, Cpu, Machine, TickPhase, Timers};
+use schedlab_policy::{Policy, Tuned};
+use schedlab_sim::{Limits, Outcome, Setup, SimError, Simulation, TieBreak};
+use schedlab_trace::{HashSink, Ns, TraceHash};
+use schedlab_workload::random;
+
+/// A machine with 1 to 64 CPUs, with or without SMT, costs, caches and nodes.
+fn machine(seed: u64) -> Machine {
+    let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut below = |n: u64| {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        x % n
+    };
+    let nr_cpus = match below(4) {
+        0 => 1,
+        1 => 2 + below(3),
+        2 => 2 + below(15),
+        _ => 1 + below(64),
+    } as u32;
+    let threads = 1 + below(2) as u32;
+    let nodes = 1 + below(2) as u32;
+    let per_node = nr_cpus.div_ceil(nodes).next_multiple_of(threads);
+    let cpu = |i: u32| Cpu {
+        core: i / threads,
+        node: i / per_node,
+        cache: i / per_node,
+        capacity: 1024,
+    };
+    let mut machine = Machine {
+        cpus: (0..nr_cpus).map(cpu).collect(),
+        caches: vec![Cache { size_bytes: below(2) << 20, refill_ps_per_byte: 1000 * below(10) }; nodes as usize],
+        smt_speed_milli: 600,
+        ..Machine::ideal(1)
+    };
+    if below(2) == 0 {
+        let mut us = |most: u64| Ns(below(most * 1000));
+        machine.costs = Costs {
+            schedule: us(5),
+            examine: us(1),
+            recalculate: us(1),
+            context_switch: us(5),
+            mm_switch: us(5),
+            wakeup: us(5),
+            lock_transfer: us(2),
+            tick: us(5),
+            ipi: us(10),
+            idle_exit: us(50),
+            syscall: us(2),
+            fork: us(100),
+            exec: us(300),
+            exit: us(50),
+        };
+    }
+    if below(2) == 0 {
+        machine.timers = Timers::Tick;
+        machine.tick_phase = TickPhase::Staggered;
+    }
+    machine
+}
+
+fn trial(tuned: &Tuned, seed: u64) -> Result<(Outcome, TraceHash), SimError> {
+    let machine = machine(seed);
+    let workload = random(seed, machine.cpus.len() as u32);
+    let tie_break = if seed % 2 == 0 { TieBreak::Canonical } else { TieBreak::Shuffled(seed) };
+    let limits = Limits { tasks: 3000, ..Limits::default() };
+    let setup = Setup { machine: &machine, workload: &workload, tuned, seed, duration: None, limits, tie_break };
+    let (outcome, hash) = Simulation::new(&setup, HashSink::default())?.run()?;
+    Ok((outcome, hash.finish()))
+}
+
+fn seeds() -> std::ops::Range<u64> {
+    if let Ok(seed) = std::env::var("SCHEDLAB_SEED") {
+        let seed = seed.parse().expect("SCHEDLAB_SEED is a number");
+        return seed..seed + 1;
+    }
+    let trials = std::env::var("SCHEDLAB_TRIALS").map_or(150, |n| n.parse().expect("SCHEDLAB_TRIALS is a number"));
+    0..trials
+}
+
+/// Every policy in every variant.
+fn every_policy() -> Vec<Tuned> {
+    let variants = |policy: &Policy| -> Vec<Tuned> {
+        let names = policy.variants();
+        if names.is_empty() {
+            return vec![Tuned::defaults(*policy)];
+        }
+        names.iter().map(|v| Tuned::new(*policy, Some(v.name), &[]).unwrap()).collect()
+    };
+    Policy::all().iter().flat_map(variants).collect()
+}
+
+#[test]
+fn every_policy_passes_every_check() {
+    for tuned in every_policy() {
+        for seed in seeds() {
+            match trial(&tuned, seed) {
+                // A fork bomb may reach the limit; that is an answer.
+                Ok(_) | Err(SimError::TooManyTasks { .. }) => {}
+                Err(error) => panic!("{}, seed {seed}: {error}", tuned.name()),
+            }
+        }
+    }
+}
+
+#[test]
+fn trials_are_reproducible() {
+    for tuned in every_policy() {
+        for seed in seeds().step_by(7) {
+            let (one, two) = (trial(&tuned, seed), trial(&tuned, seed));
+            assert_eq!(one, two, "{}, seed {seed}", tuned.name());
+        }
+    }
+}
