@@ -3,6 +3,7 @@
 mod builder;
 pub mod builtin;
 mod model;
+pub mod rtapp;
 
 pub use model::{
     Amount, Channel, Distribution, Op, Process, Program, ProgramId, SpecId, TaskSpec, TimerScope,

@@ -77,6 +77,27 @@ fn marks_of(ops: &[Op]) -> u64 {
     sum
 }
 
+/// A task may cost 1 KiB in all; its program should leave room for the rest.
+#[test]
+fn programs_are_compact() {
+    for line in [
+        "volanomark --rooms 20",
+        "chat",
+        "hackbench",
+        "late",
+        "kernel-build",
+    ] {
+        let workload = workload(line);
+        let ops: usize = workload.programs.iter().map(|p| p.ops.len()).sum();
+        let tasks: u32 = workload.tasks.iter().map(|t| t.count.max(1)).sum();
+        let bytes = ops * std::mem::size_of::<Op>() / tasks as usize;
+        assert!(
+            bytes <= 640,
+            "{line}: {bytes} bytes of program for each task"
+        );
+    }
+}
+
 #[test]
 fn in_volanomark_one_message_is_current_in_a_room() {
     // Two users, one message each, everything 10 us: user 0 writes 0-10, the server reads
