@@ -282,7 +282,11 @@ fn kernel_build_keeps_its_jobs_busy() {
 
 #[test]
 fn kernel_build_without_a_number_starts_all_jobs() {
-    for line in ["kernel-build -j --files 3", "kernel-build -j 9 --files 3"] {
+    for line in [
+        "kernel-build -j --files 3",
+        "kernel-build -j9 --files 3",
+        "kernel-build --jobs 3 --files 3",
+    ] {
         let workload = workload(line);
         let make = workload.tasks.iter().find(|t| t.name == "make").unwrap();
         let ops = &workload.programs[make.program.0 as usize].ops;
@@ -332,7 +336,7 @@ fn mistakes_get_one_clear_line() {
         ),
         (
             "volanomark --write 3",
-            "--workload: volanomark --write: \"3\" is not valid; expected a time with its unit, such as 100us, 1.5ms or 60s",
+            "--workload: volanomark --write: \"3\" is not valid; expected a duration with its unit, such as \"250ns\", \"10us\", \"2ms\", \"1.5s\"",
         ),
         (
             "volanomark --rooms",
