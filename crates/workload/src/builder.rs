@@ -154,6 +154,23 @@ impl Ops {
         self
     }
 
+    /// Appends all of another list, whose loops move along.
+    pub fn append(&mut self, other: Ops) -> &mut Self {
+        let offset = self.0.len() as u32;
+        self.0.extend(other.0.into_iter().map(|op| match op {
+            Op::Loop { times, end } => {
+                let end = end + offset;
+                Op::Loop { times, end }
+            }
+            Op::EndLoop { start } => {
+                let start = start + offset;
+                Op::EndLoop { start }
+            }
+            other => other,
+        }));
+        self
+    }
+
     /// Appends a loop around what `body` appends.  Loops that run once or never leave no trace.
     pub fn repeat(&mut self, times: Times, body: impl FnOnce(&mut Ops)) -> &mut Self {
         match times {

@@ -5,6 +5,7 @@ pub mod builtin;
 mod model;
 pub mod native;
 mod random;
+pub mod rtapp;
 
 pub use model::{
     Amount, Channel, Distribution, Op, Process, Program, ProgramId, SpecId, TaskSpec, TimerScope,

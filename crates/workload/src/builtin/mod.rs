@@ -1,7 +1,7 @@
 //! Built-in benchmarks, each under its own command line: `volanomark --rooms 10`.
 //!
 //! One file is one benchmark: a struct whose fields are its options (their comments are the
-//! help text) and [`Benchmark::workload`], which turns them into tasks and programs.
+//! help text) and a function that turns them into tasks and programs.
 
 mod chat;
 mod errors;

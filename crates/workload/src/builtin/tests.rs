@@ -77,6 +77,27 @@ fn marks_of(ops: &[Op]) -> u64 {
     sum
 }
 
+/// A task may cost 1 KiB in all; its program should leave room for the rest.
+#[test]
+fn programs_are_compact() {
+    for line in [
+        "volanomark --rooms 20",
+        "chat",
+        "hackbench",
+        "late",
+        "kernel-build",
+    ] {
+        let workload = workload(line);
+        let ops: usize = workload.programs.iter().map(|p| p.ops.len()).sum();
+        let tasks: u32 = workload.tasks.iter().map(|t| t.count.max(1)).sum();
+        let bytes = ops * std::mem::size_of::<Op>() / tasks as usize;
+        assert!(
+            bytes <= 640,
+            "{line}: {bytes} bytes of program for each task"
+        );
+    }
+}
+
 #[test]
 fn in_volanomark_one_message_is_current_in_a_room() {
     // Two users, one message each, everything 10 us: user 0 writes 0-10, the server reads
@@ -261,7 +282,11 @@ fn kernel_build_keeps_its_jobs_busy() {
 
 #[test]
 fn kernel_build_without_a_number_starts_all_jobs() {
-    for line in ["kernel-build -j --files 3", "kernel-build -j 9 --files 3"] {
+    for line in [
+        "kernel-build -j --files 3",
+        "kernel-build -j9 --files 3",
+        "kernel-build --jobs 3 --files 3",
+    ] {
         let workload = workload(line);
         let make = workload.tasks.iter().find(|t| t.name == "make").unwrap();
         let ops = &workload.programs[make.program.0 as usize].ops;
@@ -311,7 +336,7 @@ fn mistakes_get_one_clear_line() {
         ),
         (
             "volanomark --write 3",
-            "--workload: volanomark --write: \"3\" is not valid; expected a time with its unit, such as 100us, 1.5ms or 60s",
+            "--workload: volanomark --write: \"3\" is not valid; expected a duration with its unit, such as \"250ns\", \"10us\", \"2ms\", \"1.5s\"",
         ),
         (
             "volanomark --rooms",

@@ -45,9 +45,9 @@ pub(super) struct VolanoMark {
     count: u32,
     /// Median CPU time to write a packet to a socket.
     ///
-    /// Assumed, as are the other three: together they are 173 us for each counted message, in
-    /// the middle of what published throughputs of the time leave for one (4 processors, 11,500 to
-    /// 17,600 messages a second: 230 to 350 us, schedule() and system calls included).
+    /// Assumed, as are the other two.  Together they make 173 us for each counted message.  Published
+    /// throughputs of the time, 11,500 to 17,600 messages a second on 4 processors, mean 230 to
+    /// 350 us, of which a part is schedule() and system calls.
     #[arg(long, default_value = "80us", value_name = "TIME", value_parser = time)]
     write: Ns,
     /// Median CPU time to read and parse a packet from a socket.

@@ -1,0 +1,62 @@
+//! Who holds which mutex: waiting without the mutex and unlocking another's are undefined in
+//! rt-app and have no meaning here.
+
+use std::collections::BTreeSet;
+
+use schedlab_input::Diagnostic;
+
+use super::event::Event;
+use super::survey::at;
+use super::task::{Step, Task};
+
+/// Follows a task through its phases, twice round whatever goes round, since the second time
+/// begins with what the first left locked.
+pub(super) fn check(task: &Task, warnings: &mut Vec<Diagnostic>) -> Result<(), Diagnostic> {
+    let mut held = BTreeSet::new();
+    let mut said = BTreeSet::new();
+    for _ in 0..twice(task.rounds) {
+        for phase in &task.phases {
+            for _ in 0..twice(phase.rounds) {
+                for step in &phase.events {
+                    follow(step, &mut held, &mut said, warnings)?;
+                }
+            }
+            if phase.rounds.is_none() {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Rounds worth following.
+fn twice(rounds: Option<u32>) -> u32 {
+    rounds.unwrap_or(2).min(2)
+}
+
+fn follow<'a>(
+    step: &'a Step,
+    held: &mut BTreeSet<&'a str>,
+    said: &mut BTreeSet<&'a str>,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<(), Diagnostic> {
+    match &step.event {
+        Event::Lock(mutex) if !held.insert(mutex) && said.insert(&step.key) => {
+            let problem = format!("the task holds \"{mutex}\" already and waits for itself");
+            warnings.push(at(step, problem, ""));
+        }
+        Event::Unlock(mutex) if !held.remove(mutex.as_str()) => {
+            let problem = format!("the task does not hold \"{mutex}\"");
+            return Err(at(step, problem, "a lock before the unlock"));
+        }
+        Event::Wait(condition) | Event::Sync(condition)
+            if !held.contains(condition.mutex.as_str()) =>
+        {
+            let mutex = &condition.mutex;
+            let problem = format!("waits without holding \"{mutex}\", which is undefined");
+            return Err(at(step, problem, "a lock before it"));
+        }
+        _ => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,214 @@
+//! rt-app's workload files.
+//!
+//! The files are JSON of a kind (`json`); `global` and `task` read them as rt-app does, `survey`
+//! and `locks` look at all tasks together, and `lower` makes them a [`Workload`].  What rt-app
+//! refuses is refused with its reason; what it ignores in silence is warned of.
+
+mod event;
+mod global;
+mod json;
+mod locks;
+mod lower;
+mod object;
+mod survey;
+mod task;
+
+use std::path::Path;
+
+use schedlab_input::Diagnostic;
+
+use crate::builder::Builder;
+use crate::Workload;
+use event::Event;
+use global::Global;
+use json::{Document, Value};
+use object::Object;
+use survey::Survey;
+use task::Task;
+
+/// How to read what has been read in more than one way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Keys that occur more than once in an object.
+    pub repeated: RepeatedKeys,
+    /// What a suspended task waits for.
+    pub suspend: SuspendMeaning,
+}
+
+/// What to make of keys that occur more than once in an object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RepeatedKeys {
+    /// All count, in their order: what the authors of such files mean.
+    #[default]
+    Ordered,
+    /// The last value counts, in the first one's place: what rt-app's library makes of them.  Keys
+    /// without a value are refused then, too.
+    JsonC,
+}
+
+/// What a suspended task waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SuspendMeaning {
+    /// The given name if somebody resumes it and no task is called so, else the task's own.
+    #[default]
+    Auto,
+    /// The task's own name: rt-app since May 2025.
+    Own,
+    /// The given name: rt-app before.
+    Named,
+}
+
+/// Reads an rt-app file of this name.  What its user should know is in the workload's warnings.
+///
+/// # Errors
+/// What rt-app refuses, what has no meaning, and what this model does not have
+/// (SCHED_DEADLINE).
+pub fn parse(file: &str, text: &str, options: &Options) -> Result<Workload, Diagnostic> {
+    let in_file = |diagnostic| Diagnostic {
+        file: file.to_string(),
+        ..diagnostic
+    };
+    let mut warnings = Vec::new();
+    let mut workload = read(file, text, options, &mut warnings).map_err(in_file)?;
+    workload.warnings = warnings
+        .into_iter()
+        .map(|warning| in_file(warning).to_string())
+        .collect();
+    Ok(workload)
+}
+
+fn read(
+    file: &str,
+    text: &str,
+    options: &Options,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<Workload, Diagnostic> {
+    let document = json::parse(text, options.repeated == RepeatedKeys::JsonC)?;
+    warn_of_oddities(&document, options.repeated, warnings);
+    let root = Object::of("", &document.root)?;
+    root.warn_unknown(&["tasks", "global", "resources"], &[], |_| false, warnings);
+    let global = global(&root, warnings)?;
+    check_resources(&root)?;
+    let tasks = tasks(&root, &global, warnings)?;
+    let survey = Survey::of(&tasks, options.suspend);
+    survey.check(&tasks, warnings)?;
+    for task in &tasks {
+        locks::check(task, warnings)?;
+    }
+    warn_of_costs(&tasks, warnings);
+    let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str());
+    let builder = Builder::new(stem.unwrap_or(file), file);
+    lower::lower(builder, &global, &tasks, &survey, warnings)
+}
+
+/// Repeated keys and what follows the end.
+fn warn_of_oddities(document: &Document, repeated: RepeatedKeys, warnings: &mut Vec<Diagnostic>) {
+    if let Some((line, key)) = document.repeated.first() {
+        let count = document.repeated.len();
+        let made = match repeated {
+            RepeatedKeys::Ordered => {
+                "all count, in their order; rt-app itself keeps the last value in the first place"
+            }
+            RepeatedKeys::JsonC => "the last value counts, in the first place, as in rt-app",
+        };
+        warnings.push(Diagnostic {
+            line: *line,
+            key: key.clone(),
+            problem: format!("this is the first of {count} repeated keys: {made}"),
+            ..Diagnostic::default()
+        });
+    }
+    if let Some(line) = document.garbage {
+        warnings.push(Diagnostic {
+            line,
+            problem: "what follows the end is ignored, as in rt-app".to_string(),
+            ..Diagnostic::default()
+        });
+    }
+}
+
+fn global(root: &Object, warnings: &mut Vec<Diagnostic>) -> Result<Global, Diagnostic> {
+    match root.get("global") {
+        Some(member) => global::parse(&Object::of("global", &member.node)?, warnings),
+        None => Ok(Global::default()),
+    }
+}
+
+/// The old list of resources: its types are checked, otherwise it says nothing new.
+fn check_resources(root: &Object) -> Result<(), Diagnostic> {
+    const TYPES: [&str; 8] = [
+        "mutex",
+        "signal",
+        "wait",
+        "broadcast",
+        "sync",
+        "sleep",
+        "run",
+        "timer",
+    ];
+    let Some(member) = root.get("resources") else {
+        return Ok(());
+    };
+    let Value::Object(_) = &member.node.value else {
+        return Ok(());
+    };
+    let resources = Object::of("resources", &member.node)?;
+    for member in resources.members {
+        let path = resources.path_of(&member.key);
+        let resource = Object::of(&path, &member.node)?;
+        let kind = resource.string("type")?.unwrap_or("mutex");
+        if !TYPES.contains(&kind) {
+            return Err(Diagnostic {
+                nearest: schedlab_input::nearest(kind, TYPES),
+                ..resource.error_here(
+                    &format!("\"{kind}\" is no type, at which rt-app stops"),
+                    &format!("one of {}", TYPES.join(", ")),
+                )
+            });
+        }
+    }
+    Ok(())
+}
+
+/// All tasks in the order of the file.
+fn tasks(
+    root: &Object,
+    global: &Global,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<Vec<Task>, Diagnostic> {
+    let Some(member) = root.get("tasks") else {
+        let problem = "there is no \"tasks\", at which rt-app stops";
+        return Err(root.error_here(problem, "an object \"tasks\""));
+    };
+    let object = Object::of("tasks", &member.node)?;
+    if object.members.is_empty() {
+        return Err(object.error(member, "there is no task", "at least one"));
+    }
+    let mut tasks = Vec::new();
+    let mut names = std::collections::BTreeSet::new();
+    for member in object.members {
+        if !names.insert(&member.key) {
+            let problem = "there is a task of this name already";
+            return Err(object.error(member, problem, "another name"));
+        }
+        tasks.push(task::parse(member, global.policy, warnings)?);
+    }
+    Ok(tasks)
+}
+
+/// Memory and device events have costs of this project's making.
+fn warn_of_costs(tasks: &[Task], warnings: &mut Vec<Diagnostic>) {
+    let steps = tasks.iter().flat_map(|task| &task.phases);
+    let is_modelled =
+        |event: &Event| matches!(event, Event::MemoryRun(_) | Event::Memory(_) | Event::Io(_));
+    let found = steps
+        .flat_map(|phase| &phase.events)
+        .find(|step| is_modelled(&step.event));
+    if let Some(step) = found {
+        let problem = "mem, memrun and iorun take assumed times here (docs/rt-app.md)";
+        warnings.push(survey::at(step, problem, ""));
+    }
+}
+
+#[cfg(test)]
+mod tests;
