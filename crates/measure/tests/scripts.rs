@@ -572,3 +572,23 @@ fn an_empty_trace_has_metrics() {
     );
     assert_eq!(m.plots.waiting.mean, [0.0; 0]);
 }
+
+#[test]
+fn a_wakeup_that_comes_to_nothing_is_forgotten() {
+    // Woken while it runs, then preempted: its wait from 20 to 30 is no wakeup latency.
+    let m = simulated(1, &["a", "b"]).measure_valid(
+        &[
+            exists(0),
+            exists(1),
+            wakeup(0, 0, 0),
+            start(0, 0, 0),
+            wakeup(5, 0, 1),
+            waking(10, 0, 0),
+            swap(20, 0, 0, Preempted, 1),
+            swap(30, 0, 1, Sleeping, 0),
+        ],
+        40,
+    );
+    assert_eq!(wakeup_latency(&m.tasks[0].activity), Some((1, 0, 0)));
+    assert_eq!(run_delay(&m.tasks[0].activity), Some((2, 0, 10)));
+}
