@@ -311,3 +311,28 @@ fn overhead_kinds_are_told_apart() {
     assert_eq!(all, [1, 2, 3, 4, 5, 6].map(Ns));
     assert_eq!((o.total(), o.scheduling()), (Ns(21), Ns(10)));
 }
+
+#[test]
+fn tasks_lose_their_own_distributions_when_these_grow_too_large() {
+    // 70 waits of up to 2 s each for 4,000 tasks: their histograms would take about 100 MB.
+    const TASKS: u32 = 4_000;
+    let mut measure = Measure::new();
+    measure.begin(&simulated(1, &[]).info);
+    (0..TASKS).for_each(|id| measure.task(&task_info(id, "t", "g")));
+    let mut now = 0;
+    for round in 0..70 {
+        for id in 0..TASKS {
+            measure.event(&wakeup(now, 0, id));
+            now += 2_000_000_000 >> (round % 10);
+            measure.event(&start(now, 0, id));
+            measure.event(&stop(now, 0, id, Sleeping));
+        }
+    }
+    let m = measure.finish();
+    assert_eq!(m.accounting_error, None);
+    assert!(m.task_distributions_dropped);
+    let all = m.total.run_delay_ns.unwrap();
+    assert_eq!((all.count, all.max), (280_000, Ns(2_000_000_000)));
+    // The fifth largest of the ten lengths is 2 s / 16; half of the samples are below it.
+    assert!((all.p50.0 as f64 / 62_500_000.0 - 1.0).abs() <= all.relative_error);
+}
