@@ -49,6 +49,9 @@ impl Measure {
         let overhead = self.families.cpus.overhead_ns();
         let (total, groups, fairness) = self.sum_up(cpu_time);
         let plots = self.plots(duration);
+        let accounting_error = self.state.error();
+        // The result of a million tasks takes its room.
+        self.state = State::default();
         let tasks = self.tasks(cpu_time);
         let families = self.families;
         let (marks, counters) = families.marks.finish(duration);
@@ -58,7 +61,7 @@ impl Measure {
             machine: self.info.machine,
             nr_cpus: self.info.nr_cpus,
             duration_ns: duration,
-            accounting_error: self.state.error(),
+            accounting_error,
             marks,
             total,
             groups,
@@ -147,7 +150,10 @@ impl Measure {
                 activity: with_latencies(activity, latencies.unwrap_or_default()),
             }
         };
-        self.roster.take_tasks().map(metrics).collect()
+        let (announced, tasks) = self.roster.take_tasks();
+        let mut published = Vec::with_capacity(announced);
+        published.extend(tasks.map(metrics));
+        published
     }
 
     fn plots(&mut self, duration: Ns) -> Plots {

@@ -64,9 +64,16 @@ impl Roster {
             .filter_map(|(i, entry)| Some((i, entry.as_ref()?)))
     }
 
-    /// Takes the tasks out, groups stay.
-    pub fn take_tasks(&mut self) -> impl Iterator<Item = (usize, Entry)> {
-        let tasks = std::mem::take(&mut self.tasks).into_iter().enumerate();
-        tasks.filter_map(|(i, entry)| Some((i, entry?)))
+    /// Takes the announced tasks out; groups stay.
+    pub fn take_tasks(&mut self) -> (usize, impl Iterator<Item = (usize, Entry)>) {
+        let tasks = std::mem::take(&mut self.tasks);
+        let announced = tasks.iter().flatten().count();
+        (
+            announced,
+            tasks
+                .into_iter()
+                .enumerate()
+                .filter_map(|(i, entry)| Some((i, entry?))),
+        )
     }
 }

@@ -2,6 +2,8 @@
 
 mod script;
 
+use std::collections::VecDeque;
+
 use oorandom::Rand32;
 use schedlab_measure::Metrics;
 use schedlab_trace::{Event, EventKind, Ns, Overhead, PrevState, TaskId};
@@ -35,7 +37,9 @@ struct CpuTimes {
 struct Cpu {
     curr: Option<usize>,
     /// Overhead until then; a lock is told when it is over.
-    busy: Option<(usize, u64)>,
+    busy: VecDeque<(usize, u64)>,
+    /// When the overhead it is in was told.
+    told: u64,
     spinning: Option<u64>,
     times: CpuTimes,
 }
@@ -101,19 +105,17 @@ impl Machine {
     }
 
     fn finish_spinning(&mut self, cpu: usize) {
-        if let (Some(ns), Some((_, until))) = (self.cpus[cpu].spinning, self.cpus[cpu].busy) {
+        if let (Some(ns), Some(&(_, until))) =
+            (self.cpus[cpu].spinning, self.cpus[cpu].busy.front())
+        {
             if until == self.now {
                 self.cpus[cpu].spinning = None;
                 self.events
                     .push(overhead(self.now, cpu as u32, Overhead::Lock, ns));
             }
         }
-        if self.cpus[cpu]
-            .busy
-            .is_some_and(|(_, until)| until == self.now)
-        {
-            self.cpus[cpu].busy = None;
-        }
+        let now = self.now;
+        self.cpus[cpu].busy.retain(|&(_, until)| until > now);
     }
 
     fn act(&mut self, cpu: usize) {
@@ -121,21 +123,31 @@ impl Machine {
             0..=3 => self.switch(cpu),
             4..=6 => self.wake(cpu),
             7 => self.migrate(),
-            8 if self.cpus[cpu].busy.is_none() => self.begin_overhead(cpu),
+            8 => self.begin_overhead(cpu),
             _ => self.kill(cpu),
         }
     }
 
+    /// Overhead begins when the CPU is in none, or follows what was told this very moment.
     fn begin_overhead(&mut self, cpu: usize) {
         let (kind, ns) = (self.below(6), self.below(20) as u64);
+        let now = self.now;
+        let c = &mut self.cpus[cpu];
+        if !c.busy.is_empty() && c.told != now {
+            return;
+        }
+        let from = c.busy.back().map_or(now, |&(_, until)| until);
         if OVERHEADS[kind] != Overhead::Lock {
+            c.told = now;
             self.events
-                .push(overhead(self.now, cpu as u32, OVERHEADS[kind], ns));
-        } else if ns > 0 {
-            self.cpus[cpu].spinning = Some(ns);
+                .push(overhead(now, cpu as u32, OVERHEADS[kind], ns));
+        } else if ns > 0 && c.busy.is_empty() {
+            c.spinning = Some(ns);
+        } else {
+            return;
         }
         if ns > 0 {
-            self.cpus[cpu].busy = Some((kind, self.now + ns));
+            self.cpus[cpu].busy.push_back((kind, from + ns));
         }
     }
 
@@ -229,8 +241,11 @@ impl Machine {
 
     fn count_one_ns(&mut self) {
         for cpu in &mut self.cpus {
-            match (cpu.busy, cpu.curr) {
-                (Some((kind, until)), _) if self.now < until => cpu.times.overhead[kind] += 1,
+            match (
+                cpu.busy.iter().find(|&&(_, until)| self.now < until),
+                cpu.curr,
+            ) {
+                (Some(&(kind, _)), _) => cpu.times.overhead[kind] += 1,
                 (_, Some(task)) => {
                     cpu.times.run += 1;
                     self.tasks[task].run += 1;

@@ -183,6 +183,27 @@ fn overhead_may_run_past_a_switch() {
 }
 
 #[test]
+fn overhead_of_one_moment_follows_in_order() {
+    // All told at 10: 10-15, 15-22, 22-25; the trace ends in the second, at 20.
+    let told = [
+        overhead(10, 0, Overhead::Schedule, 5),
+        overhead(10, 0, Overhead::Switch, 7),
+        overhead(10, 0, Overhead::Wakeup, 3),
+    ];
+    let script = simulated(1, &[]);
+    for (end, expected) in [
+        (20, [5, 5, 0, 10]),
+        (23, [5, 7, 1, 10]),
+        (40, [5, 7, 3, 25]),
+    ] {
+        let m = script.measure_valid(&told, end);
+        let o = m.cpus[0].overhead_ns.unwrap();
+        let got = [o.schedule, o.switch, o.wakeup, m.cpus[0].idle_ns];
+        assert_eq!(got, expected.map(Ns), "end at {end}");
+    }
+}
+
+#[test]
 fn a_lock_wait_is_told_when_it_is_over() {
     let m = simulated(1, &["a"]).measure_valid(
         &[
@@ -571,4 +592,24 @@ fn an_empty_trace_has_metrics() {
         (Ns(0), 0.0, None)
     );
     assert_eq!(m.plots.waiting.mean, [0.0; 0]);
+}
+
+#[test]
+fn a_wakeup_that_comes_to_nothing_is_forgotten() {
+    // Woken while it runs, then preempted: its wait from 20 to 30 is no wakeup latency.
+    let m = simulated(1, &["a", "b"]).measure_valid(
+        &[
+            exists(0),
+            exists(1),
+            wakeup(0, 0, 0),
+            start(0, 0, 0),
+            wakeup(5, 0, 1),
+            waking(10, 0, 0),
+            swap(20, 0, 0, Preempted, 1),
+            swap(30, 0, 1, Sleeping, 0),
+        ],
+        40,
+    );
+    assert_eq!(wakeup_latency(&m.tasks[0].activity), Some((1, 0, 0)));
+    assert_eq!(run_delay(&m.tasks[0].activity), Some((2, 0, 10)));
 }

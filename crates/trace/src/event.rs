@@ -147,7 +147,9 @@ pub enum EventKind {
         /// Passes over all tasks that renewed counters or priorities.
         recalculations: u32,
     },
-    /// From this moment this CPU spends `ns` on overhead.  Such spans do not overlap on a CPU.
+    /// From this moment this CPU spends `ns` on overhead; spans of one moment follow one another
+    /// in the order of their events, and spans of different moments do not overlap on a CPU.
+    /// [`Overhead::Lock`] alone is told when it is over: the CPU spun for the `ns` before.
     Overhead {
         /// On what.
         kind: Overhead,

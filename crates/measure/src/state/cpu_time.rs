@@ -11,13 +11,14 @@ impl State {
     #[inline]
     pub(super) fn account(&mut self, id: CpuId, to: u64, families: &mut Families) {
         let cpu = &mut self.cpus[id.index()];
-        if let Some(span) = cpu.span {
+        while let Some(span) = cpu.spans.front() {
             let end = span.end.min(to);
             families.overhead(id, span.kind, cpu.accounted, end);
             cpu.accounted = end;
-            if end == span.end {
-                cpu.span = None;
+            if end < span.end {
+                return;
             }
+            cpu.spans.pop_front();
         }
         let from = cpu.accounted;
         if from >= to {
@@ -33,19 +34,19 @@ impl State {
         }
     }
 
-    /// Overhead begins now.
+    /// Overhead begins now, or when the overhead that began at the same moment is over.
     #[inline]
     pub(super) fn overhead(&mut self, id: CpuId, kind: Overhead, ns: Ns, families: &mut Families) {
         let now = self.last;
         self.account(id, now, families);
-        if let Some(span) = self.cpus[id.index()].span {
-            self.fail_overlap(id, span.end - now);
+        let cpu = &mut self.cpus[id.index()];
+        let free = cpu.spans.back().map_or(now, |span| span.end);
+        let end = free.saturating_add(ns.0);
+        cpu.spans.push_back(Span { kind, end });
+        let overlaps = std::mem::replace(&mut cpu.overhead_told, now) != now && free > now;
+        if overlaps {
+            self.fail_overlap(id, free - now);
         }
-        // In an overlap the older span is cut short: no time may be dealt out twice.
-        self.cpus[id.index()].span = Some(Span {
-            kind,
-            end: now.saturating_add(ns.0),
-        });
     }
 
     /// A wait for a lock ends now; the CPU did nothing else for the `ns` before.
@@ -53,7 +54,10 @@ impl State {
     pub(super) fn lock_wait(&mut self, id: CpuId, ns: Ns, families: &mut Families) {
         let now = self.last;
         let cpu = &self.cpus[id.index()];
-        let free = cpu.span.map_or(cpu.accounted, |span| span.end.min(now));
+        let free = cpu
+            .spans
+            .back()
+            .map_or(cpu.accounted, |span| span.end.min(now));
         let start = now.saturating_sub(ns.0).max(free);
         if now - start < ns.0 {
             self.fail_overlap(id, ns.0 - (now - start));

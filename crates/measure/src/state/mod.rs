@@ -5,6 +5,8 @@
 //! idled.  Time between two events on a CPU belongs to the task it runs (or to idling)
 //! except for the spans of overhead, so a CPU's time is always dealt out exactly once.
 
+use std::collections::VecDeque;
+
 use schedlab_trace::{CpuId, Event, EventKind, Overhead, PrevState, TaskId, Time};
 
 mod cpu_time;
@@ -90,8 +92,10 @@ struct Cpu {
     curr: Option<TaskId>,
     /// All time before this has been dealt out.
     accounted: u64,
-    /// Overhead from `accounted` on.
-    span: Option<Span>,
+    /// Overhead from `accounted` on, one span after the other.
+    spans: VecDeque<Span>,
+    /// When the last span was told.
+    overhead_told: u64,
     /// Has it switched yet?  A recording may begin while a CPU runs a task nobody has told of.
     switched: bool,
 }
