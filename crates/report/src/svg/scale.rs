@@ -77,6 +77,11 @@ impl Scale {
         self.low
     }
 
+    /// How many labels have room along the range.
+    pub(super) fn room_for_ticks(&self) -> usize {
+        ((self.to - self.from).abs() / 85.0).max(2.0) as usize
+    }
+
     /// Ticks at round values: about `wanted` labelled ones.
     pub fn ticks(&self, unit: Unit, wanted: usize) -> Vec<Tick> {
         match self.spacing {
