@@ -168,14 +168,18 @@ pub fn groups(comparison: &Comparison, limit: usize) -> Table {
             subjects.push(group_subject(setup, name, contest));
         }
     }
+    let mut stubs = vec!["group".to_string()];
+    if comparison.setups.len() == 1 {
+        // A single set-up need not be named in every row.
+        subjects.iter_mut().for_each(|s| s.labels.truncate(1));
+    } else {
+        stubs.extend(comparison.stubs.clone());
+    }
     let more = names.len().saturating_sub(limit);
     let more = (more > 0).then(|| format!("{more} more groups; --format json has all"));
     Table {
         title: "Groups of tasks".to_string(),
-        stubs: ["group".to_string()]
-            .into_iter()
-            .chain(comparison.stubs.clone())
-            .collect(),
+        stubs,
         fields: GROUP_COLUMNS.iter().map(field).collect(),
         subjects,
         layout: Layout::FieldsAsColumns,

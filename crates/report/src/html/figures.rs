@@ -28,6 +28,13 @@ impl Latency {
         }
     }
 
+    fn axis(self) -> &'static str {
+        match self {
+            Latency::Wakeup => "wakeup latency, logarithmic",
+            Latency::RunDelay => "run delay, logarithmic",
+        }
+    }
+
     /// The points of a group, or of all tasks.
     fn points<'a>(self, metrics: &'a Metrics, group: Option<&str>) -> &'a [CdfPoint] {
         let plots = &metrics.plots;
@@ -57,7 +64,7 @@ pub fn latency_cdf(
     group: Option<&str>,
 ) -> Option<Figure> {
     let (title, low, high) = latency_range(comparison, latency, group)?;
-    let x = Axis::log("", Unit::Time, low, high);
+    let x = Axis::log(latency.axis(), Unit::Time, low, high);
     let mut plot = Plot::sized(
         &title,
         x,
@@ -87,7 +94,7 @@ pub fn latency_tail(
             rarest = rarest.min(*share);
         }
     }
-    let x = Axis::log("", Unit::Time, low, high);
+    let x = Axis::log(latency.axis(), Unit::Time, low, high);
     let y = Axis::log(
         "samples longer than this",
         Unit::Share,

@@ -108,8 +108,10 @@ impl Bars {
             .area(x.start(), y + 1.0, end - x.start(), BAR - 2.0);
         let mut marks = vec![area.tip(format!("{}: {value}", bar.name))];
         let mut right = end;
-        if let Some((low, high)) = bar.interval {
-            let (low, high, middle) = (x.at(low), x.at(high), y + BAR / 2.0);
+        let interval = bar.interval.map(|(low, high)| (x.at(low), x.at(high)));
+        // One too short to see would look like a smudge.
+        if let Some((low, high)) = interval.filter(|(low, high)| high - low > 1.0) {
+            let middle = y + BAR / 2.0;
             marks.push(line(low, middle, high, middle).class("interval"));
             for end in [low, high] {
                 marks.push(line(end, middle - 3.0, end, middle + 3.0).class("interval"));

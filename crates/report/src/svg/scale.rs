@@ -79,7 +79,11 @@ impl Scale {
 
     /// How many labels have room along the range.
     pub(super) fn room_for_ticks(&self) -> usize {
-        ((self.to - self.from).abs() / 85.0).max(2.0) as usize
+        let room = match self.spacing {
+            Spacing::Linear => 85.0,
+            Spacing::Log => 55.0,
+        };
+        ((self.to - self.from).abs() / room).max(2.0) as usize
     }
 
     /// Ticks at round values: about `wanted` labelled ones.

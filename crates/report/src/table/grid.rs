@@ -178,11 +178,11 @@ impl Parts {
         if self.unit > 0 {
             out = out + " " + &pad_right(cell.unit, self.unit);
         }
-        if self.interval > 0 {
-            out = out + " " + &pad_left(&cell.interval, self.interval);
-        }
         if self.marked {
             out.push(if cell.best { '*' } else { ' ' });
+        }
+        if self.interval > 0 {
+            out = out + " " + &pad_left(&cell.interval, self.interval);
         }
         out
     }

@@ -1,6 +1,9 @@
 //! Made-up but plausible results, the same on every machine.  They look like an editor and a
 //! browser beside a parallel build, under schedulers of different quality.
 
+// Each test that includes this file uses some of it.
+#![allow(dead_code)]
+
 use std::collections::BTreeMap;
 
 use schedlab_measure::{
