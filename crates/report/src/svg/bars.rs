@@ -1,6 +1,6 @@
 //! Bars in groups, with intervals: one group for each thing measured, one bar for each policy.
 
-use super::element::{label, line, Element};
+use super::element::{label, line, text_width, Element};
 use super::legend::{legend, shorten, Key};
 use super::{round_up, Figure, Scale, Spacing, Style};
 use crate::quantity::Unit;
@@ -34,18 +34,18 @@ pub struct Bars {
     pub title: String,
     /// What their lengths are in.
     pub unit: Unit,
+    /// How wide the figure is, in pixels.
+    pub width: f64,
     /// The groups, from the top.
     pub groups: Vec<BarGroup>,
 }
 
-const WIDTH: f64 = 720.0;
-const LEFT: f64 = 150.0;
-const RIGHT: f64 = 120.0;
-const BAR: f64 = 16.0;
-const GAP: f64 = 14.0;
+/// Room for a value to the right of the longest bar.
+const RIGHT: f64 = 84.0;
+const BAR: f64 = 18.0;
 
 impl Bars {
-    /// The figure.
+    /// The figure.  A legend stands above unless every group is one bar, which its name tells.
     pub fn figure(&self) -> Figure {
         let bars = self.groups.iter().flat_map(|g| &g.bars);
         let reach = |b: &Bar| b.interval.map_or(b.value, |i| b.value.max(i.1));
@@ -53,25 +53,41 @@ impl Bars {
         let x = Scale::new(
             Spacing::Linear,
             (0.0, round_up(longest)),
-            (LEFT, WIDTH - RIGHT),
+            (self.left(), self.width - RIGHT),
         );
-        let (legend, mut y) = legend(&self.entries(), Key::Area, LEFT, WIDTH);
-        let top = y;
+        let (legend, top) = match self.groups.iter().any(|g| g.bars.len() > 1) {
+            true => legend(&self.entries(), Key::Area, x.start(), self.width),
+            false => (Element::new("g"), 4.0),
+        };
+        let mut y = top;
         let mut marks = Vec::new();
         for group in &self.groups {
             let middle = y + group.bars.len() as f64 * BAR / 2.0 + 4.0;
-            let name = label(LEFT - 8.0, middle, shorten(&group.name));
-            marks.push(name.class("end heading"));
+            marks.push(label(x.start() - 8.0, middle, shorten(&group.name)).class("end"));
             for bar in &group.bars {
                 marks.extend(self.bar(bar, &x, y));
                 y += BAR;
             }
-            y += GAP;
+            y += self.gap();
         }
         let mut content = vec![legend];
         content.extend(self.axis(&x, top, y));
         content.extend(marks);
-        Figure::new(&self.title, WIDTH, y + 24.0, content)
+        Figure::new(&self.title, self.width, y + 24.0, content)
+    }
+
+    /// Room for the longest name.
+    fn left(&self) -> f64 {
+        let names = self.groups.iter().map(|g| text_width(&shorten(&g.name)));
+        (names.fold(40.0, f64::max) + 14.0).min(self.width / 2.0)
+    }
+
+    fn gap(&self) -> f64 {
+        if self.groups.iter().any(|g| g.bars.len() > 1) {
+            14.0
+        } else {
+            6.0
+        }
     }
 
     fn entries(&self) -> Vec<(String, Style)> {
@@ -87,24 +103,28 @@ impl Bars {
     fn bar(&self, bar: &Bar, x: &Scale, y: f64) -> Vec<Element> {
         let end = x.at(bar.value);
         let value = self.unit.show(bar.value);
-        let area = bar.style.area(LEFT, y + 1.0, end - LEFT, BAR - 2.0);
+        let area = bar
+            .style
+            .area(x.start(), y + 1.0, end - x.start(), BAR - 2.0);
         let mut marks = vec![area.tip(format!("{}: {value}", bar.name))];
         let mut right = end;
-        if let Some((low, high)) = bar.interval {
-            let (low, high, middle) = (x.at(low), x.at(high), y + BAR / 2.0);
+        let interval = bar.interval.map(|(low, high)| (x.at(low), x.at(high)));
+        // One too short to see would look like a smudge.
+        if let Some((low, high)) = interval.filter(|(low, high)| high - low > 1.0) {
+            let middle = y + BAR / 2.0;
             marks.push(line(low, middle, high, middle).class("interval"));
             for end in [low, high] {
                 marks.push(line(end, middle - 3.0, end, middle + 3.0).class("interval"));
             }
             right = right.max(high);
         }
-        marks.push(label(right + 5.0, y + BAR - 4.0, value));
+        marks.push(label(right + 5.0, y + BAR - 5.0, value));
         marks
     }
 
     fn axis(&self, x: &Scale, top: f64, bottom: f64) -> Vec<Element> {
         let mut marks = Vec::new();
-        for tick in x.ticks(self.unit, 6) {
+        for tick in x.ticks(self.unit, x.room_for_ticks()) {
             let at = x.at(tick.value);
             marks.push(line(at, top, at, bottom).class("grid"));
             marks.push(label(at, bottom + 16.0, tick.label).class("tick middle"));

@@ -1,8 +1,8 @@
 //! Heat maps: rows (CPUs, tasks) over time.
 
-use super::element::{label, rect, Element};
+use super::element::{label, rect, text_width, Element};
 use super::legend::shorten;
-use super::{Figure, Scale, Spacing};
+use super::{Figure, Scale, Spacing, WIDTH};
 use crate::quantity::Unit;
 
 /// A row for each of several things, a colour for each stretch of time.
@@ -20,9 +20,7 @@ pub struct HeatMap {
     pub bucket_ns: f64,
 }
 
-const WIDTH: f64 = 720.0;
-const LEFT: f64 = 120.0;
-const RIGHT: f64 = 18.0;
+const RIGHT: f64 = 28.0;
 const TOP: f64 = 34.0;
 
 impl HeatMap {
@@ -37,23 +35,25 @@ impl HeatMap {
         let columns = self.rows.iter().map(|r| r.1.len()).max().unwrap_or(0);
         let height = (320.0 / self.rows.len().max(1) as f64).clamp(3.0, 20.0);
         let end = (columns as f64 * self.bucket_ns).max(1.0);
-        let x = Scale::new(Spacing::Linear, (0.0, end), (LEFT, WIDTH - RIGHT));
-        let mut content = vec![self.key(most)];
+        let names = self.rows.iter().map(|r| text_width(&shorten(&r.0)));
+        let left = names.fold(44.0, f64::max).min(220.0) + 18.0;
+        let x = Scale::new(Spacing::Linear, (0.0, end), (left, WIDTH - RIGHT));
+        let mut content = vec![self.key(most, left)];
         for (i, (name, values)) in self.rows.iter().enumerate() {
             let y = TOP + i as f64 * height;
             content.extend(self.cells(name, values, most, &x, (y, height)));
             // Where rows are thinner than text, only some can be named.
             if i % (14.0 / height).ceil() as usize == 0 {
-                let name = label(LEFT - 6.0, y + height / 2.0 + 4.0, shorten(name));
+                let name = label(left - 6.0, y + height / 2.0 + 4.0, shorten(name));
                 content.push(name.class("tick end"));
             }
         }
         let bottom = TOP + self.rows.len() as f64 * height;
-        for tick in x.ticks(Unit::Time, 8) {
+        for tick in x.ticks(Unit::Time, x.room_for_ticks()) {
             let text = label(x.at(tick.value), bottom + 16.0, tick.label);
             content.push(text.class("tick middle"));
         }
-        let frame = rect(LEFT, TOP, x.end() - LEFT, bottom - TOP);
+        let frame = rect(left, TOP, x.end() - left, bottom - TOP);
         content.push(frame.class("frame"));
         Figure::new(&self.title, WIDTH, bottom + 24.0, content)
     }
@@ -83,9 +83,9 @@ impl HeatMap {
         cells
     }
 
-    fn key(&self, most: f64) -> Element {
-        let mut group = Element::new("g").with(label(LEFT, 15.0, &self.value));
-        let left = LEFT + super::element::text_width(&self.value) + 40.0;
+    fn key(&self, most: f64, left: f64) -> Element {
+        let mut group = Element::new("g").with(label(left, 15.0, &self.value));
+        let left = left + text_width(&self.value) + 40.0;
         group.push(label(left - 6.0, 15.0, "0").class("tick end"));
         for step in 0..10 {
             let cell = rect(left + f64::from(step) * 12.0, 5.0, 12.0, 12.0).class("heat");

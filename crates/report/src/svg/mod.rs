@@ -40,6 +40,11 @@ pub use stack::{AreaStack, Segment, StackRow, StackedBars};
 pub use style::{Style, STYLE};
 pub use timeline::{Highlight, Span, Timeline};
 
+/// How wide figures over time are, in pixels: a page's width.
+pub const WIDTH: f64 = 1120.0;
+/// How wide figures are that stand side by side.
+pub const HALF_WIDTH: f64 = 546.0;
+
 /// A finished figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {

@@ -2,7 +2,7 @@
 
 use super::element::{label, line, rect, text_width, Element};
 use super::legend::{legend, Key};
-use super::{Figure, Scale, Spacing, Style};
+use super::{Figure, Scale, Spacing, Style, Value, HALF_WIDTH};
 use crate::quantity::Unit;
 
 /// An axis: what it measures and from where to where.
@@ -78,17 +78,16 @@ pub struct Plot {
     entries: Vec<(String, Style)>,
 }
 
-const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 300.0;
 const LEFT: f64 = 62.0;
-const RIGHT: f64 = 18.0;
+const RIGHT: f64 = 28.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 44.0;
 
 impl Plot {
     /// An empty plot of the usual size.
     pub fn new(title: &str, x: Axis, y: Axis) -> Plot {
-        Plot::sized(title, x, y, WIDTH, HEIGHT)
+        Plot::sized(title, x, y, HALF_WIDTH, HEIGHT)
     }
 
     /// An empty plot of `width` and `height` pixels, the legend not included.
@@ -205,10 +204,11 @@ impl Plot {
         let mut before = None;
         for (x, y) in points {
             let (x, y) = (self.x.at(*x), self.y.at(*y));
-            if let Some(before) = before {
-                path.to(x, before);
+            match before {
+                None => path.to(x, y),
+                Some(before) if before == y => path.across(x),
+                Some(_) => path.step(x, y),
             }
-            path.to(x, y);
             before = Some(y);
         }
         path.0
@@ -217,7 +217,7 @@ impl Plot {
     fn grid(&self) -> Element {
         let mut group = Element::new("g");
         let (top, bottom) = (self.y.end(), self.y.start());
-        for tick in self.x.ticks(self.x_axis.unit, 8) {
+        for tick in self.x.ticks(self.x_axis.unit, self.x.room_for_ticks()) {
             let x = self.x.at(tick.value);
             group.push(line(x, top, x, bottom).class(grid_class(&tick.label)));
             group.push(label(x, bottom + 16.0, &tick.label).class("tick middle"));
@@ -263,8 +263,15 @@ struct Path(String);
 
 impl Path {
     fn to(&mut self, x: f64, y: f64) {
-        use super::Value;
         self.0.push(if self.0.is_empty() { 'M' } else { 'L' });
         self.0 += &format!("{} {}", x.write(), y.write());
+    }
+    /// To the right, then up or down.
+    fn step(&mut self, x: f64, y: f64) {
+        self.0 += &format!("H{}V{}", x.write(), y.write());
+    }
+
+    fn across(&mut self, x: f64) {
+        self.0 += &format!("H{}", x.write());
     }
 }

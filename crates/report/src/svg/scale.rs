@@ -77,6 +77,15 @@ impl Scale {
         self.low
     }
 
+    /// How many labels have room along the range.
+    pub(super) fn room_for_ticks(&self) -> usize {
+        let room = match self.spacing {
+            Spacing::Linear => 85.0,
+            Spacing::Log => 55.0,
+        };
+        ((self.to - self.from).abs() / room).max(2.0) as usize
+    }
+
     /// Ticks at round values: about `wanted` labelled ones.
     pub fn ticks(&self, unit: Unit, wanted: usize) -> Vec<Tick> {
         match self.spacing {

@@ -2,7 +2,7 @@
 
 use super::element::{label, line, rect, text_width, Element};
 use super::legend::{legend, shorten, Key};
-use super::{Figure, Scale, Spacing, Style};
+use super::{Figure, Scale, Spacing, Style, WIDTH};
 use crate::quantity::Unit;
 
 /// A part.
@@ -47,8 +47,7 @@ pub struct AreaStack {
     pub parts: Vec<(String, Style, Vec<f64>)>,
 }
 
-const WIDTH: f64 = 720.0;
-const RIGHT: f64 = 18.0;
+const RIGHT: f64 = 28.0;
 const ROW: f64 = 26.0;
 
 impl StackedBars {
@@ -104,6 +103,7 @@ fn bar(row: &StackRow, x: &Scale, y: f64) -> Vec<Element> {
         if let Some(text) = text {
             let class = match segment.style {
                 Style::Idle | Style::Other => "middle",
+                Style::Overhead => "middle on-dark",
                 _ => "middle inside",
             };
             marks.push(label((left + right) / 2.0, y + 17.0, text).class(class));
@@ -159,7 +159,7 @@ impl AreaStack {
 fn axes(x: &Scale, y: &Scale) -> Element {
     let mut group = Element::new("g");
     let (top, bottom) = (y.end(), y.start());
-    for tick in x.ticks(Unit::Time, 8) {
+    for tick in x.ticks(Unit::Time, x.room_for_ticks()) {
         let at = x.at(tick.value);
         group.push(line(at, bottom, at, bottom + 4.0).class("grid"));
         group.push(label(at, bottom + 17.0, tick.label).class("tick middle"));

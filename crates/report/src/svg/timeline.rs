@@ -2,7 +2,7 @@
 
 use super::element::{label, line, rect, text_width, Element};
 use super::legend::{legend, Key};
-use super::{Figure, Scale, Spacing, Style};
+use super::{Figure, Scale, Spacing, Style, WIDTH};
 use crate::quantity::Unit;
 
 /// A stay on a lane.
@@ -20,6 +20,8 @@ pub struct Span {
     pub name: String,
     /// Its tool tip.
     pub tip: String,
+    /// Whose: spans with the same number light up together.
+    pub key: u32,
 }
 
 /// A stretch of time to look at: a wait.
@@ -52,9 +54,8 @@ pub struct Timeline {
     pub highlight: Option<Highlight>,
 }
 
-const WIDTH: f64 = 960.0;
 const LEFT: f64 = 62.0;
-const RIGHT: f64 = 12.0;
+const RIGHT: f64 = 28.0;
 
 impl Timeline {
     /// The figure.
@@ -83,7 +84,7 @@ impl Timeline {
             .filter(|s| s.end > self.start && s.start < self.end);
         content.extend(spans.map(|s| draw(s, &x, top, lane)));
         let bottom = top + lane * self.lanes.len() as f64;
-        for tick in x.ticks(Unit::Time, 8) {
+        for tick in x.ticks(Unit::Time, x.room_for_ticks()) {
             let at = x.at(tick.value);
             content.push(line(at, bottom, at, bottom + 4.0).class("grid"));
             content.push(label(at, bottom + 17.0, tick.label).class("tick middle"));
@@ -117,7 +118,7 @@ fn draw(span: &Span, x: &Scale, top: f64, lane: f64) -> Element {
         let text = label((left + right) / 2.0, y + lane / 2.0 + 4.0, &span.name);
         group.push(text.class("middle inside"));
     }
-    group.tip(&span.tip)
+    group.set("data-key", span.key.to_string()).tip(&span.tip)
 }
 
 /// The highlighted stretch: shaded over all lanes, with its text above.

@@ -83,13 +83,20 @@ fn write_cell(cell: &Cell, format: &Format, layout: Layout, best: bool) -> Writt
                 Layout::FieldsAsRows => format.sign,
                 Layout::FieldsAsColumns => "",
             },
-            interval: interval.map_or(String::new(), |(low, high)| {
-                format!("[{}, {}]", format.number(low), format.number(high))
-            }),
+            interval: interval.map_or(String::new(), |i| write_interval(i, format)),
             best,
             is_text: false,
         },
     }
+}
+
+/// An interval, unless it is too small to see.
+fn write_interval((low, high): (f64, f64), format: &Format) -> String {
+    let [low, high] = [low, high].map(|end| format.number(end));
+    if low == high {
+        return String::new();
+    }
+    format!("[{low}, {high}]")
 }
 
 fn fields_as_rows(table: &Table, written: Vec<Vec<Written>>) -> Grid {
@@ -121,12 +128,17 @@ fn fields_as_columns(table: &Table, formats: &[Format], written: Vec<Vec<Written
             .collect(),
         columns: columns
             .map(|((field, format), cells)| Column {
-                heading: format!("{} {}", printable(&field.label), format.sign)
-                    .trim_end()
-                    .to_string(),
+                heading: with_sign(&printable(&field.label), format.sign),
                 cells,
             })
             .collect(),
+    }
+}
+
+fn with_sign(label: &str, sign: &str) -> String {
+    match sign {
+        "" => label.to_string(),
+        sign => format!("{label} ({sign})"),
     }
 }
 
@@ -166,11 +178,11 @@ impl Parts {
         if self.unit > 0 {
             out = out + " " + &pad_right(cell.unit, self.unit);
         }
-        if self.interval > 0 {
-            out = out + " " + &pad_left(&cell.interval, self.interval);
-        }
         if self.marked {
             out.push(if cell.best { '*' } else { ' ' });
+        }
+        if self.interval > 0 {
+            out = out + " " + &pad_left(&cell.interval, self.interval);
         }
         out
     }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::grid::{field_format, Grid, Parts};
-use super::{Cell, Layout, Table};
+use super::{Better, Cell, Layout, Table};
 
 /// A table for the template.
 #[derive(Clone, Serialize, Debug)]
@@ -44,7 +44,7 @@ pub struct HtmlCell {
     pub sort: Option<f64>,
     /// Change against the first subject of the contest ("−12 %"), or empty.
     pub delta: String,
-    /// Is that change "better", "worse" or neither (empty)?
+    /// Is that change "better", "worse" or, within the intervals, neither (empty)?
     pub verdict: &'static str,
 }
 
@@ -111,27 +111,49 @@ impl Table {
     /// Change of a value against the first subject of its contest, where one of them is better.
     fn delta(&self, subject: usize, field: usize) -> (String, &'static str) {
         let contest = self.subjects[subject].contest;
+        let known = |first| {
+            Some((
+                first,
+                self.value(first, field)?,
+                self.value(subject, field)?,
+            ))
+        };
         let first = self.subjects.iter().position(|s| s.contest == contest);
-        let values = first
+        let Some((first, base, value)) = first
             .filter(|first| *first != subject && self.fields[field].better.is_some())
-            .and_then(|first| Some((self.value(first, field)?, self.value(subject, field)?)));
-        let Some((base, value)) = values else {
+            .and_then(known)
+        else {
             return (String::new(), "");
         };
-        let verdict = if self.best(field).contains(&subject) {
+        // Differences no one would see are not worth a reader's time.
+        let format = field_format(self, field);
+        if base == 0.0 || format.number(base) == format.number(value) {
+            return (String::new(), "");
+        }
+        (change(value / base), self.verdict(first, subject, field))
+    }
+
+    /// Is a value better or worse than the first one, beyond what their intervals leave open?
+    fn verdict(&self, first: usize, subject: usize, field: usize) -> &'static str {
+        let Some(better) = self.fields[field].better else {
+            return "";
+        };
+        let [base, cell] = [first, subject].map(|s| &self.subjects[s].cells[field]);
+        if clearly_better(cell, base, better) {
             "better"
-        } else if first.is_some_and(|first| self.best(field).contains(&first)) {
+        } else if clearly_better(base, cell, better) {
             "worse"
         } else {
             ""
-        };
-        // Differences no one would see are not worth a reader's time.
-        if base == 0.0
-            || field_format(self, field).number(base) == field_format(self, field).number(value)
-        {
-            return (String::new(), "");
         }
-        (change(value / base), verdict)
+    }
+}
+
+/// The worse end of one interval must be better than the better end of the other to count.
+fn clearly_better(a: &Cell, b: &Cell, better: Better) -> bool {
+    match (a.worst(better), b.rank(better)) {
+        (Some(worst), Some((_, best))) => worst < best,
+        _ => false,
     }
 }
 

@@ -14,6 +14,9 @@ mod text;
 pub use html::{HtmlCell, HtmlColumn, HtmlTable};
 pub use terminal::Terminal;
 
+pub(crate) use markdown::escape as escape_markdown;
+pub(crate) use text::printable;
+
 use crate::quantity::Unit;
 
 /// Which side of the table the fields are on.

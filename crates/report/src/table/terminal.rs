@@ -54,9 +54,11 @@ impl Terminal {
         let grid = self.choose(table);
         let slots = slots(&grid);
         let stubs = self.stub_widths(&grid);
-        for block in self.blocks(&slots, &stubs) {
+        for (i, block) in self.blocks(&slots, &stubs).into_iter().enumerate() {
+            if i > 0 {
+                out.push('\n');
+            }
             self.write_block(&mut out, &grid, &slots[block], &stubs);
-            out.push('\n');
         }
         for note in self.notes(table, &slots) {
             out += &(self.paint(DIM, &note) + "\n");

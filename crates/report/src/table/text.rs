@@ -9,7 +9,7 @@ pub(super) fn width(text: &str) -> usize {
 
 /// Text from users, safe to print: control characters become visible, so that a task's
 /// name can neither break a line nor command the terminal.
-pub(super) fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if c.is_control() || is_bidi_control(c) {

@@ -1,0 +1,242 @@
+//! The report: one HTML file that needs nothing but a browser.
+
+mod figures;
+
+use figures::Latency;
+use minijinja::{context, AutoEscape, Environment};
+use serde::Serialize;
+
+use crate::run::{Comparison, Run};
+use crate::svg::{Figure, STYLE};
+use crate::table::{HtmlTable, Table};
+use crate::{summary, text};
+
+/// What a report says about itself.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ReportInfo {
+    /// The command that made it.
+    pub command: String,
+    /// One line about the machine; may be empty.
+    pub machine: String,
+    /// The program and its version.
+    pub version: String,
+}
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// There is nothing to report.
+    #[error("a report needs at least one run")]
+    NoRuns,
+    /// The template is broken.
+    #[error("the report's template: {0}")]
+    Template(#[from] minijinja::Error),
+}
+
+/// Groups with a latency figure of their own.
+const MAX_LATENCY_GROUPS: usize = 12;
+/// Tasks listed of all set-ups together, about.
+const MAX_TASKS: usize = 600;
+/// Headlines drawn as bars, in this order, the workload's own marks before them.
+const DRAWN: [&str; 4] = [
+    "Wakeup latency p99",
+    "Run delay p99",
+    "Longest wait",
+    "CPU time for scheduling",
+];
+/// Costs drawn as bars.
+const COSTS: [&str; 4] = [
+    "CPU time for scheduling",
+    "Tasks examined per call",
+    "Recalculations",
+    "Run-queue lock wait",
+];
+
+/// A figure for the template.
+#[derive(Serialize)]
+struct FigureView {
+    title: String,
+    svg: String,
+}
+
+/// One of several views of the same thing.
+#[derive(Serialize)]
+struct Panel<T> {
+    name: String,
+    content: T,
+}
+
+/// A trace and its name.
+#[derive(Serialize)]
+struct Reproduce {
+    command: String,
+    traces: Vec<(String, String)>,
+}
+
+/// The report of some runs as an HTML document.
+pub fn render_html(runs: &[Run], info: &ReportInfo) -> Result<String, ReportError> {
+    if runs.is_empty() {
+        return Err(ReportError::NoRuns);
+    }
+    let comparison = Comparison::new(runs);
+    let mut environment = Environment::new();
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.set_trim_blocks(true);
+    environment.set_lstrip_blocks(true);
+    environment.add_template("report.html", include_str!("../../templates/report.html"))?;
+    let template = environment.get_template("report.html")?;
+    Ok(template.render(page(&comparison, info))?)
+}
+
+fn page(comparison: &Comparison, info: &ReportInfo) -> minijinja::Value {
+    let headlines = summary::headlines(comparison);
+    context! {
+        style => include_str!("../../templates/report.css"),
+        figure_style => STYLE,
+        script => include_str!("../../templates/report.js"),
+        info => context! { command => info.command, machine => info.machine, version => info.version },
+        title => title(comparison),
+        what => text::headline(comparison),
+        policies => comparison.setups.iter().map(|s| &s.label).collect::<Vec<_>>(),
+        nr_cpus => comparison.setups[0].shown().metrics.nr_cpus,
+        compared => comparison.setups.len() > 1,
+        several_seeds => comparison.has_intervals(),
+        first_seed => comparison.setups[0].shown().seed,
+        warnings => text::warnings(comparison),
+        summary => headlines.html(),
+        glance => bars(comparison, &headlines, &drawn(&headlines)),
+        groups => shown(&summary::groups(comparison, summary::MAX_GROUPS)),
+        latency => latency(comparison),
+        per_policy => per_policy(comparison),
+        waiting => figures::waiting(comparison).map(view),
+        shares => figures::shares(comparison).map(view),
+        costs => bars(comparison, &headlines, &COSTS.map(String::from)),
+        counters => shown(&summary::counters(comparison)),
+        cpus => panels(comparison, |s| summary::cpus(&s.shown().metrics, 64).html()),
+        tasks => panels(comparison, |s| summary::tasks(&s.shown().metrics, task_limit(comparison)).html()),
+        reproduce => reproduce(comparison),
+    }
+}
+
+fn title(comparison: &Comparison) -> String {
+    let labels: Vec<&str> = comparison.setups.iter().map(|s| s.label.as_str()).collect();
+    let run = comparison.setups[0].shown();
+    match labels.as_slice() {
+        [one] => format!("{one}: {}", run.workload),
+        [first, .., last] if labels.len() <= 4 => {
+            let middle = labels[1..labels.len() - 1].iter().map(|l| format!(", {l}"));
+            format!(
+                "{first}{} and {last}: {}",
+                middle.collect::<String>(),
+                run.workload
+            )
+        }
+        _ => format!("{} schedulers: {}", labels.len(), run.workload),
+    }
+}
+
+fn view(figure: Figure) -> FigureView {
+    FigureView {
+        svg: figure.inline(),
+        title: figure.title,
+    }
+}
+
+/// The table if there is anything in it.
+fn shown(table: &Table) -> Option<HtmlTable> {
+    (!table.fields.is_empty() && !table.subjects.is_empty()).then(|| table.html())
+}
+
+/// Labels of the rows worth a picture: what the workload counts and times, then latency and cost.
+fn drawn(headlines: &Table) -> Vec<String> {
+    let own = headlines.fields.iter().map(|f| f.label.clone());
+    let own = own
+        .take_while(|l| l != "Duration" && l != "Wakeup latency p50")
+        .take(2);
+    let mut labels: Vec<String> = own.collect();
+    labels.extend(DRAWN.map(String::from));
+    labels.truncate(4);
+    labels
+}
+
+fn bars(comparison: &Comparison, headlines: &Table, labels: &[String]) -> Vec<FigureView> {
+    if comparison.setups.len() < 2 {
+        return Vec::new();
+    }
+    let fields = labels
+        .iter()
+        .filter_map(|l| headlines.fields.iter().position(|f| f.label == *l));
+    fields
+        .filter_map(|f| figures::headline_bars(comparison, headlines, f))
+        .map(view)
+        .collect()
+}
+
+/// Latency figures of all tasks and of each group that has any.
+fn latency(comparison: &Comparison) -> Vec<Panel<Vec<FigureView>>> {
+    let all = [("all tasks".to_string(), None)];
+    let names = summary::group_names(comparison);
+    let groups = names
+        .iter()
+        .take(MAX_LATENCY_GROUPS)
+        .map(|n| (n.to_string(), Some(*n)));
+    // The only group is all tasks.
+    let groups = groups.filter(|_| names.len() > 1);
+    all.into_iter()
+        .chain(groups)
+        .map(|(name, group)| Panel {
+            name,
+            content: [Latency::Wakeup, Latency::RunDelay]
+                .into_iter()
+                .flat_map(|l| {
+                    [
+                        figures::latency_cdf(comparison, l, group),
+                        figures::latency_tail(comparison, l, group),
+                    ]
+                })
+                .flatten()
+                .map(view)
+                .collect(),
+        })
+        .filter(|panel: &Panel<Vec<FigureView>>| !panel.content.is_empty())
+        .collect()
+}
+
+/// Timelines and shares over time, for each set-up.
+fn per_policy(comparison: &Comparison) -> Vec<Panel<Vec<FigureView>>> {
+    let names = summary::group_names(comparison);
+    let content = |setup: &crate::Setup| -> Vec<FigureView> {
+        let timelines = figures::timelines(setup, &names).into_iter();
+        let shares = figures::shares_over_time(setup, &names);
+        let queues = figures::queues(setup);
+        timelines.chain(shares).chain(queues).map(view).collect()
+    };
+    let mut panels = panels(comparison, content);
+    panels.retain(|p| !p.content.is_empty());
+    panels
+}
+
+fn panels<T>(comparison: &Comparison, content: impl Fn(&crate::Setup) -> T) -> Vec<Panel<T>> {
+    let setups = comparison.setups.iter();
+    setups
+        .map(|setup| Panel {
+            name: setup.label.clone(),
+            content: content(setup),
+        })
+        .collect()
+}
+
+/// Fewer tasks of each where there are many set-ups, so that the file stays small.
+fn task_limit(comparison: &Comparison) -> usize {
+    (MAX_TASKS / comparison.setups.len()).clamp(50, 200)
+}
+
+fn reproduce(comparison: &Comparison) -> Vec<Reproduce> {
+    let commands = text::reproduce(comparison).into_iter();
+    commands
+        .map(|(command, traces)| Reproduce {
+            command: command.to_string(),
+            traces,
+        })
+        .collect()
+}

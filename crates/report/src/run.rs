@@ -1,0 +1,140 @@
+//! A run as it is reported, and runs that are compared.
+
+use std::collections::BTreeMap;
+
+use schedlab_measure::Metrics;
+use schedlab_trace::{Ns, TraceHash};
+
+/// One run: what was asked, what came out, and how to do it again.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Run {
+    /// The policy's name.
+    pub policy: String,
+    /// Its variant ("2.6.11"); empty if the policy has none.
+    pub variant: String,
+    /// Tunables the user set, by name.  Those left at their defaults are not named.
+    pub tunables: BTreeMap<String, String>,
+    /// The workload's name.
+    pub workload: String,
+    /// The machine's name.
+    pub machine: String,
+    /// The seed of all that is random.
+    pub seed: u64,
+    /// How long it ran, in simulated time.
+    pub duration_ns: Ns,
+    /// The trace's name: equal hashes, equal traces.
+    pub trace_hash: TraceHash,
+    /// The exact command that does it again.
+    pub command: String,
+    /// What was measured.
+    pub metrics: Metrics,
+    /// Why it ended, as a short clause ("all tasks ended", "time limit").
+    pub end: String,
+    /// What its user should know before trusting it.
+    pub warnings: Vec<String>,
+}
+
+/// Runs that differ in their seeds alone.
+#[derive(Clone, Debug)]
+pub struct Setup<'a> {
+    /// What tells it from the other set-ups of the comparison, short: "o1 2.6.11 granularity=5".
+    pub label: String,
+    /// The same in parts, one for each of [`Comparison::stubs`].
+    pub labels: Vec<String>,
+    /// The runs, in the order given; at least one.
+    pub runs: Vec<&'a Run>,
+}
+
+/// Runs put side by side.
+#[derive(Clone, Debug)]
+pub struct Comparison<'a> {
+    /// What the parts of [`Setup::labels`] are.
+    pub stubs: Vec<String>,
+    /// The set-ups, in order of first appearance.
+    pub setups: Vec<Setup<'a>>,
+}
+
+impl Run {
+    /// Tunables as they were given: "granularity=5 max_sleep=1000".
+    pub fn tunables_text(&self) -> String {
+        let set = self.tunables.iter().map(|(k, v)| format!("{k}={v}"));
+        set.collect::<Vec<_>>().join(" ")
+    }
+
+    fn same_setup(&self, other: &Run) -> bool {
+        let key = |r: &Run| (r.policy.clone(), r.variant.clone(), r.tunables.clone());
+        key(self) == key(other) && self.workload == other.workload && self.machine == other.machine
+    }
+}
+
+impl<'a> Comparison<'a> {
+    /// Puts runs side by side.  Workload and machine are named where there is more than one.
+    pub fn new(runs: &'a [Run]) -> Comparison<'a> {
+        let mut setups: Vec<Vec<&Run>> = Vec::new();
+        for run in runs {
+            match setups.iter_mut().find(|s| s[0].same_setup(run)) {
+                Some(setup) => setup.push(run),
+                None => setups.push(vec![run]),
+            }
+        }
+        let workloads = differ(runs, |r| &r.workload);
+        let machines = differ(runs, |r| &r.machine);
+        Comparison {
+            stubs: ["policy", "variant", "set", "workload", "machine"]
+                .map(str::to_string)
+                .to_vec(),
+            setups: setups
+                .into_iter()
+                .map(|runs| Setup::new(runs, workloads, machines))
+                .collect(),
+        }
+    }
+
+    /// Runs, all of them.
+    pub fn runs(&self) -> impl Iterator<Item = &'a Run> + '_ {
+        self.setups.iter().flat_map(|s| s.runs.iter().copied())
+    }
+
+    /// Metrics of all runs.
+    pub fn metrics(&self) -> impl Iterator<Item = &'a Metrics> + '_ {
+        self.runs().map(|r| &r.metrics)
+    }
+
+    /// Has any set-up several seeds?
+    pub fn has_intervals(&self) -> bool {
+        self.setups.iter().any(|s| s.runs.len() > 1)
+    }
+}
+
+impl<'a> Setup<'a> {
+    fn new(runs: Vec<&'a Run>, workloads: bool, machines: bool) -> Setup<'a> {
+        let run = runs[0];
+        let named = |name: &str, yes: bool| if yes { name.to_string() } else { String::new() };
+        let labels = vec![
+            run.policy.clone(),
+            run.variant.clone(),
+            run.tunables_text(),
+            named(&run.workload, workloads),
+            named(&run.machine, machines),
+        ];
+        let parts: Vec<&str> = labels.iter().map(String::as_str).collect();
+        Setup {
+            label: parts
+                .join(" ")
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" "),
+            labels,
+            runs,
+        }
+    }
+
+    /// The run whose distributions and timelines stand for the set-up in figures: the first.
+    pub fn shown(&self) -> &'a Run {
+        self.runs[0]
+    }
+}
+
+fn differ<'a>(runs: &'a [Run], part: fn(&'a Run) -> &'a String) -> bool {
+    runs.iter().any(|r| part(r) != part(&runs[0]))
+}

@@ -1,0 +1,149 @@
+//! What the command line prints: tables, then what it takes to do it again.
+
+use crate::run::{Comparison, Run};
+use crate::summary;
+use crate::table::{escape_markdown, printable, Table, Terminal};
+
+/// Tasks and CPUs shown of a single run.
+const MAX_ROWS: usize = 20;
+
+/// A result for a terminal.
+pub fn terminal(runs: &[Run], terminal: Terminal) -> String {
+    let comparison = Comparison::new(runs);
+    let mut out = format!("{}\n\n", printable(&headline(&comparison)));
+    for table in tables(&comparison) {
+        out += &terminal.render(&table);
+        out.push('\n');
+    }
+    for warning in warnings(&comparison) {
+        out += &format!("warning: {}\n", printable(&warning));
+    }
+    for (command, hashes) in reproduce(&comparison) {
+        for (name, hash) in hashes {
+            out += &format!("trace {hash}  {}\n", printable(&name));
+        }
+        out += &format!("  reproduce: {}\n", printable(command));
+    }
+    out
+}
+
+/// A result in Markdown.
+pub fn markdown(runs: &[Run]) -> String {
+    let comparison = Comparison::new(runs);
+    let mut out = format!("### {}\n\n", escape_markdown(&headline(&comparison)));
+    for table in tables(&comparison) {
+        out += &table.markdown();
+        out.push('\n');
+    }
+    for warning in warnings(&comparison) {
+        out += &format!("> **Warning:** {}\n\n", escape_markdown(&warning));
+    }
+    for (command, hashes) in reproduce(&comparison) {
+        for (name, hash) in hashes {
+            out += &format!("- {}: trace `{hash}`\n", escape_markdown(&name));
+        }
+        out += &format!("\n{}\n", fenced(command));
+    }
+    out
+}
+
+/// What was asked, in one line.
+pub fn headline(comparison: &Comparison) -> String {
+    let list = |part: fn(&Run) -> String| {
+        let mut names: Vec<String> = Vec::new();
+        for name in comparison.runs().map(part) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names.join(", ")
+    };
+    let mut seeds: Vec<u64> = comparison.runs().map(|r| r.seed).collect();
+    seeds.sort_unstable();
+    seeds.dedup();
+    let plural = if seeds.len() > 1 { "seeds" } else { "seed" };
+    let seeds = ranges(&seeds);
+    let workloads = list(|r| r.workload.clone());
+    let machines = list(|r| r.machine.clone());
+    let ends = list(|r| format!("{} simulated ({})", r.duration_ns, r.end));
+    // Where runs end at times of their own, the summary has them.
+    let ends = if ends.contains("), ") {
+        String::new()
+    } else {
+        format!(" · {ends}")
+    };
+    format!("{workloads} on {machines} · {plural} {seeds}{ends}")
+}
+
+/// Numbers in ascending order, runs of three and more as ranges: "1–5, 8, 9".
+fn ranges(numbers: &[u64]) -> String {
+    let run = |run: &[u64]| match run {
+        [first, _, .., last] if run.len() > 2 => format!("{first}–{last}"),
+        run => run
+            .iter()
+            .map(u64::to_string)
+            .collect::<Vec<_>>()
+            .join(", "),
+    };
+    let runs = numbers.chunk_by(|a, b| a.checked_add(1) == Some(*b));
+    runs.map(run).collect::<Vec<_>>().join(", ")
+}
+
+fn tables(comparison: &Comparison) -> Vec<Table> {
+    let mut tables = vec![
+        summary::headlines(comparison),
+        summary::groups(comparison, summary::MAX_GROUPS),
+        summary::counters(comparison),
+    ];
+    if let [setup] = comparison.setups.as_slice() {
+        let metrics = &setup.shown().metrics;
+        tables.push(summary::cpus(metrics, MAX_ROWS));
+        tables.push(summary::tasks(metrics, MAX_ROWS));
+    }
+    tables.retain(|t| !t.fields.is_empty() && !t.subjects.is_empty());
+    tables
+}
+
+/// Everything a reader should know before trusting the numbers, each once.
+pub fn warnings(comparison: &Comparison) -> Vec<String> {
+    let mut warnings: Vec<String> = Vec::new();
+    for setup in &comparison.setups {
+        for run in &setup.runs {
+            let error = run.metrics.accounting_error.map(|e| {
+                format!(
+                    "{}: the trace contradicts itself, do not trust the numbers: {e}",
+                    setup.label
+                )
+            });
+            for warning in run.warnings.iter().cloned().chain(error) {
+                if !warnings.contains(&warning) {
+                    warnings.push(warning);
+                }
+            }
+        }
+    }
+    warnings
+}
+
+/// Each command once, with name and hash of the traces it reproduces.
+pub fn reproduce<'a>(comparison: &Comparison<'a>) -> Vec<(&'a str, Vec<(String, String)>)> {
+    let mut commands: Vec<(&str, Vec<(String, String)>)> = Vec::new();
+    for setup in &comparison.setups {
+        for run in &setup.runs {
+            let name = format!("{} seed {}", setup.label, run.seed);
+            let trace = (name, run.trace_hash.to_string());
+            match commands.iter_mut().find(|(c, _)| *c == run.command) {
+                Some((_, traces)) => traces.push(trace),
+                None => commands.push((&run.command, vec![trace])),
+            }
+        }
+    }
+    commands
+}
+
+/// A code block whose fence is longer than any in the text.
+fn fenced(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}sh\n{text}\n{fence}\n")
+}
