@@ -8,7 +8,7 @@ mod script;
 
 use schedlab_policy::{ffi, Class, NewTask, Policy, Prev};
 use schedlab_trace::{CpuId, TaskId};
-use script::{normal, real_time, Machine};
+use script::{normal, random, real_time, Machine};
 
 const NR_LISTS: usize = 30;
 const NONE: i32 = -1;
@@ -69,6 +69,12 @@ fn list_of(counter: i8, priority: i8, set: &[(&str, i64)]) -> usize {
     assert_eq!(found.len(), 1);
     assert_eq!(tops(&m), (found[0].0 as i32, NONE));
     found[0].0
+}
+
+#[test]
+fn it_compiles_at_run_time_too() {
+    let source = std::path::Path::new("../../policies/elsc/elsc.c");
+    assert_eq!(Policy::compile(source).unwrap().name(), "elsc");
 }
 
 // ---- the table ------------------------------------------------------------------------------
@@ -591,4 +597,34 @@ fn a_preempted_or_yielding_task_is_pushed_to_an_idle_cpu() {
     let other = m.start(&other);
     assert_eq!(m.yields(0), Some(other));
     assert_eq!(m.asked(), [1]);
+}
+
+// ---- any order of events --------------------------------------------------------------------------------
+
+#[test]
+fn random_lives_lose_no_task_and_waste_no_cpu() {
+    let switches: [&[(&str, i64)]; 6] = [
+        &[],
+        &[("search_limit", 1)],
+        &[("mm_shortcut", 0), ("yield_moves_last", 1)],
+        &[("yield_searches_lower", 1), ("yield_recalculates", 1)],
+        &[("clamp_lists", 0), ("list_width", 2)],
+        &[("nice_to_ticks", 1), ("limit_is_hard", 0)],
+    ];
+    for set in switches {
+        for cpus in [1, 2, 5] {
+            for seed in 1..=10 {
+                let mut m = Machine::new("elsc", cpus, set);
+                random::live(&mut m, seed, 500);
+                assert_tops_are_right(&m);
+            }
+        }
+    }
+}
+
+/// The highest populated list is the one that top or next_top, whichever is higher, points to.
+fn assert_tops_are_right(m: &Machine) {
+    let highest = lists(m).first().map_or(NONE, |&(i, _)| i as i32);
+    let (top, next_top) = tops(m);
+    assert_eq!(top.max(next_top), highest);
 }

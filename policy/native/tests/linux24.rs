@@ -8,7 +8,7 @@ mod script;
 
 use schedlab_policy::{enq, Class, NewTask, Policy, Tuned};
 use schedlab_trace::{CpuId, TaskId};
-use script::{normal, real_time, Machine};
+use script::{normal, random, real_time, Machine};
 
 const VARIANTS: [&str; 3] = ["linux24:2.4.16", "linux24:2.4.0", "linux24:2.3.99"];
 
@@ -133,6 +133,8 @@ fn slices_of_2_3_99_are_the_priority() {
     for (nice, ticks) in [(-20, 408), (0, 204), (19, 10)] {
         assert_eq!(slice("linux24:2.3.99", 1024, nice), ticks, "nice {nice}");
     }
+    // At 10 Hz it is 2, and (19 * 2 + 10) / 20 = 2 would leave nothing: at least 1.
+    assert_eq!(slice("linux24:2.3.99", 10, 19), 1);
 }
 
 #[test]
@@ -505,6 +507,18 @@ fn a_yield_to_exhausted_tasks_recalculates() {
     }
 }
 
+#[test]
+fn a_yield_without_effect_is_forgotten() {
+    let mut m = Machine::new("linux24", 2, &[]);
+    let task = run_on(&mut m, 0, &normal(0));
+    run_on(&mut m, 1, &normal(0));
+    let elsewhere = pinned(&mut m, 1, 0);
+    m.start(&elsewhere); // somebody waits, but not for this CPU
+    assert_eq!(m.yields(0), Some(task));
+    m.start(&normal(19));
+    assert_eq!(m.schedule(0), Some(task));
+}
+
 /// Who runs when the tasks of one address space do nothing but yield.
 fn yield_order(name: &str) -> Vec<u32> {
     let mut m = Machine::new(name, 1, &[]);
@@ -565,6 +579,16 @@ fn round_robin_does_not_rotate_where_prev_wins_ties() {
     }
 }
 
+#[test]
+fn an_exhausted_round_robin_task_is_refilled_even_if_it_blocks() {
+    let mut m = Machine::new("linux24", 1, &[]);
+    let task = run_on(&mut m, 0, &real_time(Class::Rr, 5));
+    m.ticks(0, 6);
+    m.block(0);
+    m.set_class(task, Class::Normal, 0);
+    assert_eq!(counter(&mut m, task), 6);
+}
+
 // ---- wakeups: reschedule_idle() ------------------------------------------------------------------
 
 /// Does a fresh task preempt one of the same nice that has run for so many ticks?
@@ -602,14 +626,13 @@ fn an_idle_cpu_is_always_woken() {
     }
 }
 
-/// Four CPUs that switched last at 0, 1, 2 and 3 ms; CPU 0 is busy, the others idle.
+/// Four CPUs: 0 is busy; 2, 1 and 3 have switched to idle in this order.
 fn one_busy(name: &str) -> Machine {
     let mut m = Machine::new(name, 4, &[]);
-    run_on(&mut m, 0, &normal(0));
-    for cpu in 1..4 {
+    for cpu in 0..4 {
         run_on(&mut m, cpu, &normal(0));
     }
-    for cpu in 1..4 {
+    for cpu in [2, 1, 3] {
         m.after(1_000_000).block(cpu);
     }
     m
@@ -619,25 +642,45 @@ fn one_busy(name: &str) -> Machine {
 fn the_last_cpu_is_taken_if_it_idles() {
     for name in VARIANTS {
         let mut m = one_busy(name);
-        let task = m.add(&on_cpu(2, 0));
-        assert_eq!(m.wake(task), [2], "{name}");
+        let task = m.add(&on_cpu(1, 0));
+        assert_eq!(m.wake(task), [1], "{name}");
     }
 }
 
 #[test]
 fn else_the_least_recently_active_or_the_highest_idle_cpu() {
-    for (name, target) in VARIANTS.into_iter().zip([1, 1, 3]) {
+    for (name, target) in VARIANTS.into_iter().zip([2, 2, 3]) {
         let mut m = one_busy(name);
         let task = m.add(&on_cpu(0, 0));
         assert_eq!(m.wake(task), [target], "{name}");
     }
     let mut m = one_busy("linux24:2.4.16");
-    let cpu_set = m.host.add_cpu_set(&[0, 2, 3]);
+    let cpu_set = m.host.add_cpu_set(&[0, 1, 3]);
     let task = m.add(&NewTask {
         cpu_set,
         ..normal(0)
     });
-    assert_eq!(m.wake(task), [2], "CPU 1 is forbidden");
+    assert_eq!(m.wake(task), [1], "CPU 2 is forbidden");
+}
+
+#[test]
+fn among_equally_idle_cpus_2_4_takes_the_lowest() {
+    let mut m = Machine::new("linux24", 4, &[]);
+    run_on(&mut m, 0, &normal(0));
+    let task = m.add(&normal(0));
+    assert_eq!(m.wake(task), [1]); // 1, 2 and 3 have never switched
+}
+
+#[test]
+fn an_idle_cpu_is_better_than_any_preemption() {
+    for (idle, busy) in [(1, 2), (2, 1)] {
+        let mut m = Machine::new("linux24", 3, &[]);
+        run_on(&mut m, 0, &normal(-20));
+        run_on(&mut m, busy, &normal(0));
+        m.ticks(busy, 6); // exhausted: nobody would be easier to preempt
+        let task = m.add(&normal(-20));
+        assert_eq!(m.wake(task), [idle]);
+    }
 }
 
 /// Four busy CPUs: nice -20 on CPU 0; nice 0 elsewhere, charged 4, 5 and 2 ticks.
@@ -678,6 +721,7 @@ fn preemption_in_2_3_99_is_on_the_last_cpu_first() {
 /// As before, but the woken task's average run is half of `ran_ns`.
 fn wanders_after(ran_ns: u64, set: &[(&str, i64)]) -> bool {
     let mut m = Machine::new("linux24:2.3.99", 2, set);
+    m.after(5_000_000);
     let task = run_on(&mut m, 0, &normal(-20));
     m.after(ran_ns).block(0);
     run_on(&mut m, 0, &normal(-20));
@@ -791,4 +835,17 @@ fn a_new_class_moves_to_the_front_and_reschedules_the_caller() {
     assert_eq!(m.schedule(1), Some(b));
     m.set_class(b, Class::Normal, 0);
     assert_eq!(m.priority(b), 26);
+}
+
+// ---- any order of events --------------------------------------------------------------------------------
+
+#[test]
+fn random_lives_lose_no_task_and_waste_no_cpu() {
+    for name in VARIANTS {
+        for cpus in [1, 2, 5] {
+            for seed in 1..=20 {
+                random::live(&mut Machine::new(name, cpus, &[]), seed, 500);
+            }
+        }
+    }
 }
