@@ -6,6 +6,8 @@
 
 #![allow(dead_code)] // Each test file uses a part of it.
 
+pub mod random;
+
 use schedlab_policy::{deq, enq, ffi, Class, Host, NewTask, Policy, Prev, Topology, Tuned};
 use schedlab_trace::{CpuId, TaskId, Time};
 
@@ -26,6 +28,8 @@ pub struct Machine {
     this_cpu: u32,
     curr: Vec<Option<TaskId>>,
     places: Vec<Place>,
+    /// CPUs that the last event asked to reschedule.
+    asked: Vec<u32>,
 }
 
 /// A SCHED_NORMAL task with an address space of its own that last ran on CPU 0.
@@ -76,6 +80,7 @@ impl Machine {
             this_cpu: 0,
             curr: vec![None; cpus as usize],
             places: Vec::new(),
+            asked: Vec::new(),
         })
     }
 
@@ -91,6 +96,12 @@ impl Machine {
     pub fn from(&mut self, cpu: u32) -> &mut Self {
         self.this_cpu = cpu;
         self
+    }
+
+    /// The next event begins on `cpu`.
+    fn event(&mut self, cpu: u32) -> &mut Host {
+        self.asked.clear();
+        self.at(cpu)
     }
 
     fn at(&mut self, cpu: u32) -> &mut Host {
@@ -125,10 +136,11 @@ impl Machine {
             new.mm = 1000 + self.places.len() as u32;
         }
         let cpu = self.this_cpu;
-        let host = self.at(cpu);
+        let host = self.event(cpu);
         let task = host.add_task(&new, parent);
         host.fork(parent, task).unwrap();
         self.places.push(Place::Sleeping);
+        self.settle();
         task
     }
 
@@ -148,11 +160,12 @@ impl Machine {
     pub fn enqueue(&mut self, task: TaskId, flags: u32) -> Vec<u32> {
         assert_eq!(self.places[task.index()], Place::Sleeping, "task {task}");
         let cpu = self.this_cpu;
-        let host = self.at(cpu);
+        let host = self.event(cpu);
         let chosen = host.select_cpu(task, flags).unwrap();
         host.set_task_cpu(task, chosen);
         host.enqueue(task, flags).unwrap();
         self.places[task.index()] = Place::Waiting;
+        self.settle();
         self.asked()
     }
 
@@ -160,9 +173,9 @@ impl Machine {
     pub fn unqueue(&mut self, task: TaskId) {
         assert_eq!(self.places[task.index()], Place::Waiting, "task {task}");
         let cpu = self.this_cpu;
-        self.at(cpu).dequeue(task, deq::SLEEP).unwrap();
+        self.event(cpu).dequeue(task, deq::SLEEP).unwrap();
         self.places[task.index()] = Place::Sleeping;
-        self.check();
+        self.settle();
     }
 
     // ---- what the running task does --------------------------------------------------
@@ -174,6 +187,7 @@ impl Machine {
 
     /// schedule() on a CPU that idles or is preempted; returns who runs then.
     pub fn schedule(&mut self, cpu: u32) -> Option<TaskId> {
+        self.event(cpu);
         match self.running(cpu) {
             Some(_) => self.pick(cpu, Prev::Preempted),
             None => self.pick(cpu, Prev::None),
@@ -194,14 +208,14 @@ impl Machine {
 
     fn stop(&mut self, cpu: u32, flags: u32, place: Place) {
         let task = self.running(cpu).expect("a task runs here");
-        self.at(cpu).dequeue(task, flags).unwrap();
+        self.event(cpu).dequeue(task, flags).unwrap();
         self.places[task.index()] = place;
     }
 
     /// The running task calls sched_yield(); returns who runs then, none if the call did nothing.
     pub fn yields(&mut self, cpu: u32) -> Option<TaskId> {
         let task = self.running(cpu).expect("a task runs here");
-        if !self.at(cpu).yield_task(task).unwrap() {
+        if !self.event(cpu).yield_task(task).unwrap() {
             return None;
         }
         self.pick(cpu, Prev::Yielded)
@@ -211,10 +225,10 @@ impl Machine {
     pub fn reap(&mut self, dead: TaskId, reaper: TaskId) {
         assert_eq!(self.places[dead.index()], Place::Dead, "task {dead}");
         let cpu = self.this_cpu;
-        let host = self.at(cpu);
+        let host = self.event(cpu);
         host.exit(dead, Some(reaper)).unwrap();
         host.forget(dead);
-        self.check();
+        self.settle();
     }
 
     /// Ticks on `cpu`, 10 ms each, while the same task runs; is it to be rescheduled now?
@@ -222,9 +236,9 @@ impl Machine {
         for _ in 0..n {
             self.now_ns += 10_000_000;
             let task = self.running(cpu);
-            self.at(cpu).tick(CpuId(cpu), task).unwrap();
+            self.event(cpu).tick(CpuId(cpu), task).unwrap();
+            self.settle();
         }
-        self.check();
         self.host.need_resched(CpuId(cpu))
     }
 
@@ -233,15 +247,34 @@ impl Machine {
     /// setpriority()
     pub fn set_nice(&mut self, task: TaskId, nice: i8) -> Vec<u32> {
         let cpu = self.this_cpu;
-        self.at(cpu).set_nice(task, nice).unwrap();
+        self.event(cpu).set_nice(task, nice).unwrap();
+        self.settle();
         self.asked()
     }
 
     /// sched_setscheduler()
     pub fn set_class(&mut self, task: TaskId, class: Class, rt_priority: u8) -> Vec<u32> {
         let cpu = self.this_cpu;
-        self.at(cpu).set_class(task, class, rt_priority).unwrap();
+        self.event(cpu).set_class(task, class, rt_priority).unwrap();
+        self.settle();
         self.asked()
+    }
+
+    /// sched_setaffinity(): the task leaves its CPU if that is forbidden from now on.
+    pub fn set_cpus(&mut self, task: TaskId, cpu_set: u32) {
+        let cpu = self.this_cpu;
+        self.event(cpu).set_cpus(task, cpu_set).unwrap();
+        let on = CpuId(self.host.task(task).cpu);
+        let place = self.places[task.index()];
+        if self.host.allowed(task, on) || matches!(place, Place::Sleeping | Place::Dead) {
+            return self.settle();
+        }
+        self.host.dequeue(task, deq::MOVE).unwrap();
+        self.places[task.index()] = Place::Sleeping;
+        if let Place::Running(from) = place {
+            self.pick(from, Prev::Moved);
+        }
+        self.enqueue(task, enq::MOVE);
     }
 
     // ---- what the policy says ------------------------------------------------------
@@ -256,15 +289,9 @@ impl Machine {
         self.host.take_work()
     }
 
-    /// CPUs asked to reschedule since the last call, in ascending order.
-    pub fn asked(&mut self) -> Vec<u32> {
-        let mut asked = Vec::new();
-        while let Some(cpu) = self.host.take_resched() {
-            asked.push(cpu.0);
-        }
-        asked.sort_unstable();
-        self.check();
-        asked
+    /// CPUs the last event asked to reschedule, in ascending order.
+    pub fn asked(&self) -> Vec<u32> {
+        self.asked.clone()
     }
 
     /// The tasks of one of the policy's lists, front to back.  Their list node must be the first
@@ -309,17 +336,31 @@ impl Machine {
             }
             self.at(cpu).switch(id, prev, next).unwrap();
         }
-        self.check();
+        self.settle();
         next
     }
 
-    /// No task is lost.
-    fn check(&mut self) {
-        for index in 0..self.places.len() {
-            if self.places[index] == Place::Waiting {
-                let task = TaskId(index as u32);
-                assert!(self.host.queued(task).unwrap(), "task {task} is lost");
-            }
+    /// The event is over: notes what it asked for and checks that no task is lost.
+    fn settle(&mut self) {
+        while let Some(cpu) = self.host.take_resched() {
+            self.asked.push(cpu.0);
         }
+        self.asked.sort_unstable();
+        for task in self.those(Place::Waiting) {
+            assert!(self.host.queued(task).unwrap(), "task {task} is lost");
+        }
+    }
+
+    fn those(&self, place: Place) -> Vec<TaskId> {
+        self.filtered(|p| p == place)
+    }
+
+    fn living(&self) -> Vec<TaskId> {
+        self.filtered(|p| p != Place::Dead)
+    }
+
+    fn filtered(&self, wanted: impl Fn(Place) -> bool) -> Vec<TaskId> {
+        let all = (0..self.places.len()).filter(|&i| wanted(self.places[i]));
+        all.map(|i| TaskId(i as u32)).collect()
     }
 }
