@@ -179,7 +179,8 @@ struct o1_rq {
 	u32 cpu_load[3];
 	u32 push_cpu;			/* by whom */
 	struct task __arena *pushed;	/* running task that leaves at the switch */
-	u32 pushed_to;
+	u32 pushed_to;			/* for this CPU */
+	u32 pushed_expired;		/* and its expired array */
 	u32 position;			/* in by_core */
 	u64 expired_timestamp;		/* jiffies; 0: nothing has expired */
 	u64 timestamp_last_tick;
@@ -642,7 +643,8 @@ static void set_balance_interval(sched_t *s, u32 level, sd_t *sd, u32 ms)
 /* One balancing operation; lives on the stack of whoever balances. */
 struct balance {
 	rq_t *this_rq, *busiest;
-	task_t *preempted;	/* counts as waiting though it runs: see active_load_balance() */
+	u32 migration;		/* the migration thread's doing: see active_load_balance() */
+	task_t *preempted;	/* by that thread, so it counts as waiting */
 	u32 this_cpu, level, idle;
 	u32 max_nr_move, pulled;
 	u32 all_pinned;
@@ -700,6 +702,7 @@ static void pull_task(sched_t *s, ts_t *p, struct balance *b, prio_array_t *dst_
 	if (task_of(p)->on_cpu) {
 		b->busiest->pushed = task_of(p);
 		b->busiest->pushed_to = b->this_cpu;
+		b->busiest->pushed_expired = dst_array == b->this_rq->expired;
 		return;
 	}
 	deactivate_task(p, b->busiest);
@@ -733,15 +736,16 @@ static void move_tasks_array(sched_t *s, struct balance *b, prio_array_t *array,
 	}
 }
 
-/* Expired tasks first: they will not run soon and are the coldest. */
+/*
+ * Expired tasks first: they will not run soon and are the coldest.  A CPU keeps
+ * one task, be it the migration thread.
+ */
 static void move_tasks(sched_t *s, struct balance *b)
 {
 	b->pulled = 0;
-	b->all_pinned = true;
-	if (b->busiest->nr_running <= 1) {
-		b->all_pinned = false;
+	if (b->busiest->nr_running + b->migration <= 1)
 		return;
-	}
+	b->all_pinned = true;
 	move_tasks_array(s, b, b->busiest->expired, b->this_rq->expired);
 	move_tasks_array(s, b, b->busiest->active, b->this_rq->active);
 }
@@ -1022,7 +1026,7 @@ static void push_one(sched_t *s, rq_t *busiest, u32 target, u32 level, task_t *p
 {
 	struct balance b = {
 		.this_rq = rq_of(s, target), .this_cpu = target, .level = level, .idle = SCHED_IDLE,
-		.busiest = busiest, .preempted = preempted, .max_nr_move = 1,
+		.busiest = busiest, .migration = 1, .preempted = preempted, .max_nr_move = 1,
 	};
 
 	rq_lock(s, target);
@@ -1042,7 +1046,7 @@ static void push_to_idle_cores(sched_t *s, rq_t *busiest, task_t *preempted)
 		repeat_while(s, i < sd->end && sd_has(s, busiest, level, SD_LOAD_BALANCE)) {
 			u32 cpu = span_cpu(s, level, i++);
 
-			if (cpu == busiest->cpu || busiest->nr_running <= 1 || busiest->pushed ||
+			if (cpu == busiest->cpu || !busiest->nr_running || busiest->pushed ||
 			    rq_of(s, cpu)->nr_running || !cpu_and_siblings_are_idle(s, cpu))
 				continue;
 			push_one(s, busiest, cpu, level, preempted);
@@ -1068,6 +1072,7 @@ static void push_to_caller(sched_t *s, rq_t *busiest, task_t *preempted)
 /*
  * What the kernel's migration thread does after load_balance() woke it.  Its
  * point is that it preempts the running task, which thereby becomes movable.
+ * It counts as running itself, so a CPU may be left with nothing else.
  *
  * FIDELITY: there is no migration thread.  pick_next() does its work, so it
  *	costs no context switch; and a running task can only leave when the
@@ -1077,8 +1082,6 @@ static void push_to_caller(sched_t *s, rq_t *busiest, task_t *preempted)
 static void active_load_balance(sched_t *s, rq_t *busiest, task_t *prev)
 {
 	busiest->active_balance = 0;
-	if (busiest->nr_running <= 1)
-		return;
 	if (tun(s)->active_searches)
 		push_to_idle_cores(s, busiest, prev);
 	else
@@ -1091,7 +1094,7 @@ static void finish_active_balance(sched_t *s, rq_t *rq)
 	task_t *task = rq->pushed;
 	ts_t *p = ts_of(task);
 	rq_t *target = rq_of(s, rq->pushed_to);
-	prio_array_t *dst_array = p->array == rq->expired ? target->expired : target->active;
+	prio_array_t *dst_array = rq->pushed_expired ? target->expired : target->active;
 
 	rq->pushed = NULL;
 	if (task->on_cpu || !p->array || !cpu_allowed(task, target->cpu))
@@ -1539,15 +1542,26 @@ static ts_t *pick_task(sched_t *s, rq_t *rq)
 	return next;
 }
 
+static ts_t *pick_or_pull(sched_t *s, rq_t *rq)
+{
+	if (!rq->nr_running && s->nr_cpus > 1)
+		idle_balance(s, rq->cpu, rq);
+	if (rq->nr_running)
+		return pick_task(s, rq);
+	rq->expired_timestamp = 0;
+	return NULL;
+}
+
 /* Choose while the task that is about to be pushed away is out of the way. */
-static ts_t *pick_other_task(sched_t *s, rq_t *rq, ts_t *pushed)
+static ts_t *pick_without(sched_t *s, rq_t *rq, ts_t *pushed)
 {
 	prio_array_t *array = pushed->array;
 	ts_t *next;
 
-	dequeue_task(pushed, array);
-	next = pick_task(s, rq);
+	deactivate_task(pushed, rq);
+	next = pick_or_pull(s, rq);
 	enqueue_task(pushed, array);
+	rq->nr_running++;
 	return next;
 }
 
@@ -1555,13 +1569,7 @@ static ts_t *schedule(sched_t *s, rq_t *rq, task_t *prev)
 {
 	if (rq->active_balance)
 		active_load_balance(s, rq, prev);
-	if (!rq->nr_running && s->nr_cpus > 1)
-		idle_balance(s, rq->cpu, rq);
-	if (!rq->nr_running) {
-		rq->expired_timestamp = 0;
-		return NULL;
-	}
-	return rq->pushed ? pick_other_task(s, rq, ts_of(rq->pushed)) : pick_task(s, rq);
+	return rq->pushed ? pick_without(s, rq, ts_of(rq->pushed)) : pick_or_pull(s, rq);
 }
 
 /* What @prev's turn cost is computed before and charged after the choice, which may change its bonus. */

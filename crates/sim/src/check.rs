@@ -116,7 +116,7 @@ impl<S: Sink> Simulation<'_, S> {
     ) -> Result<(), SimError> {
         self.check_cpu_time(cpu)?;
         let Some(next) = next else {
-            return self.check_conserving(cpu, prev, why);
+            return self.check_conserving(cpu);
         };
         if !self.host.allowed(next, cpu) {
             let detail = format!("picked for CPU {cpu}, where it may not run");
@@ -155,32 +155,33 @@ impl<S: Sink> Simulation<'_, S> {
         }
     }
 
-    /// A CPU about to idle: does a task it could run wait?
-    fn check_conserving(
-        &self,
-        cpu: CpuId,
-        prev: Option<TaskId>,
-        why: Prev,
-    ) -> Result<(), SimError> {
-        let runnable_prev = prev.filter(|_| matches!(why, Prev::Yielded | Prev::Preempted));
-        let victim = match runnable_prev {
-            Some(prev) => Some(prev),
-            None if !self.setup.tuned.policy.promise().conserving => None,
-            None => self.waiting_for(cpu),
-        };
-        match victim {
-            None => Ok(()),
-            Some(task) => {
-                let detail = format!("it waits, but CPU {cpu} was left idle");
-                Err(self.violation(
-                    Rule::WorkConservation,
-                    cpu,
-                    Some(Hook::PickNext),
-                    Some(task),
-                    detail,
-                ))
-            }
+    /// A CPU about to idle: does a task it could run wait?  See [`Self::check_left`] for `prev`.
+    fn check_conserving(&self, cpu: CpuId) -> Result<(), SimError> {
+        if !self.setup.tuned.policy.promise().conserving {
+            return Ok(());
         }
+        match self.waiting_for(cpu) {
+            Some(task) => Err(self.left_idle(cpu, task)),
+            None => Ok(()),
+        }
+    }
+
+    /// A CPU idles now: does the task that ran still wait here?  A policy may have moved it to
+    /// another CPU in `switched()`, the first moment it can.
+    pub(crate) fn check_left(&self, cpu: CpuId, prev: Option<TaskId>) -> Result<(), SimError> {
+        let waits_here = |prev: &TaskId| {
+            self.task(*prev).state == State::Waiting && self.host.task(*prev).cpu == cpu.0
+        };
+        match prev.filter(waits_here) {
+            Some(task) if self.cpu(cpu).curr.is_none() => Err(self.left_idle(cpu, task)),
+            _ => Ok(()),
+        }
+    }
+
+    fn left_idle(&self, cpu: CpuId, task: TaskId) -> SimError {
+        let detail = format!("it waits, but CPU {cpu} was left idle");
+        let hook = Some(Hook::PickNext);
+        self.violation(Rule::WorkConservation, cpu, hook, Some(task), detail)
     }
 
     /// A task that waits on the run queue this CPU serves and may run here.

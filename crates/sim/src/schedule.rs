@@ -123,6 +123,9 @@ impl<S: Sink> Simulation<'_, S> {
             }
         } else {
             let switch_cost = self.switch(cpu, prev, why, next)?;
+            if why != Prev::Moved {
+                self.check_left(cpu, prev)?;
+            }
             self.charge(cpu, Overhead::Schedule, pick_cost);
             self.release_lock(cpu, lock);
             self.charge(cpu, Overhead::Switch, switch_cost);
