@@ -169,6 +169,9 @@ impl<S: Sink> Simulation<'_, S> {
     /// A CPU idles now: does the task that ran still wait here?  A policy may have moved it to
     /// another CPU in `switched()`, the first moment it can.
     pub(crate) fn check_left(&self, cpu: CpuId, prev: Option<TaskId>) -> Result<(), SimError> {
+        if !self.setup.tuned.policy.promise().conserving {
+            return Ok(());
+        }
         let waits_here = |prev: &TaskId| {
             self.task(*prev).state == State::Waiting && self.host.task(*prev).cpu == cpu.0
         };

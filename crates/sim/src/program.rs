@@ -78,7 +78,9 @@ impl<S: Sink> Simulation<'_, S> {
                 self.for_each_of(spec, |sim, other| sim.set_nice(cpu, other, nice))?;
             }
             Op::Reclass(SpecId(spec), class, rt_priority) => {
-                self.for_each_of(spec, |sim, other| sim.set_class(cpu, other, class, rt_priority))?;
+                self.for_each_of(spec, |sim, other| {
+                    sim.set_class(cpu, other, class, rt_priority)
+                })?;
             }
             Op::Repin(SpecId(spec), set) => {
                 self.for_each_of(spec, |sim, other| sim.set_cpus(cpu, other, set))?;
@@ -476,7 +478,10 @@ impl<S: Sink> Simulation<'_, S> {
     ) -> Result<(), SimError> {
         for task in 0..self.tasks.len() as u32 {
             let t = self.task(TaskId(task));
-            let gone = matches!(t.state, State::Unborn | State::Exiting(_) | State::Zombie | State::Reaped);
+            let gone = matches!(
+                t.state,
+                State::Unborn | State::Exiting(_) | State::Zombie | State::Reaped
+            );
             if t.spec == spec && !gone {
                 change(self, TaskId(task))?;
             }

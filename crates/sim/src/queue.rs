@@ -340,7 +340,10 @@ mod tests {
         assert_eq!(q.armed(Actor::Task(1)), Some(Time(7)));
         q.done();
         let order: Vec<(Time, Actor)> = std::iter::from_fn(|| pop(&mut q)).collect();
-        assert_eq!(order, [(Time(6), Actor::Task(2)), (Time(7), Actor::Task(1))]);
+        assert_eq!(
+            order,
+            [(Time(6), Actor::Task(2)), (Time(7), Actor::Task(1))]
+        );
     }
 
     #[test]

@@ -119,7 +119,10 @@ mod tests {
             ticks.start(CpuId(cpu), Time(0));
         }
         // CPU 0 has phase 0 and is strictly after 0, so its first tick is at 1000.
-        assert_eq!(take(&mut ticks, 5), [(250, 1), (750, 3), (1000, 0), (1250, 1), (1750, 3)]);
+        assert_eq!(
+            take(&mut ticks, 5),
+            [(250, 1), (750, 3), (1000, 0), (1250, 1), (1750, 3)]
+        );
     }
 
     #[test]

@@ -34,7 +34,13 @@ fn machine(seed: u64) -> Machine {
     };
     let mut machine = Machine {
         cpus: (0..nr_cpus).map(cpu).collect(),
-        caches: vec![Cache { size_bytes: below(2) << 20, refill_ps_per_byte: 1000 * below(10) }; nodes as usize],
+        caches: vec![
+            Cache {
+                size_bytes: below(2) << 20,
+                refill_ps_per_byte: 1000 * below(10)
+            };
+            nodes as usize
+        ],
         smt_speed_milli: 600,
         ..Machine::ideal(1)
     };
@@ -67,9 +73,24 @@ fn machine(seed: u64) -> Machine {
 fn trial(tuned: &Tuned, seed: u64) -> Result<(Outcome, TraceHash), SimError> {
     let machine = machine(seed);
     let workload = random(seed, machine.cpus.len() as u32);
-    let tie_break = if seed % 2 == 0 { TieBreak::Canonical } else { TieBreak::Shuffled(seed) };
-    let limits = Limits { tasks: 3000, ..Limits::default() };
-    let setup = Setup { machine: &machine, workload: &workload, tuned, seed, duration: None, limits, tie_break };
+    let tie_break = if seed % 2 == 0 {
+        TieBreak::Canonical
+    } else {
+        TieBreak::Shuffled(seed)
+    };
+    let limits = Limits {
+        tasks: 3000,
+        ..Limits::default()
+    };
+    let setup = Setup {
+        machine: &machine,
+        workload: &workload,
+        tuned,
+        seed,
+        duration: None,
+        limits,
+        tie_break,
+    };
     let (outcome, hash) = Simulation::new(&setup, HashSink::default())?.run()?;
     Ok((outcome, hash.finish()))
 }
@@ -79,7 +100,8 @@ fn seeds() -> std::ops::Range<u64> {
         let seed = seed.parse().expect("SCHEDLAB_SEED is a number");
         return seed..seed + 1;
     }
-    let trials = std::env::var("SCHEDLAB_TRIALS").map_or(150, |n| n.parse().expect("SCHEDLAB_TRIALS is a number"));
+    let trials = std::env::var("SCHEDLAB_TRIALS")
+        .map_or(150, |n| n.parse().expect("SCHEDLAB_TRIALS is a number"));
     0..trials
 }
 
@@ -90,7 +112,10 @@ fn every_policy() -> Vec<Tuned> {
         if names.is_empty() {
             return vec![Tuned::defaults(*policy)];
         }
-        names.iter().map(|v| Tuned::new(*policy, Some(v.name), &[]).unwrap()).collect()
+        names
+            .iter()
+            .map(|v| Tuned::new(*policy, Some(v.name), &[]).unwrap())
+            .collect()
     };
     Policy::all().iter().flat_map(variants).collect()
 }

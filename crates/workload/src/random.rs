@@ -28,7 +28,9 @@ pub fn random(seed: u64, nr_cpus: u32) -> Workload {
         ..Workload::default()
     };
     for spec in 0..nr_specs {
-        let program = Program { ops: program(&mut draw, &habits, spec, nr_specs) };
+        let program = Program {
+            ops: program(&mut draw, &habits, spec, nr_specs),
+        };
         workload.programs.push(program);
         let task = task(&mut draw, &habits, spec, nr_cpus);
         workload.tasks.push(task);
@@ -48,7 +50,11 @@ impl Habits {
     fn draw(draw: &mut Draw) -> Habits {
         let mut weights = [0; 16];
         for weight in &mut weights {
-            *weight = if draw.below(3) == 0 { 1 + draw.below(8) } else { 0 };
+            *weight = if draw.below(3) == 0 {
+                1 + draw.below(8)
+            } else {
+                0
+            };
         }
         weights[0] = 4; // Everybody computes,
         weights[1] = weights[1].max(1); // and sleeps now and then.
@@ -70,19 +76,35 @@ fn cpu_set(draw: &mut Draw, nr_cpus: u32) -> Vec<u32> {
 }
 
 fn task(draw: &mut Draw, habits: &Habits, spec: u32, nr_cpus: u32) -> TaskSpec {
-    let class = if habits.real_time { class(draw) } else { TaskClass::Normal };
-    let most = if habits.crowd { 40 * nr_cpus } else { 2 * nr_cpus + 2 };
+    let class = if habits.real_time {
+        class(draw)
+    } else {
+        TaskClass::Normal
+    };
+    let most = if habits.crowd {
+        40 * nr_cpus
+    } else {
+        2 * nr_cpus + 2
+    };
     TaskSpec {
         name: format!("t{spec}"),
         group: format!("t{spec}"),
         // The last kind is only forked.
-        count: if spec == 5 { 0 } else { 1 + draw.below(most.min(300)) },
+        count: if spec == 5 {
+            0
+        } else {
+            1 + draw.below(most.min(300))
+        },
         program: ProgramId(spec),
         nice: draw.below(40) as i8 - 20,
         class,
         rt_priority: rt_priority(draw, class),
         cpus: (habits.pinned && draw.below(2) == 0).then(|| draw.below(4)),
-        process: if draw.below(2) == 0 { Process::Parent } else { Process::Own },
+        process: if draw.below(2) == 0 {
+            Process::Parent
+        } else {
+            Process::Own
+        },
         working_set_bytes: u64::from(draw.below(3)) * 100_000,
         start: Ns::from_us(u64::from(draw.below(3) * draw.below(20_000))),
         background: true,
@@ -137,12 +159,25 @@ fn operation(draw: &mut Draw, habits: &Habits, spec: u32, nr_specs: u32, ops: &m
         2 => ops.push(Op::Yield),
         3 => {
             let mutex = draw.below(2);
-            ops.extend([Op::Lock(mutex), Op::Run(amount(draw, 200_000)), Op::Unlock(mutex)]);
+            ops.extend([
+                Op::Lock(mutex),
+                Op::Run(amount(draw, 200_000)),
+                Op::Unlock(mutex),
+            ]);
         }
         4 => ops.extend([Op::SemPost(1), Op::SemWait(1)]),
-        5 => ops.push(Op::Send { channel: draw.below(2), count: 1 + draw.below(3) }),
-        6 => ops.push(Op::Receive { channel: draw.below(2), count: 1 + draw.below(3) }),
-        7 => ops.push(Op::Disk { disk: 0, service: amount(draw, 2_000_000) }),
+        5 => ops.push(Op::Send {
+            channel: draw.below(2),
+            count: 1 + draw.below(3),
+        }),
+        6 => ops.push(Op::Receive {
+            channel: draw.below(2),
+            count: 1 + draw.below(3),
+        }),
+        7 => ops.push(Op::Disk {
+            disk: 0,
+            service: amount(draw, 2_000_000),
+        }),
         // A task only forks kinds after its own, so there is an end to it.
         8 if spec + 1 < nr_specs => {
             ops.push(Op::Fork(SpecId(spec + 1 + draw.below(nr_specs - spec - 1))));

@@ -137,13 +137,17 @@ impl Pool {
 
     /// A task to fork.
     pub fn fork(&mut self, name: &str) -> Result<SpecId, Diagnostic> {
+        let spec = self.task(name)?;
+        self.forked.insert(spec.0);
+        Ok(spec)
+    }
+
+    /// A task another one names.
+    pub fn task(&self, name: &str) -> Result<SpecId, Diagnostic> {
         match self.targets.get(name) {
-            Some(Target::Spec(spec)) => {
-                self.forked.insert(spec.0);
-                Ok(*spec)
-            }
+            Some(Target::Spec(spec)) => Ok(*spec),
             Some(Target::Varies) => Err(Diagnostic::new(format!(
-                "task \"{name}\" cannot be forked, as its instances differ"
+                "task \"{name}\" cannot be named, as its instances differ"
             ))
             .expected(format!(
                 "a task that does not use {{i}}, or one instance such as \"{name}-0\""

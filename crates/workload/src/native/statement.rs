@@ -10,7 +10,7 @@ use super::pool::Pool;
 use crate::{Op, TimerScope, Times, MAX_OWN_TIMERS};
 
 /// Every statement and how to write it.
-pub(super) const STATEMENTS: [(&str, &str); 32] = [
+pub(super) const STATEMENTS: [(&str, &str); 35] = [
     ("run", "run AMOUNT"),
     ("run-for", "run-for AMOUNT"),
     ("sleep", "sleep AMOUNT"),
@@ -38,6 +38,12 @@ pub(super) const STATEMENTS: [(&str, &str); 32] = [
         "class normal, batch, idle, fifo PRIORITY or rr PRIORITY",
     ),
     ("cpus", "cpus LIST or cpus all"),
+    ("renice", "renice TASK NUMBER"),
+    (
+        "reclass",
+        "reclass TASK normal, batch, idle, fifo PRIORITY or rr PRIORITY",
+    ),
+    ("repin", "repin TASK LIST or repin TASK all"),
     ("working-set", "working-set SIZE"),
     ("mark", "mark NAME [COUNT]"),
     ("start-clock", "start-clock"),
@@ -118,7 +124,15 @@ impl<'p> Reader<'p> {
             ["working-set", size] => Op::WorkingSet(quantity::size(size)?),
             ["cpus", cpus] => Op::SetCpus(self.pool.cpu_set(cpus)?),
             ["nice", nice] => Op::SetNice(self::nice(nice)?),
-            ["class", ref class @ ..] => return self::class(class),
+            ["class", ref class @ ..] => {
+                return Ok(self::class(class)?.map(|(class, rt)| Op::SetClass(class, rt)))
+            }
+            ["renice", task, nice] => Op::Renice(self.pool.task(task)?, self::nice(nice)?),
+            ["reclass", task, ref class @ ..] => {
+                let spec = self.pool.task(task)?;
+                return Ok(self::class(class)?.map(|(class, rt)| Op::Reclass(spec, class, rt)));
+            }
+            ["repin", task, cpus] => Op::Repin(self.pool.task(task)?, self.pool.cpu_set(cpus)?),
             _ => {
                 return Ok(self
                     .sync(words)?
@@ -298,7 +312,8 @@ fn nice(text: &str) -> Result<i8, Diagnostic> {
     }
 }
 
-fn class(words: &[&str]) -> Result<Option<Op>, Diagnostic> {
+/// A class and its real-time priority; none if there are too few or too many words.
+fn class(words: &[&str]) -> Result<Option<(TaskClass, u8)>, Diagnostic> {
     let Some(name) = words.first() else {
         return Ok(None);
     };
@@ -309,8 +324,8 @@ fn class(words: &[&str]) -> Result<Option<Op>, Diagnostic> {
     };
     let real_time = matches!(class, TaskClass::Fifo | TaskClass::Rr);
     Ok(match words {
-        [_, priority] if real_time => Some(Op::SetClass(*class, number(priority, 1..=99)? as u8)),
-        [_] if !real_time => Some(Op::SetClass(*class, 0)),
+        [_, priority] if real_time => Some((*class, number(priority, 1..=99)? as u8)),
+        [_] if !real_time => Some((*class, 0)),
         _ => None,
     })
 }

@@ -593,3 +593,21 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_task_can_change_others() {
+    let text = "duration = \"1s\"\n[task.boss]\nprogram = \"\"\"\n\
+                renice worker 5\nreclass worker fifo 3\nreclass worker idle\nrepin worker 0\nrepin worker all\n\
+                \"\"\"\n[task.worker]\nprogram = \"run 1ms\"\n";
+    let worker = SpecId(1);
+    assert_eq!(
+        ops(&read(text), "boss"),
+        [
+            Op::Renice(worker, 5),
+            Op::Reclass(worker, TaskClass::Fifo, 3),
+            Op::Reclass(worker, TaskClass::Idle, 0),
+            Op::Repin(worker, Some(0)),
+            Op::Repin(worker, None),
+        ]
+    );
+}
