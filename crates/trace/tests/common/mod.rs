@@ -7,7 +7,8 @@ use schedlab_trace::{
     TraceInfo, WakeContext,
 };
 
-pub use random::random_trace;
+#[allow(unused_imports)] // Not every test needs both.
+pub use random::{random_trace, random_trace_without_ties};
 
 /// A trace as a value.
 pub struct Trace {

@@ -4,9 +4,20 @@ use schedlab_trace::{CpuId, EventKind, MarkId, Ns, PrevState, TaskClass, TaskId,
 
 use super::{switch, Trace};
 
-/// A trace of at least `events` events, the same for the same arguments.  Times repeat now
+/// A trace of at least `events` records, the same for the same arguments.  Times repeat now
 /// and then, tasks come and go, every kind of event that reaches a file occurs.
 pub fn random_trace(seed: u64, events: usize, nr_cpus: u32) -> Trace {
+    throw(seed, events, nr_cpus, 10)
+}
+
+/// The same without two steps in one nanosecond, as on a machine where everything costs time.
+#[allow(dead_code)] // Not every test needs it.
+pub fn random_trace_without_ties(seed: u64, events: usize, nr_cpus: u32) -> Trace {
+    throw(seed, events, nr_cpus, 0)
+}
+
+/// So many steps in a hundred happen in the same nanosecond as the one before.
+fn throw(seed: u64, events: usize, nr_cpus: u32, tied_percent: u64) -> Trace {
     let mut machine = Machine {
         trace: Trace::new(nr_cpus),
         dice: Dice(seed),
@@ -23,8 +34,7 @@ pub fn random_trace(seed: u64, events: usize, nr_cpus: u32) -> Trace {
         }
     }
     while machine.trace.records.len() < events {
-        // One step in ten happens in the same nanosecond as the one before.
-        if machine.dice.roll(10) > 0 {
+        if machine.dice.roll(100) >= tied_percent {
             machine.now += 1 + machine.dice.roll(40_000);
         }
         let cpu = machine.dice.roll(nr_cpus.into()) as u32;
@@ -63,8 +73,10 @@ impl Machine {
             (7..=10, _) => self.wake(cpu),
             (11, _) => self.migrate(cpu),
             (12, Some(task)) => self.chat(cpu, task),
-            (13, Some(task)) if self.nr_alive < 60 => self.fork(cpu, Some(task)),
-            (14, Some(task)) if self.nr_alive > 20 => {
+            (13, Some(task)) if self.nr_alive < 60 && self.dice.roll(20) == 0 => {
+                self.fork(cpu, Some(task))
+            }
+            (14, Some(task)) if self.nr_alive > 20 && self.dice.roll(20) == 0 => {
                 self.nr_alive -= 1;
                 self.trace.event(self.now, cpu, EventKind::Exit { task });
                 self.switch(cpu, PrevState::Exited);
