@@ -168,17 +168,44 @@ impl<S: Sink> Simulation<'_, S> {
 
     /// A CPU idles now: does the task that ran still wait here?  A policy may have moved it to
     /// another CPU in `switched()`, the first moment it can.
-    pub(crate) fn check_left(&self, cpu: CpuId, prev: Option<TaskId>) -> Result<(), SimError> {
-        if !self.setup.tuned.policy.promise().conserving {
+    pub(crate) fn check_left(&self, cpu: CpuId, prev: TaskId) -> Result<(), SimError> {
+        let waits_here =
+            self.task(prev).state == State::Waiting && self.host.task(prev).cpu == cpu.0;
+        let promised = self.setup.tuned.policy.promise().conserving;
+        if promised && waits_here && self.cpu(cpu).curr.is_none() {
+            return Err(self.left_idle(cpu, prev));
+        }
+        Ok(())
+    }
+
+    /// All CPUs idle for good: nobody may be waiting for one, whatever the policy promises.
+    pub(crate) fn check_none_waits(&self) -> Result<(), SimError> {
+        if self.population.waiting == 0 {
             return Ok(());
         }
-        let waits_here = |prev: &TaskId| {
-            self.task(*prev).state == State::Waiting && self.host.task(*prev).cpu == cpu.0
-        };
-        match prev.filter(waits_here) {
-            Some(task) if self.cpu(cpu).curr.is_none() => Err(self.left_idle(cpu, task)),
-            _ => Ok(()),
+        let waits = |t: &TaskId| self.task(*t).state == State::Waiting;
+        let task = (0..self.tasks.len() as u32).map(TaskId).find(waits);
+        let detail = "it waits, all CPUs idle, and none was told to reschedule".to_string();
+        Err(self.violation(Rule::TaskLost, CpuId(0), Some(Hook::Enqueue), task, detail))
+    }
+
+    /// A task was just queued on this CPU: if the CPU idles, somebody must have told it.
+    #[inline]
+    pub(crate) fn check_told(
+        &self,
+        cpu: CpuId,
+        target: CpuId,
+        task: TaskId,
+    ) -> Result<(), SimError> {
+        let policy = self.setup.tuned.policy;
+        let asleep = self.cpu(target).curr.is_none() && !self.host.need_resched(target);
+        if asleep && policy.lock_scope() == LockScope::PerCpu && policy.promise().conserving {
+            let detail =
+                format!("queued on CPU {target}, which idles and was not told to reschedule");
+            let hook = Some(Hook::Enqueue);
+            return Err(self.violation(Rule::WorkConservation, cpu, hook, Some(task), detail));
         }
+        Ok(())
     }
 
     fn left_idle(&self, cpu: CpuId, task: TaskId) -> SimError {

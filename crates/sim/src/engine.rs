@@ -298,7 +298,7 @@ impl<'a, S: Sink> Simulation<'a, S> {
         while self.ended.is_none() {
             let (next, is_tick) = self.next_event();
             if self.queue.only_routine() {
-                self.ended = Some(self.quiescent());
+                self.ended = Some(self.quiescent()?);
             } else if next > self.end_at {
                 self.now = self.end_at;
                 self.ended = Some(EndReason::TimeUp);
@@ -356,12 +356,13 @@ impl<'a, S: Sink> Simulation<'a, S> {
     }
 
     /// Nothing can happen any more.
-    fn quiescent(&self) -> EndReason {
-        if self.has_foreground && self.foreground == 0 {
+    fn quiescent(&self) -> Result<EndReason, SimError> {
+        self.check_none_waits()?;
+        Ok(if self.has_foreground && self.foreground == 0 {
             EndReason::Finished
         } else {
             EndReason::Deadlock
-        }
+        })
     }
 
     /// When the next event happens, and whether it is a tick.

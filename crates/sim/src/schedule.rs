@@ -123,9 +123,6 @@ impl<S: Sink> Simulation<'_, S> {
             }
         } else {
             let switch_cost = self.switch(cpu, prev, why, next)?;
-            if why != Prev::Moved {
-                self.check_left(cpu, prev)?;
-            }
             self.charge(cpu, Overhead::Schedule, pick_cost);
             self.release_lock(cpu, lock);
             self.charge(cpu, Overhead::Switch, switch_cost);
@@ -278,7 +275,8 @@ impl<S: Sink> Simulation<'_, S> {
             (Some(prev), Prev::Moved) => self.requeue_elsewhere(cpu, prev),
             (Some(prev), Prev::Exited) => self.bury(cpu, prev),
             (Some(prev), Prev::Yielded | Prev::Preempted) if self.cpu(cpu).curr != Some(prev) => {
-                self.check_queued(cpu, prev, Hook::PickNext)
+                self.check_queued(cpu, prev, Hook::PickNext)?;
+                self.check_left(cpu, prev)
             }
             _ => Ok(()),
         }

@@ -100,6 +100,7 @@ impl<S: Sink> Simulation<'_, S> {
         self.call(cpu, |host| host.enqueue(task, flags))?;
         self.drain_requests(cpu)?;
         self.check_queued(cpu, task, Hook::Enqueue)?;
+        self.check_told(cpu, target, task)?;
         self.note_priority(cpu, task)
     }
 

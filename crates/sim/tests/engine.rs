@@ -1,48 +1,17 @@
 //! The engine by itself, under the template policy: hand-computed traces.
 
-use std::path::Path;
+mod common;
 
-use schedlab_machine::{Cache, Costs, Cpu, Machine, TickPhase, Timers};
+use schedlab_machine::{Cache, Machine, Timers};
 use schedlab_policy::{Policy, Tuned};
 use schedlab_sim::{EndReason, Limits, Outcome, Setup, SimError, Simulation, TieBreak};
 use schedlab_trace::{
-    Event, EventKind, HashSink, Ns, PrevState, TaskClass, TaskId, Tee, Time, TraceHash,
+    Event, EventKind, HashSink, Ns, Overhead, PrevState, TaskClass, TaskId, Tee, Time, TraceHash,
 };
 use schedlab_workload::{Amount, Op, Process, Program, ProgramId, TaskSpec, Times, Workload};
 
-/// The policy `schedlab new fifo` writes.
-fn fifo() -> Policy {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policy/template/template.c");
-    let source = std::fs::read_to_string(root)
-        .unwrap()
-        .replace("NAME", "fifo");
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("fifo.c");
-    std::fs::write(&file, source).unwrap();
-    Policy::compile(&file).unwrap()
-}
-
 fn ideal(nr_cpus: u32) -> Machine {
-    let cpu = |i| Cpu {
-        core: i,
-        node: 0,
-        cache: 0,
-        capacity: 1024,
-    };
-    Machine {
-        name: format!("ideal-{nr_cpus}"),
-        title: String::new(),
-        cpus: (0..nr_cpus).map(cpu).collect(),
-        caches: vec![Cache {
-            size_bytes: 0,
-            refill_ps_per_byte: 0,
-        }],
-        smt_speed_milli: 1000,
-        costs: Costs::default(),
-        timers: Timers::HighResolution,
-        tick_phase: TickPhase::Aligned,
-        hz: 1000,
-    }
+    Machine::ideal(nr_cpus)
 }
 
 fn spec(name: &str, count: u32, program: u32) -> TaskSpec {
@@ -76,11 +45,14 @@ fn workload(tasks: Vec<TaskSpec>, programs: Vec<Vec<Op>>) -> Workload {
     }
 }
 
-fn simulate(
-    machine: &Machine,
-    workload: &Workload,
-) -> Result<(Outcome, Vec<Event>, TraceHash), SimError> {
-    let tuned = Tuned::defaults(fifo());
+type Run = (Outcome, Vec<Event>, TraceHash);
+
+fn simulate(machine: &Machine, workload: &Workload) -> Result<Run, SimError> {
+    simulate_under(common::fifo_with(&[]), machine, workload)
+}
+
+fn simulate_under(policy: Policy, machine: &Machine, workload: &Workload) -> Result<Run, SimError> {
+    let tuned = Tuned::defaults(policy);
     let setup = Setup {
         machine,
         workload,
@@ -174,23 +146,40 @@ fn costs_delay_and_are_booked() {
 }
 
 #[test]
-fn a_contended_lock_makes_the_second_cpu_wait() {
-    // Four CPUs wake the same instant under per-CPU locks: nothing to wait for.
+fn a_contended_lock_makes_cpus_wait_their_turn() {
+    // One lock for all: four CPUs are told to schedule() at the same moment, 2 µs each, so they
+    // wait 0, 2, 4 and 6 µs, and the last task's millisecond ends at 8 µs + 1 ms.
     let mut machine = ideal(4);
     machine.costs.schedule = Ns::from_us(2);
     let w = workload(vec![spec("t", 4, 0)], vec![vec![run_ms(1)]]);
+    let global = [(".lock = LOCK_PER_CPU", ".lock = LOCK_GLOBAL")];
+    let (outcome, events, _) = simulate_under(common::fifo_with(&global), &machine, &w).unwrap();
+    let spun: Vec<u64> = events
+        .iter()
+        .filter_map(|e| match e.kind {
+            EventKind::Overhead {
+                kind: Overhead::Lock,
+                ns,
+            } if e.time < Time(100_000) => Some(ns.0),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(spun, [2_000, 4_000, 6_000]);
+    assert_eq!(outcome.end, Time(1_008_000));
+
+    // A lock for each CPU: nothing to wait for.
     let (outcome, events, _) = simulate(&machine, &w).unwrap();
     assert_eq!(outcome.end, Time(1_002_000));
-    let spun = events.iter().any(|e| {
+    let spins = |e: &Event| {
         matches!(
             e.kind,
             EventKind::Overhead {
-                kind: schedlab_trace::Overhead::Lock,
+                kind: Overhead::Lock,
                 ..
             }
         )
-    });
-    assert!(!spun);
+    };
+    assert!(!events.iter().any(spins));
 }
 
 #[test]

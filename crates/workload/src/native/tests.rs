@@ -452,7 +452,7 @@ fn tasks_whose_instances_differ_are_forked_one_by_one() {
     let text = |target: &str| {
         format!("[task.a]\nprogram = \"fork {target}\"\n[task.b]\ncount = 2\nprogram = \"sleep {{i}}ms\"\n")
     };
-    says(&text("b"), "w.toml:2: task.a.program: task \"b\" cannot be forked, as its instances differ; expected a task that does not use {i}, or one instance such as \"b-0\"");
+    says(&text("b"), "w.toml:2: task.a.program: task \"b\" cannot be named, as its instances differ; expected a task that does not use {i}, or one instance such as \"b-0\"");
     assert_eq!(ops(&read(&text("b-1")), "a"), [Op::Fork(SpecId(2))]);
 }
 
