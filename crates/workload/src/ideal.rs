@@ -333,7 +333,15 @@ impl<'a> Ideal<'a> {
                 self.outcome.clocks.entry(name).or_default().push(ns);
             }
             Op::Exit => self.exit(task),
-            Op::Exec | Op::SetNice(_) | Op::SetClass(..) | Op::SetCpus(_) | Op::WorkingSet(_) => {}
+            // Matters only to a scheduler.
+            Op::Exec
+            | Op::SetNice(_)
+            | Op::SetClass(..)
+            | Op::SetCpus(_)
+            | Op::Renice(..)
+            | Op::Reclass(..)
+            | Op::Repin(..)
+            | Op::WorkingSet(_) => {}
         }
     }
 

@@ -31,6 +31,10 @@ pub(super) fn diagnostic(benchmark: &str, error: &clap::Error) -> Diagnostic {
     let option = text(error, ContextKind::InvalidArg);
     let value = text(error, ContextKind::InvalidValue);
     let (problem, expected) = match error.kind() {
+        ErrorKind::UnknownArgument if !option.starts_with('-') => (
+            format!("\"{option}\" does not belong here"),
+            "options only".to_string(),
+        ),
         ErrorKind::UnknownArgument => (
             format!("there is no option \"{option}\""),
             format!("an option of \"{benchmark} --help\""),

@@ -331,6 +331,10 @@ fn mistakes_get_one_clear_line() {
              \"volanomark --help\" (did you mean \"--rooms\"?)",
         ),
         (
+            "volanomark --rooms 3 4",
+            "--workload: volanomark: \"4\" does not belong here; expected options only",
+        ),
+        (
             "volanomark --rooms x",
             "--workload: volanomark --rooms: \"x\" is not valid; expected a whole number, 1 to 25000",
         ),

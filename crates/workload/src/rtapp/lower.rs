@@ -15,6 +15,11 @@ use crate::{Amount, Op, Process, SpecId, TaskSpec, TimerScope, Times, Workload, 
 /// How long a run lasts that rt-app would only end when interrupted.
 const DURATION_S: u32 = 10;
 
+/// rt-app's threads wait for each other at a barrier and leave it one after the other.  If they
+/// left at once, two tasks of equal length that resume each other would both do so before either
+/// waits, for ever.  Assumed.
+const STAGGER_US: u64 = 20;
+
 /// memset: 10 GB/s.  Assumed.
 const MEMSET_PS_PER_BYTE: u64 = 100;
 
@@ -36,8 +41,11 @@ pub(super) fn lower(
     survey: &Survey,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Workload, Diagnostic> {
+    let mut order: Vec<&str> = tasks.iter().map(|t| t.name.as_str()).collect();
+    order.sort_unstable();
     let mut lowering = Lowering {
         names: Names::default(),
+        position: order.into_iter().zip(0..).collect(),
         spec: tasks.iter().map(|t| t.name.as_str()).zip(0..).collect(),
         builder: &mut builder,
         global,
@@ -94,7 +102,10 @@ fn number(names: &mut BTreeMap<String, u32>, name: &str) -> u32 {
 
 struct Lowering<'a> {
     names: Names,
+    /// Numbers of the tasks in the order of the file.
     spec: BTreeMap<&'a str, u32>,
+    /// Numbers of the tasks in the order of their names, on which alone a run may depend.
+    position: BTreeMap<&'a str, u64>,
     builder: &'a mut Builder,
     global: &'a Global,
     survey: &'a Survey,
@@ -146,10 +157,15 @@ impl Lowering<'_> {
             },
             cpus: sets[0],
             process: Process::Shared(1),
-            start: us(task.delay_us),
+            start: us(task.delay_us) + self.stagger(task),
             ..builder::task(task.name.clone(), program)
         });
         Ok(())
+    }
+
+    /// How much later than the first task this one leaves the barrier.
+    fn stagger(&self, task: &Task) -> Ns {
+        Ns::from_us(STAGGER_US * self.position[task.name.as_str()])
     }
 
     /// A phase's own CPUs, else the task's.

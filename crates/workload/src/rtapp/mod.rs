@@ -14,6 +14,7 @@ mod survey;
 mod task;
 
 use std::path::Path;
+use std::str::FromStr;
 
 use schedlab_input::Diagnostic;
 
@@ -56,6 +57,42 @@ pub enum SuspendMeaning {
     Own,
     /// The given name: rt-app before.
     Named,
+}
+
+impl FromStr for RepeatedKeys {
+    type Err = Diagnostic;
+
+    /// "ordered" or "json-c".
+    fn from_str(text: &str) -> Result<Self, Diagnostic> {
+        let names = [("ordered", Self::Ordered), ("json-c", Self::JsonC)];
+        named(text, "reading", &names)
+    }
+}
+
+impl FromStr for SuspendMeaning {
+    type Err = Diagnostic;
+
+    /// "auto", "self" or "named".
+    fn from_str(text: &str) -> Result<Self, Diagnostic> {
+        let names = [
+            ("auto", Self::Auto),
+            ("self", Self::Own),
+            ("named", Self::Named),
+        ];
+        named(text, "meaning", &names)
+    }
+}
+
+/// The value of this name; file and key of the error are the caller's to fill in.
+fn named<T: Copy>(text: &str, what: &str, names: &[(&str, T)]) -> Result<T, Diagnostic> {
+    let known = || names.iter().map(|(name, _)| *name);
+    let found = names.iter().find(|(name, _)| *name == text);
+    found.map(|(_, value)| *value).ok_or_else(|| Diagnostic {
+        problem: format!("\"{text}\" is no such {what}"),
+        expected: format!("one of {}", known().collect::<Vec<_>>().join(", ")),
+        nearest: schedlab_input::nearest(text, known()),
+        ..Diagnostic::default()
+    })
 }
 
 /// Reads an rt-app file of this name.  What its user should know is in the workload's warnings.

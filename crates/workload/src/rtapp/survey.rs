@@ -94,8 +94,12 @@ impl Survey {
                 ..Diagnostic::default()
             });
         }
+        let by_name = tasks
+            .iter()
+            .map(|task| (task.name.as_str(), task))
+            .collect();
         for task in tasks {
-            self.check_forks(task, tasks, warnings)?;
+            self.check_forks(task, &by_name, warnings)?;
             self.check_barriers(task)?;
         }
         check_buffers(tasks)?;
@@ -108,7 +112,7 @@ impl Survey {
     fn check_forks(
         &self,
         task: &Task,
-        tasks: &[Task],
+        tasks: &BTreeMap<&str, &Task>,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<(), Diagnostic> {
         for phase in &task.phases {
@@ -116,7 +120,7 @@ impl Survey {
                 let Event::Fork(target) = &step.event else {
                     continue;
                 };
-                let Some(target) = tasks.iter().find(|task| task.name == *target) else {
+                let Some(target) = tasks.get(target.as_str()) else {
                     let problem = format!("there is no task \"{target}\", at which rt-app stops");
                     return Err(Diagnostic {
                         nearest: nearest(target, self.tasks.iter().map(String::as_str)),

@@ -162,13 +162,13 @@ fn suspend_has_two_meanings() {
 
 #[test]
 fn a_resume_nobody_waits_for_is_lost() {
-    let text = "{\"tasks\":{\"a\":{\"loop\":1,\"sleep\":10,\"suspend\":\"a\"},\"b\":{\"loop\":1,\"resume\":\"a\"}}}";
+    let text = "{\"tasks\":{\"a\":{\"loop\":1,\"sleep\":100,\"suspend\":\"a\"},\"b\":{\"loop\":1,\"resume\":\"a\"}}}";
     assert_eq!(ideal::run(&read(text)).stuck, ["a"]);
 }
 
 #[test]
 fn semaphores_remember() {
-    let text = "{\"tasks\":{\"a\":{\"loop\":1,\"sleep\":10,\"sem_wait\":\"s\"},\"b\":{\"loop\":1,\"sem_post\":\"s\"}}}";
+    let text = "{\"tasks\":{\"a\":{\"loop\":1,\"sleep\":100,\"sem_wait\":\"s\"},\"b\":{\"loop\":1,\"sem_post\":\"s\"}}}";
     let workload = read(text);
     assert_eq!(workload.semaphores, [0]);
     assert_eq!(ideal::run(&workload).stuck, Vec::<String>::new());
@@ -293,4 +293,23 @@ fn tasks_are_in_canonical_order() {
         assert_eq!(workload.tasks[1].name, "b");
         assert_eq!(ops(&workload, "a"), [Op::Fork(crate::SpecId(1))]);
     }
+}
+
+#[test]
+fn tasks_leave_the_barrier_one_after_the_other() {
+    let text = "{\"tasks\":{\"b\":{\"run\":1},\"a\":{\"run\":1},\"c\":{\"run\":1,\"delay\":100}}}";
+    let workload = read(text);
+    let starts: Vec<Ns> = workload.tasks.iter().map(|t| t.start).collect();
+    assert_eq!(starts, [0, 20, 140].map(Ns::from_us));
+}
+
+#[test]
+fn options_have_names() {
+    assert_eq!("json-c".parse(), Ok(RepeatedKeys::JsonC));
+    assert_eq!("self".parse(), Ok(SuspendMeaning::Own));
+    let error = "sefl".parse::<SuspendMeaning>().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        ": \"sefl\" is no such meaning; expected one of auto, self, named (did you mean \"self\"?)"
+    );
 }
