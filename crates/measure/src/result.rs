@@ -166,7 +166,8 @@ pub struct TaskMetrics {
 /// Jain's fairness index over the CPU time of tasks that were there from the trace's start to its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Fairness {
-    /// (Σx)² / (n Σx²): 1 when all got the same, 1/n when one got everything; none without such tasks or without CPU time.
+    /// (Σx)² / (n Σx²): 1 when all got the same, 1/n when one got everything; none
+    /// with fewer than two such tasks or without CPU time.
     pub jain: Option<f64>,
     /// Number of such tasks.
     pub nr_tasks: u64,

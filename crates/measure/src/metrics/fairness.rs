@@ -12,7 +12,7 @@ pub(crate) fn jain(run_ns: impl Iterator<Item = u64>) -> Fairness {
     }
     let index = || (sum as f64 * sum as f64 / (n as f64 * squares as f64)).min(1.0);
     Fairness {
-        jain: (squares > 0).then(index),
+        jain: (n > 1 && squares > 0).then(index),
         nr_tasks: n,
     }
 }
@@ -41,6 +41,11 @@ mod tests {
     fn unequal_shares() {
         // (1 + 2 + 3)² / (3 (1 + 4 + 9)) = 36 / 42.
         assert_eq!(jain([1, 2, 3].into_iter()).jain, Some(36.0 / 42.0));
+    }
+
+    #[test]
+    fn a_task_alone_is_neither_fair_nor_unfair() {
+        assert_eq!(jain([5].into_iter()).jain, None);
     }
 
     #[test]
