@@ -84,7 +84,12 @@ impl Figure {
 
     fn root(&self) -> Element {
         let view = format!("0 0 {} {}", self.width.write(), self.height.write());
-        let root = Element::new("svg").class("figure").set("viewBox", view);
+        let class = if self.width > HALF_WIDTH {
+            "figure wide"
+        } else {
+            "figure"
+        };
+        let root = Element::new("svg").class(class).set("viewBox", view);
         root.set("role", "img")
             .set("aria-label", self.title.as_str())
     }
