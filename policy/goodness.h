@@ -23,7 +23,7 @@
 	T(hz, 100, 10, 10000,									\
 	  "ticks per second [HZ on i386]")							\
 	T(smp, -1, -1, 1,									\
-	  "the kernel is built for SMP: 1 yes, 0 no (one CPU only), -1 if there are several CPUs [CONFIG_SMP]") \
+	  "is the kernel built for SMP? 1: yes, 0: no, -1: if it has several CPUs [CONFIG_SMP]")	\
 	T(nice_to_ticks, 0, 0, 1,								\
 	  "slices are 0: the priority, 20 - nice at 100 Hz [2.3.99], 1: NICE_TO_TICKS() [2.4]")	\
 	T(proc_change_penalty, 15, 0, 1000,							\
@@ -33,7 +33,7 @@
 	T(mm_bonus_kthreads, 1, 0, 1,								\
 	  "1: tasks without an address space get mm_bonus too [goodness()]")			\
 	T(goodness_sees_yield, 0, 0, 1,								\
-	  "goodness() of a task that yielded is 0: as usual, schedule() knows [2.3.99], 1: -1 [2.4]") \
+	  "goodness() of a task that yielded is 0: as ever, schedule() knows [2.3.99], 1: -1 [2.4]") \
 	T(preempt_threshold, 0, 0, 1000,							\
 	  "a woken task preempts if its goodness is greater by more than this [0; 2.4.0: 1]")	\
 	T(wake_least_recent, 0, 0, 1,								\
@@ -47,7 +47,8 @@
 	T(fork_odd_tick, 1, 0, 1,								\
 	  "1: when fork() halves a slice the child gets the odd tick [2.4; 2.3.99 unknown], 0: nobody") \
 	T(reap_cap_ms, 0, 0, 100000,								\
-	  "most a child's unused ticks can raise its reaper's counter to, in ms [2.4: MAX_COUNTER = 200]; 0: 2 * priority - 1 ticks [2.3.99, from memory]")
+	  "a child's unused ticks raise its reaper's counter to at most so many ms [2.4: 200], "	\
+	  "0: to 2 * priority - 1 ticks [2.3.99, from memory]")
 
 #ifndef POLICY_OWN_TUNABLES
 #define POLICY_OWN_TUNABLES(T)

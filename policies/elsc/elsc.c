@@ -23,7 +23,8 @@
 	T(mm_shortcut, 1, 0, 1,									\
 	  "1: on a UP kernel the first task with the same address space ends the search [paper 5.2]") \
 	T(yield_recalculates, 0, 0, 1,								\
-	  "a task that yielded and finds no other in its list 0: runs again [paper 5.2], 1: has everybody recalculated first, as stock") \
+	  "a task that yielded and finds no other in its list runs again 0: at once [paper 5.2], "	\
+	  "1: after a recalculation, as in the stock scheduler")					\
 	T(yield_searches_lower, 0, 0, 1,							\
 	  "before a task that yielded runs again, the lists below are 0: not searched [literal], 1: searched") \
 	T(yield_moves_last, 0, 0, 1,								\

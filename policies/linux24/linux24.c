@@ -178,6 +178,8 @@ static void linux24_switched(sched_t *s, u32 cpu, task_t *prev, task_t *next)
 
 /* ---- system calls ---------------------------------------------------------- */
 
+/* setpriority() writes a field that goodness() reads the next time: there is no hook for it. */
+
 /* Is any runnable task not running already? */
 static u32 others_pending(sched_t *s)
 {

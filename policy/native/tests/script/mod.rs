@@ -44,6 +44,14 @@ pub fn normal(nice: i8) -> NewTask {
     }
 }
 
+/// The same, but it ran on `cpu` last.
+pub fn on_cpu(cpu: u32, nice: i8) -> NewTask {
+    NewTask {
+        cpu: CpuId(cpu),
+        ..normal(nice)
+    }
+}
+
 /// A real-time task.
 pub fn real_time(class: Class, rt_priority: u8) -> NewTask {
     NewTask {
@@ -110,6 +118,14 @@ impl Machine {
     }
 
     // ---- tasks ------------------------------------------------------------------
+
+    /// A task that may only run on `cpu`, to be created.
+    pub fn pinned(&mut self, cpu: u32, nice: i8) -> NewTask {
+        NewTask {
+            cpu_set: self.host.add_cpu_set(&[cpu]),
+            ..on_cpu(cpu, nice)
+        }
+    }
 
     /// A task that exists from the start and sleeps.
     pub fn add(&mut self, new: &NewTask) -> TaskId {
