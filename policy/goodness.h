@@ -86,7 +86,7 @@ static inline __unused linux_cpu_t *linux_cpu(sched_t *s, u32 cpu)
 /* Is this an SMP kernel?  One on a single CPU ("1P") behaves a little differently from a UP kernel. */
 static inline __unused u32 is_smp(sched_t *s)
 {
-	return tun(s)->smp < 0 ? s->nr_cpus > 1 : tun(s)->smp > 0;
+	return tun(s)->smp < 0 ? s->smp : tun(s)->smp > 0;
 }
 
 static inline __unused s32 goodness_init(sched_t *s)

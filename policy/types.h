@@ -117,6 +117,7 @@ struct work {
  * @tick_ns: period of the policy's tick.
  * @this_cpu: the CPU the current hook runs on.
  * @nr_cpus: CPUs 0..nr_cpus-1 exist and are online.
+ * @smp: the kernel is built for several CPUs, even if it runs on one.
  * @nr_tasks: tasks that exist, exited but not yet reaped ones included.
  * @tasks: head of the list of all tasks, oldest first.
  * @rng: state of random_u32(), seeded by the host.
@@ -140,9 +141,9 @@ struct sched {
 	task_t *error_task;
 	task_t *moved;		/* tasks that changed CPU during this hook call */
 	u32 resched;		/* CPUs to reschedule: index + 1 of the first, 0 for none */
+	u32 smp;
 	u32 requests;		/* a hook asked for something or counted something */
 	u32 timers_changed;
-	u32 unused;
 	struct work work;
 	u64 timer_expires[MAX_TIMERS];	/* 0: not armed */
 	u64 counters[MAX_COUNTERS];

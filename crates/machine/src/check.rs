@@ -21,6 +21,9 @@ impl Machine {
                 self.smt_speed_milli
             ));
         }
+        if self.cpus.len() > 1 && !self.smp {
+            return Err("smp is false, but there are several CPUs".into());
+        }
         if !(10..=10_000).contains(&self.hz) {
             return Err(format!("hz is {}; it is 10 to 10000", self.hz));
         }
@@ -101,6 +104,10 @@ mod tests {
         refused(
             |m| m.cpus.iter_mut().for_each(|cpu| cpu.capacity = 512),
             "no CPU has capacity 1024, which the fastest has",
+        );
+        refused(
+            |m| m.smp = false,
+            "smp is false, but there are several CPUs",
         );
         refused(|m| m.hz = 0, "hz is 0; it is 10 to 10000");
         refused(

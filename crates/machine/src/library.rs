@@ -95,6 +95,7 @@ impl Machine {
             costs: Costs::default(),
             timers: Timers::HighResolution,
             tick_phase: TickPhase::Aligned,
+            smp: nr_cpus > 1,
             hz: 1000,
         }
     }

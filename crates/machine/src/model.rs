@@ -24,6 +24,8 @@ pub struct Machine {
     pub timers: Timers,
     /// When the CPUs tick.
     pub tick_phase: TickPhase,
+    /// Its kernel is built for several CPUs, even if there is only one (the papers' "1P").
+    pub smp: bool,
     /// Tick rate for policies that do not bring their own.
     pub hz: u32,
 }

@@ -6,11 +6,12 @@ use schedlab_trace::Ns;
 use crate::library::shipped;
 use crate::{Cache, Costs, Cpu, Machine, TickPhase, Timers, MAX_CPUS};
 
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 10] = [
     "title",
     "base",
     "cpus",
     "hz",
+    "smp",
     "timers",
     "ticks",
     "smt_speed_milli",
@@ -81,6 +82,7 @@ fn machine(root: &Table<'_>, name: String, base: Option<&Machine>) -> Result<Mac
     let ticks = root.choice("ticks", &TICKS)?.or(base.map(|b| b.tick_phase));
     let tick_phase = root.need("ticks", ticks, "aligned or staggered")?;
     let (cpus, caches) = topology(root, base)?;
+    let smp = root.boolean("smp")?.unwrap_or(cpus.len() > 1);
     Ok(Machine {
         name,
         title: title.to_string(),
@@ -90,6 +92,7 @@ fn machine(root: &Table<'_>, name: String, base: Option<&Machine>) -> Result<Mac
         costs: costs(root, base)?,
         timers,
         tick_phase,
+        smp,
         hz,
     })
 }

@@ -1,6 +1,6 @@
 //! The simulation itself: the main loop, and CPUs passing from one mode to the next.
 
-use schedlab_policy::{Class, Host, LockScope, NewTask, Topology};
+use schedlab_policy::{Class, Host, LockScope, NewTask, Platform, Topology};
 use schedlab_trace::{
     CpuId, Event, EventKind, Ns, Overhead, Sink, TaskClass, TaskId, Time, TraceInfo, WakeContext,
 };
@@ -93,14 +93,15 @@ impl<'a, S: Sink> Simulation<'a, S> {
     /// The policy does not initialise, or a task may use no CPU of this machine.
     pub fn new(setup: &Setup<'a>, sink: S) -> Result<Self, SimError> {
         let machine = setup.machine;
-        let mut host =
-            Host::new(setup.tuned, &topology(setup), machine.hz, setup.seed).map_err(|fault| {
-                SimError::Fault {
-                    time: Time::ZERO,
-                    cpu: CpuId(0),
-                    fault,
-                }
-            })?;
+        let platform = Platform {
+            cpus: &topology(setup),
+            smp: machine.smp,
+            hz: machine.hz,
+        };
+        let mut host = Host::new(setup.tuned, &platform, setup.seed).map_err(|fault| {
+            let (time, cpu) = (Time::ZERO, CpuId(0));
+            SimError::Fault { time, cpu, fault }
+        })?;
         let nr_cpus = machine.cpus.len() as u32;
         let nr_locks = match setup.tuned.policy.lock_scope() {
             LockScope::Global => 1,

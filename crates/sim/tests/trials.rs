@@ -42,6 +42,7 @@ fn machine(seed: u64) -> Machine {
             nodes as usize
         ],
         smt_speed_milli: 600,
+        smp: nr_cpus > 1 || below(2) == 0,
         ..Machine::ideal(1)
     };
     if below(2) == 0 {

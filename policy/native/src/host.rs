@@ -23,6 +23,17 @@ pub struct Topology {
     pub node: u32,
 }
 
+/// What a policy runs on.
+#[derive(Clone, Copy, Debug)]
+pub struct Platform<'a> {
+    /// One entry for each CPU; 1 to [`MAX_CPUS`].
+    pub cpus: &'a [Topology],
+    /// The kernel is built for several CPUs.
+    pub smp: bool,
+    /// Tick rate for policies without a tunable "hz".
+    pub hz: u32,
+}
+
 /// The public fields of a task that is about to exist.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NewTask {
@@ -57,21 +68,17 @@ pub struct Host {
 unsafe impl Send for Host {}
 
 impl Host {
-    /// A machine with one CPU for each entry of `topology`, initialised by the policy.
-    /// `hz` is the tick rate for policies without a tunable of that name.
+    /// A machine that has just come up: the policy has initialised its state, no task exists.
     ///
     /// # Errors
     /// A hook every policy needs is missing, or init() failed.
     ///
     /// # Panics
-    /// If `topology` is empty or longer than [`MAX_CPUS`].
-    pub fn new(tuned: &Tuned, topology: &[Topology], hz: u32, seed: u64) -> Result<Host, Fault> {
-        assert!(
-            (1..=MAX_CPUS).contains(&topology.len()),
-            "1 to {MAX_CPUS} CPUs"
-        );
+    /// If the platform has no CPU or more than [`MAX_CPUS`].
+    pub fn new(tuned: &Tuned, platform: &Platform, seed: u64) -> Result<Host, Fault> {
+        let nr = platform.cpus.len();
+        assert!((1..=MAX_CPUS).contains(&nr), "1 to {MAX_CPUS} CPUs");
         let table = tuned.policy.0;
-        let nr = topology.len();
         let tunables: Box<[i64]> = tuned.values().into();
         let mut host = Host {
             tuned: tuned.clone(),
@@ -86,21 +93,22 @@ impl Host {
             ],
             _tunables: tunables,
         };
-        host.wire(topology, hz, seed);
+        host.wire(platform, seed);
         host.add_cpu_set(&(0..nr as u32).collect::<Vec<_>>());
         host.require_hooks()?;
         host.call_init()?;
         Ok(host)
     }
 
-    fn wire(&mut self, topology: &[Topology], hz: u32, seed: u64) {
+    fn wire(&mut self, platform: &Platform, seed: u64) {
         let rate = self
             .tuned
             .get("hz")
-            .map_or(u64::from(hz), |hz| hz as u64)
+            .map_or(u64::from(platform.hz), |hz| hz as u64)
             .max(1);
         let s = self.sched();
-        s.nr_cpus = topology.len() as u32;
+        s.nr_cpus = platform.cpus.len() as u32;
+        s.smp = u32::from(platform.smp);
         s.tick_ns = 1_000_000_000 / rate;
         s.loops_left = LOOP_BUDGET;
         s.rng = seed | 1; // xorshift must not start from 0.
@@ -110,7 +118,7 @@ impl Host {
         s.tunables = self._tunables.as_ptr().cast();
         s.tasks.next = &raw mut s.tasks;
         s.tasks.prev = &raw mut s.tasks;
-        for (index, place) in topology.iter().enumerate() {
+        for (index, place) in platform.cpus.iter().enumerate() {
             let cpu = self.cpu_mut(CpuId(index as u32));
             (cpu.core, cpu.llc, cpu.node) = (place.core, place.llc, place.node);
         }

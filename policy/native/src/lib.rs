@@ -17,7 +17,7 @@ mod tunables;
 pub use compile::CompileError;
 pub use crash::install_crash_handler;
 pub use fault::{Fault, FaultKind, Hook};
-pub use host::{Host, NewTask, Topology};
+pub use host::{Host, NewTask, Platform, Topology};
 pub use policy::{LockScope, Nice, Policy, Promise, Tunable, Variant};
 pub use tunables::Tuned;
 

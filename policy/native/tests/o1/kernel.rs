@@ -5,7 +5,7 @@
 
 #![allow(dead_code)] // Each test file uses a part of it.
 
-use schedlab_policy::{deq, enq, Class, Host, NewTask, Policy, Prev, Topology, Tuned};
+use schedlab_policy::{deq, enq, Class, Host, NewTask, Platform, Policy, Prev, Topology, Tuned};
 use schedlab_trace::{CpuId, TaskId, Time};
 
 /// Nanoseconds in a millisecond.
@@ -98,7 +98,12 @@ impl Kernel {
             node,
         };
         let topology: Vec<Topology> = cpus.iter().map(place).collect();
-        let mut host = Host::new(&tuned, &topology, 0, 1).expect("init() succeeds");
+        let platform = Platform {
+            cpus: &topology,
+            smp: topology.len() > 1,
+            hz: 1000,
+        };
+        let mut host = Host::new(&tuned, &platform, 1).expect("init() succeeds");
         let tick_ns = host.tick_ns();
         Kernel {
             host,

@@ -8,7 +8,9 @@
 
 pub mod random;
 
-use schedlab_policy::{deq, enq, ffi, Class, Host, NewTask, Policy, Prev, Topology, Tuned};
+use schedlab_policy::{
+    deq, enq, ffi, Class, Host, NewTask, Platform, Policy, Prev, Topology, Tuned,
+};
 use schedlab_trace::{CpuId, TaskId, Time};
 
 /// Where a task is, as the script knows.
@@ -82,8 +84,13 @@ impl Machine {
             node: 0,
         };
         let topology: Vec<Topology> = (0..cpus).map(place).collect();
+        let platform = Platform {
+            cpus: &topology,
+            smp: cpus > 1,
+            hz: 100,
+        };
         Ok(Machine {
-            host: Host::new(&tuned, &topology, 100, 1).map_err(|e| e.to_string())?,
+            host: Host::new(&tuned, &platform, 1).map_err(|e| e.to_string())?,
             now_ns: 0,
             this_cpu: 0,
             curr: vec![None; cpus as usize],
