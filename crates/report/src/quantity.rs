@@ -47,7 +47,11 @@ impl Unit {
             Unit::Share => Format {
                 divisor: 0.01,
                 sign: "%",
-                digits: if range.smallest < 0.001 { 3 } else { 1 },
+                digits: match range.smallest {
+                    x if x < 0.000_1 => 3,
+                    x if x < 0.001 => 2,
+                    _ => 1,
+                },
             },
             Unit::Plain => Format {
                 divisor: 1.0,

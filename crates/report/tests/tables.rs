@@ -141,6 +141,35 @@ fn the_best_is_marked_once_in_each_contest() {
 }
 
 #[test]
+fn a_lead_that_rounding_hides_is_none() {
+    let rendered = plain(80).render(&comparison(&[
+        ("a", [812.4, 9_310_000.0, 0.0]),
+        ("b", [812.3, 9_320_000.0, 0.0]),
+        ("c", [1.0, 99_000_000.0, 0.0]),
+    ]));
+    assert!(!rendered.contains('*'), "{rendered}");
+}
+
+#[test]
+fn each_contest_has_the_unit_that_suits_it() {
+    // 3 µs against 5 µs is one question, 1 s against 2 s another; in one unit neither could be read.
+    let mut table = comparison(&[
+        ("a", [1.0, 3e3, 0.0]),
+        ("b", [1.0, 5e3, 0.0]),
+        ("c", [1.0, 1e9, 0.0]),
+        ("d", [1.0, 2e9, 0.0]),
+    ]);
+    table.layout = Layout::FieldsAsColumns;
+    table.subjects[2].contest = 1;
+    table.subjects[3].contest = 1;
+    let rendered = plain(80).render(&table);
+    for expected in ["3.00 µs*", "5.00 µs", "1.00 s*", "2.00 s"] {
+        assert!(rendered.contains(expected), "{rendered}");
+    }
+    assert!(!rendered.contains("(µs)"), "{rendered}");
+}
+
+#[test]
 fn colour_is_used_only_where_allowed() {
     let table = comparison(&THREE);
     assert!(!plain(80).render(&table).contains('\x1b'));

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::run::{Comparison, Run};
 use crate::svg::{Figure, STYLE};
-use crate::table::{HtmlTable, Table};
+use crate::table::{HtmlTable, Layout, Table};
 use crate::{summary, text};
 
 /// What a report says about itself.
@@ -33,6 +33,8 @@ pub enum ReportError {
     Template(#[from] minijinja::Error),
 }
 
+/// Set-ups that stand side by side in the summary; more become rows, which can be sorted.
+const MAX_COLUMNS: usize = 6;
 /// Groups with a latency figure of their own.
 const MAX_LATENCY_GROUPS: usize = 12;
 /// Tasks listed of all set-ups together, about.
@@ -89,7 +91,11 @@ pub fn render_html(runs: &[Run], info: &ReportInfo) -> Result<String, ReportErro
 }
 
 fn page(comparison: &Comparison, info: &ReportInfo) -> minijinja::Value {
-    let headlines = summary::headlines(comparison);
+    let mut headlines = summary::headlines(comparison);
+    let turned = comparison.setups.len() > MAX_COLUMNS;
+    if turned {
+        headlines.layout = Layout::FieldsAsColumns;
+    }
     context! {
         style => include_str!("../../templates/report.css"),
         figure_style => STYLE,
@@ -104,6 +110,7 @@ fn page(comparison: &Comparison, info: &ReportInfo) -> minijinja::Value {
         first_seed => comparison.setups[0].shown().seed,
         warnings => text::warnings(comparison),
         summary => headlines.html(),
+        turned => turned,
         glance => bars(comparison, &headlines, &drawn(&headlines)),
         groups => shown(&summary::groups(comparison, summary::MAX_GROUPS)),
         latency => latency(comparison),

@@ -69,12 +69,8 @@ impl Timeline {
         let (legend, mut top) = legend(&self.legend, Key::Area, LEFT, WIDTH);
         let mut content = vec![legend];
         if let Some(highlight) = &self.highlight {
-            content.push(bracket(
-                highlight,
-                &x,
-                top,
-                top + 26.0 + lane * self.lanes.len() as f64,
-            ));
+            let bottom = top + 26.0 + lane * self.lanes.len() as f64;
+            content.push(bracket(self, &x, highlight, top, bottom));
             top += 26.0;
         }
         content.extend(self.lane_names(&x, top, lane));
@@ -121,8 +117,15 @@ fn draw(span: &Span, x: &Scale, top: f64, lane: f64) -> Element {
     group.set("data-key", span.key.to_string()).tip(&span.tip)
 }
 
-/// The highlighted stretch: shaded over all lanes, with its text above.
-fn bracket(highlight: &Highlight, x: &Scale, top: f64, bottom: f64) -> Element {
+/// The highlighted stretch: shaded over all lanes, with its text above.  It stays open on a side
+/// where it goes on.
+fn bracket(
+    timeline: &Timeline,
+    x: &Scale,
+    highlight: &Highlight,
+    top: f64,
+    bottom: f64,
+) -> Element {
     let (left, right) = (x.at(highlight.start), x.at(highlight.end));
     let width = (right - left).max(2.0);
     let y = top + 22.0;
@@ -130,13 +133,13 @@ fn bracket(highlight: &Highlight, x: &Scale, top: f64, bottom: f64) -> Element {
     let middle = ((left + right) / 2.0).clamp(LEFT + half, (x.end() - half).max(LEFT + half));
     let mut group = Element::new("g");
     group.push(rect(left, y, width, bottom - y).class("alert-area"));
-    let path = format!(
-        "M{left:.1} {:.1}V{y:.1}H{:.1}V{:.1}",
-        y + 5.0,
-        left + width,
-        y + 5.0
-    );
-    group.push(Element::new("path").class("alert").set("d", path));
+    group.push(line(left, y, left + width, y).class("alert"));
+    if highlight.start >= timeline.start {
+        group.push(line(left, y, left, y + 5.0).class("alert"));
+    }
+    if highlight.end <= timeline.end {
+        group.push(line(left + width, y, left + width, y + 5.0).class("alert"));
+    }
     let text = label(middle, top + 14.0, &highlight.text);
     group.with(text.class("alert-text middle"))
 }

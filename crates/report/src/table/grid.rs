@@ -14,6 +14,12 @@ pub(super) struct Written {
     pub is_text: bool,
 }
 
+impl Written {
+    fn is_number(&self) -> bool {
+        !self.is_text && self.value != MISSING
+    }
+}
+
 /// A column of cells with its heading.
 pub(super) struct Column {
     pub heading: String,
@@ -29,15 +35,11 @@ pub(super) struct Grid {
 
 impl Grid {
     pub fn new(table: &Table, layout: Layout) -> Grid {
-        let formats: Vec<Format> = (0..table.fields.len())
-            .map(|f| field_format(table, f))
-            .collect();
-        let written: Vec<Vec<Written>> = (0..table.fields.len())
-            .map(|f| write_field(table, f, &formats[f], layout))
-            .collect();
+        let fields = 0..table.fields.len();
+        let written = fields.map(|f| write_field(table, f)).collect();
         match layout {
             Layout::FieldsAsRows => fields_as_rows(table, written),
-            Layout::FieldsAsColumns => fields_as_columns(table, &formats, written),
+            Layout::FieldsAsColumns => fields_as_columns(table, written),
         }
     }
 
@@ -46,9 +48,10 @@ impl Grid {
     }
 }
 
-/// One unit for a whole field, intervals included.
-pub(super) fn field_format(table: &Table, field: usize) -> Format {
-    let numbers = table.subjects.iter().flat_map(|s| match &s.cells[field] {
+/// One unit for all of a field that is compared, intervals included.
+pub(super) fn contest_format(table: &Table, field: usize, contest: usize) -> Format {
+    let subjects = table.subjects.iter().filter(|s| s.contest == contest);
+    let numbers = subjects.flat_map(|s| match &s.cells[field] {
         Cell::Number { value, interval } => {
             let (low, high) = interval.unwrap_or((*value, *value));
             vec![*value, low, high]
@@ -58,15 +61,23 @@ pub(super) fn field_format(table: &Table, field: usize) -> Format {
     table.fields[field].unit.format(numbers)
 }
 
-fn write_field(table: &Table, field: usize, format: &Format, layout: Layout) -> Vec<Written> {
-    let best = table.best(field);
-    let cells = table.subjects.iter().enumerate();
-    cells
-        .map(|(i, subject)| write_cell(&subject.cells[field], format, layout, best.contains(&i)))
-        .collect()
+fn write_field(table: &Table, field: usize) -> Vec<Written> {
+    let mut written: Vec<Written> = table
+        .subjects
+        .iter()
+        .map(|s| write_cell(&s.cells[field], &contest_format(table, field, s.contest)))
+        .collect();
+    for best in table.best(field) {
+        // A lead that rounding hides is none.
+        let rivals = table.subjects.iter().zip(&written).enumerate();
+        written[best].best = !rivals
+            .filter(|(i, (s, _))| *i != best && s.contest == table.subjects[best].contest)
+            .any(|(_, (_, cell))| cell.value == written[best].value);
+    }
+    written
 }
 
-fn write_cell(cell: &Cell, format: &Format, layout: Layout, best: bool) -> Written {
+fn write_cell(cell: &Cell, format: &Format) -> Written {
     match cell {
         Cell::Missing => Written {
             value: MISSING.to_string(),
@@ -79,13 +90,9 @@ fn write_cell(cell: &Cell, format: &Format, layout: Layout, best: bool) -> Writt
         },
         Cell::Number { value, interval } => Written {
             value: format.number(*value),
-            unit: match layout {
-                Layout::FieldsAsRows => format.sign,
-                Layout::FieldsAsColumns => "",
-            },
+            unit: format.sign,
             interval: interval.map_or(String::new(), |i| write_interval(i, format)),
-            best,
-            is_text: false,
+            ..Written::default()
         },
     }
 }
@@ -113,9 +120,9 @@ fn fields_as_rows(table: &Table, written: Vec<Vec<Written>>) -> Grid {
     }
 }
 
-fn fields_as_columns(table: &Table, formats: &[Format], written: Vec<Vec<Written>>) -> Grid {
+fn fields_as_columns(table: &Table, written: Vec<Vec<Written>>) -> Grid {
     let stubs = table.stubs.iter().enumerate();
-    let columns = table.fields.iter().zip(formats).zip(written);
+    let columns = table.fields.iter().zip(written);
     Grid {
         stubs: stubs
             .map(|(i, heading)| {
@@ -127,11 +134,25 @@ fn fields_as_columns(table: &Table, formats: &[Format], written: Vec<Vec<Written
             })
             .collect(),
         columns: columns
-            .map(|((field, format), cells)| Column {
-                heading: with_sign(&printable(&field.label), format.sign),
-                cells,
-            })
+            .map(|(field, cells)| unit_in_heading(&printable(&field.label), cells))
             .collect(),
+    }
+}
+
+/// Where all cells of a column have one unit it is named once.
+fn unit_in_heading(label: &str, mut cells: Vec<Written>) -> Column {
+    let mut signs = cells.iter().filter(|c| c.is_number()).map(|c| c.unit);
+    let first = signs.next().unwrap_or("");
+    if signs.any(|sign| sign != first) {
+        return Column {
+            heading: label.to_string(),
+            cells,
+        };
+    }
+    cells.iter_mut().for_each(|c| c.unit = "");
+    Column {
+        heading: with_sign(label, first),
+        cells,
     }
 }
 
@@ -174,13 +195,15 @@ impl Parts {
         if self.is_text {
             return pad_right(&cell.value, self.value);
         }
-        let mut out = pad_left(&cell.value, self.value);
-        if self.unit > 0 {
-            out = out + " " + &pad_right(cell.unit, self.unit);
+        let mut unit = String::new();
+        if !cell.unit.is_empty() {
+            unit = format!(" {}", cell.unit);
         }
-        if self.marked {
-            out.push(if cell.best { '*' } else { ' ' });
+        if cell.best {
+            unit.push('*');
         }
+        let room = if self.unit > 0 { self.unit + 1 } else { 0 } + usize::from(self.marked);
+        let mut out = pad_left(&cell.value, self.value) + &pad_right(&unit, room);
         if self.interval > 0 {
             out = out + " " + &pad_left(&cell.interval, self.interval);
         }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::grid::{field_format, Grid, Parts};
+use super::grid::{contest_format, Grid, Parts};
 use super::{Better, Cell, Layout, Table};
 
 /// A table for the template.
@@ -40,6 +40,8 @@ pub struct HtmlCell {
     pub best: bool,
     /// "label", "number" or "text".
     pub kind: &'static str,
+    /// Of a label: does the one above it say the same?
+    pub again: bool,
     /// The number to sort by.
     pub sort: Option<f64>,
     /// Change against the first subject of the contest ("−12 %"), or empty.
@@ -78,6 +80,7 @@ impl Table {
         let labels = grid.stubs.iter().map(|(_, labels)| HtmlCell {
             text: labels[row].clone(),
             kind: "label",
+            again: row > 0 && labels[row] == labels[row - 1],
             ..HtmlCell::default()
         });
         let cells = grid.columns.iter().enumerate().map(|(column, c)| {
@@ -93,6 +96,7 @@ impl Table {
                 interval: written.interval.clone(),
                 best: written.best,
                 kind: if written.is_text { "text" } else { "number" },
+                again: false,
                 sort: self.value(subject, field),
                 delta,
                 verdict,
@@ -126,7 +130,7 @@ impl Table {
             return (String::new(), "");
         };
         // Differences no one would see are not worth a reader's time.
-        let format = field_format(self, field);
+        let format = contest_format(self, field, contest);
         if base == 0.0 || format.number(base) == format.number(value) {
             return (String::new(), "");
         }
@@ -162,6 +166,8 @@ fn change(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
     if ratio >= 10.0 {
         format!("×{ratio:.0}")
+    } else if ratio > 0.0 && ratio <= 0.1 {
+        format!("÷{:.0}", 1.0 / ratio)
     } else if ratio >= 3.0 {
         format!("×{ratio:.1}")
     } else if percent.abs() < 0.1 {
