@@ -185,6 +185,7 @@ struct o1_rq {
 	u64 expired_timestamp;		/* jiffies; 0: nothing has expired */
 	u64 timestamp_last_tick;
 	u64 jiffies, next_jiffy_ns;
+	u32 jiffies_offset;		/* CPU_OFFSET, for rebalance_tick() */
 	struct sched_domain sd[SD_LEVELS];
 	u64 topology_key;
 	struct prio_array arrays[2];
@@ -545,21 +546,23 @@ static u32 target_load(sched_t *s, u32 cpu, u32 idx)
 
 /*
  * Average i forgets half of the past in about 2^i ticks.  Rounding up while
- * load rises keeps it from sticking one below.  2.6.11 has one average, which
- * is number 1 exactly: its variant uses load index 2 everywhere.
+ * load rises keeps it from sticking one below.
  */
-static void update_cpu_load(sched_t *s, rq_t *rq)
+static u32 average_load(u32 i, u32 old_load, u32 new_load)
+{
+	if (new_load > old_load)
+		new_load += (1u << i) - 1;
+	return (old_load * ((1u << i) - 1) + new_load) >> i;
+}
+
+/* 2.6.11 has one average, which is number 1 exactly: its variant uses load index 2 everywhere. */
+static void update_cpu_load(rq_t *rq)
 {
 	u32 this_load = rq->nr_running * SCHED_LOAD_SCALE;
-	u32 i;
 
-	repeat(s, i, 3) {
-		u32 old_load = rq->cpu_load[i], new_load = this_load;
-
-		if (new_load > old_load)
-			new_load += (1u << i) - 1;
-		rq->cpu_load[i] = (old_load * ((1u << i) - 1) + new_load) >> i;
-	}
+	rq->cpu_load[0] = this_load;
+	rq->cpu_load[1] = average_load(1, rq->cpu_load[1], this_load);
+	rq->cpu_load[2] = average_load(2, rq->cpu_load[2], this_load);
 }
 
 static u32 idle_cpu(sched_t *s, u32 cpu)
@@ -1002,13 +1005,13 @@ static void idle_balance(sched_t *s, u32 this_cpu, rq_t *this_rq)
 	}
 }
 
-/* Balancing operations should not go off at once on all CPUs: CPU_OFFSET. */
+/* Balancing operations should not go off at once on all CPUs: hence the offset. */
 static void rebalance_tick(sched_t *s, u32 this_cpu, rq_t *this_rq, u32 idle)
 {
-	u64 j = this_rq->jiffies + (u64)tun(s)->hz * this_cpu / s->nr_cpus;
+	u64 j = this_rq->jiffies + this_rq->jiffies_offset;
 	u32 level;
 
-	update_cpu_load(s, this_rq);
+	update_cpu_load(this_rq);
 	repeat(s, level, SD_LEVELS) {
 		sd_t *sd = &this_rq->sd[level];
 		u32 interval = sd->interval[idle];
@@ -1878,6 +1881,7 @@ static void init_rq(sched_t *s, u32 cpu)
 	prio_array_init(s, rq->expired);
 	rq->best_expired_prio = MAX_PRIO;
 	rq->next_jiffy_ns = s->tick_ns;
+	rq->jiffies_offset = (u32)(tun(s)->hz * cpu / s->nr_cpus);
 	rq->topology_key = topology_key(s, cpu);
 }
 

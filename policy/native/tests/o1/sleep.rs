@@ -196,6 +196,7 @@ fn running_costs_less_with_a_bonus() {
     };
     assert_eq!(run_10_ms("2.6.11", 1000), 999 * MS, "10 ms / 10");
     assert_eq!(run_10_ms("2.6.11", 550), 548 * MS, "10 ms / 5");
+    assert_eq!(run_10_ms("2.6.11", 250), 245 * MS, "10 ms / 2");
     assert_eq!(run_10_ms("2.6.11", 150), 140 * MS, "10 ms / 1");
     assert_eq!(run_10_ms("2.6.11", 50), 40 * MS, "10 ms / max(0, 1)");
     assert_eq!(run_10_ms("2.6.11", 5), 0);

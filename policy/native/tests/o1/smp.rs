@@ -34,6 +34,8 @@ fn a_quarter_more_is_balanced() {
     for variant in ["2.6.10", "2.6.11", "2.6.13"] {
         // 100 * 5 <= 125 * 4
         assert_eq!(settled(variant, &[5, 4]), (vec![5, 4], 0), "{variant}");
+        // 100 * 10 <= 125 * 8, though a whole task is out of balance.
+        assert_eq!(settled(variant, &[10, 8]), (vec![10, 8], 0), "{variant}");
         // 100 * 6 > 125 * 4, and min(6 - 5, 5 - 4) = 1 moves.
         assert_eq!(settled(variant, &[6, 4]), (vec![5, 5], 1), "{variant}");
         // min(7 - 5, 5 - 3) = 2
@@ -169,6 +171,17 @@ fn a_cache_hot_task_is_left_alone() {
         blocked_after_expiry(500, &[("cpu_cache_hot_us", 0)]).lengths(),
         [1, 1]
     );
+}
+
+#[test]
+fn a_child_is_as_hot_as_its_parent() {
+    // The parent last stopped, for an instant, at 99.5 ms: 1.5 ms before CPU 1's last tick.
+    let mut k = Kernel::smp("2.6.11", 2, &[NEWIDLE_ONLY]);
+    start(&mut k, &[1, 1]);
+    k.after(99 * MS + MS / 2).from(0).yields();
+    k.after(MS).fork(normal());
+    k.after(MS).from(1).block();
+    assert_eq!(k.lengths(), [2, 0]);
 }
 
 #[test]
@@ -393,6 +406,12 @@ fn fork_balances_between_nodes_from_2_6_13() {
     };
     assert_eq!(child_on("2.6.11"), 0);
     assert_eq!(child_on("2.6.13"), 2);
+    // Within the less loaded node the idle CPU: 100 * 2 >= 112 * 1.
+    let mut k = Kernel::new("2.6.13", &[(0, 0), (1, 0), (2, 1), (3, 1)], &[]);
+    start(&mut k, &[1, 1, 1]);
+    k.ticks(1);
+    let child = k.fork(NewTask { mm: 2, ..normal() });
+    assert_eq!(k.cpu_of(child), 3);
 }
 
 #[test]

@@ -154,19 +154,16 @@ fn arrays_switch_when_all_have_expired() {
     assert_eq!(k.counter("array_switches"), 1);
 }
 
-/// A hog of nice 0 expires at tick 100 and leaves the CPU to one of nice 19, which keeps the
-/// active array in use.  Half a tick later a task wakes that is interactive to the full: its
-/// sleep times 10 is more than a second.
-fn waker_beside_expired_hog(level: i8, starvation_limit_ms: i64) -> (Kernel, TaskId, TaskId) {
-    let set = [
-        ("granularity_ms", 0),
-        ("starvation_limit_ms", starvation_limit_ms),
-    ];
+/// A hog of nice 0 expires at tick 100 and leaves the CPU to one of nice 19 (5 ticks), which keeps
+/// the active array in use.  So it goes for some rounds.  Half a tick after the next expiry a task
+/// wakes that is interactive to the full: its sleep times 10 is more than a second.
+fn waker_beside_expired_hog(level: i8, limit_ms: i64, rounds: u64) -> (Kernel, TaskId, TaskId) {
+    let set = [("granularity_ms", 0), ("starvation_limit_ms", limit_ms)];
     let mut k = Kernel::up("2.6.11", &set);
     k.start(normal());
     let task = k.sleeper(nice(level));
     let active = k.start(nice(19));
-    k.ticks(100).after(MS / 2);
+    k.ticks(105 * rounds + 100).after(MS / 2);
     assert_eq!(k.curr(0), Some(active));
     k.enqueue(task, IRQ);
     k.settle();
@@ -179,12 +176,12 @@ fn waker_beside_expired_hog(level: i8, starvation_limit_ms: i64) -> (Kernel, Tas
 fn an_expired_task_of_better_static_priority_ends_reinsertion() {
     // The slice ends after 100 ticks at nice 0, 75 at nice 5, whose static priority is worse
     // than that of the hog waiting in the expired array.
-    let (mut k, task, active) = waker_beside_expired_hog(0, 1000);
+    let (mut k, task, active) = waker_beside_expired_hog(0, 1000, 0);
     k.ticks(100);
     assert_eq!(k.state(task).time_slice, 100);
     assert_eq!(k.state(task).array, k.state(active).array);
     assert_eq!(k.counter("expired_starving"), 0);
-    let (mut k, task, active) = waker_beside_expired_hog(5, 1000);
+    let (mut k, task, active) = waker_beside_expired_hog(5, 1000, 0);
     k.ticks(75);
     assert_eq!(k.state(task).time_slice, 75);
     assert_ne!(k.state(task).array, k.state(active).array);
@@ -193,17 +190,20 @@ fn an_expired_task_of_better_static_priority_ends_reinsertion() {
 
 #[test]
 fn a_long_wait_in_the_expired_array_ends_reinsertion() {
-    // The first task expired at 100.  With a limit of 100 ms and 3 running, an end of slice at
-    // 100 + 3 * 100 + 1 or later finds it starving.  Ends at 200, 300, 400, 500.
-    let (mut k, task, active) = waker_beside_expired_hog(0, 100);
-    k.ticks(399);
-    assert_eq!(k.state(task).array, k.state(active).array);
-    k.ticks(1);
-    assert_ne!(k.state(task).array, k.state(active).array);
-    assert_eq!(k.counter("expired_starving"), 1);
-    assert_eq!(k.curr(0), Some(active));
+    // The hog expired at 100.  With a limit of 100 ms and 3 running, an end of slice at
+    // 100 + 3 * 100 + 1 or later finds it starving.  Ends at 200, 300, 400, 500.  After two
+    // rounds all is 210 later: each switch of the arrays starts the clock anew.
+    for rounds in [0, 2] {
+        let (mut k, task, active) = waker_beside_expired_hog(0, 100, rounds);
+        k.ticks(399);
+        assert_eq!(k.state(task).array, k.state(active).array);
+        k.ticks(1);
+        assert_ne!(k.state(task).array, k.state(active).array);
+        assert_eq!(k.counter("expired_starving"), 1);
+        assert_eq!(k.curr(0), Some(active));
+    }
     // Without a limit neither rule holds.
-    let (mut k, task, active) = waker_beside_expired_hog(5, 0);
+    let (mut k, task, active) = waker_beside_expired_hog(5, 0, 0);
     k.ticks(500);
     assert_eq!(k.state(task).array, k.state(active).array);
     assert_eq!(k.counter("expired_starving"), 0);
