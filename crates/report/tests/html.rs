@@ -252,7 +252,8 @@ fn a_browser_shows_it() {
     for width in [1280, 500] {
         let (dom, log) = open(&chromium, &probed, width);
         assert!(!log.contains("CONSOLE"), "{log}");
-        let expected = format!("sorted=true figures={nr_figures} empty=0 wide=false fetched=0");
+        let expected =
+            format!("sorted=true squeezed=0 figures={nr_figures} empty=0 wide=false fetched=0");
         let probe = dom.split("id=\"probe\">").nth(1).unwrap_or("nothing");
         assert!(
             probe.starts_with(&expected),

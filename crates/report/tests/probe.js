@@ -13,6 +13,8 @@ for (const svg of document.querySelectorAll("svg.figure")) {
   figures += 1;
   if (!(box.width > 50 && box.height > 20)) empty += 1;
 }
+const labels = [...document.querySelectorAll("th.label")].filter((l) => l.textContent.length > 4);
+found.push("squeezed=" + labels.filter((l) => l.clientWidth < 40).length);
 found.push("figures=" + figures, "empty=" + empty);
 found.push("wide=" + (document.documentElement.scrollWidth > innerWidth));
 found.push("fetched=" + performance.getEntriesByType("resource").filter((r) => !r.name.startsWith("data:")).length);

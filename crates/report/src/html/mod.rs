@@ -1,8 +1,10 @@
 //! The report: one HTML file that needs nothing but a browser.
 
 mod figures;
+mod latency;
+mod timeline;
 
-use figures::Latency;
+use latency::Latency;
 use minijinja::{context, AutoEscape, Environment};
 use serde::Serialize;
 
@@ -113,7 +115,7 @@ fn page(comparison: &Comparison, info: &ReportInfo) -> minijinja::Value {
         turned => turned,
         glance => bars(comparison, &headlines, &drawn(&headlines)),
         groups => shown(&summary::groups(comparison, summary::MAX_GROUPS)),
-        latency => latency(comparison),
+        latency => latency_panels(comparison),
         per_policy => per_policy(comparison),
         waiting => figures::waiting(comparison).map(view),
         shares => figures::shares(comparison).map(view),
@@ -180,7 +182,7 @@ fn bars(comparison: &Comparison, headlines: &Table, labels: &[String]) -> Vec<Fi
 }
 
 /// Latency figures of all tasks and of each group that has any.
-fn latency(comparison: &Comparison) -> Vec<Panel<Vec<FigureView>>> {
+fn latency_panels(comparison: &Comparison) -> Vec<Panel<Vec<FigureView>>> {
     let all = [("all tasks".to_string(), None)];
     let names = summary::group_names(comparison);
     let groups = names
@@ -197,8 +199,8 @@ fn latency(comparison: &Comparison) -> Vec<Panel<Vec<FigureView>>> {
                 .into_iter()
                 .flat_map(|l| {
                     [
-                        figures::latency_cdf(comparison, l, group),
-                        figures::latency_tail(comparison, l, group),
+                        latency::cdf(comparison, l, group),
+                        latency::tail(comparison, l, group),
                     ]
                 })
                 .flatten()
@@ -213,7 +215,7 @@ fn latency(comparison: &Comparison) -> Vec<Panel<Vec<FigureView>>> {
 fn per_policy(comparison: &Comparison) -> Vec<Panel<Vec<FigureView>>> {
     let names = summary::group_names(comparison);
     let content = |setup: &crate::Setup| -> Vec<FigureView> {
-        let timelines = figures::timelines(setup, &names).into_iter();
+        let timelines = timeline::timelines(setup, &names).into_iter();
         let shares = figures::shares_over_time(setup, &names);
         let queues = figures::queues(setup);
         timelines.chain(shares).chain(queues).map(view).collect()

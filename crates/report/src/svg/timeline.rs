@@ -68,18 +68,19 @@ impl Timeline {
         let lane = (420.0 / self.lanes.len().max(1) as f64).clamp(9.0, 26.0);
         let (legend, mut top) = legend(&self.legend, Key::Area, LEFT, WIDTH);
         let mut content = vec![legend];
-        if let Some(highlight) = &self.highlight {
-            let bottom = top + 26.0 + lane * self.lanes.len() as f64;
-            content.push(bracket(self, &x, highlight, top, bottom));
-            top += 26.0;
-        }
-        content.extend(self.lane_names(&x, top, lane));
-        let spans = self
-            .spans
-            .iter()
-            .filter(|s| s.end > self.start && s.start < self.end);
-        content.extend(spans.map(|s| draw(s, &x, top, lane)));
+        top += if self.highlight.is_some() { 26.0 } else { 0.0 };
         let bottom = top + lane * self.lanes.len() as f64;
+        content.extend(self.lane_names(&x, top, lane));
+        let shown = |s: &&Span| s.end > self.start && s.start < self.end;
+        content.extend(
+            self.spans
+                .iter()
+                .filter(shown)
+                .map(|s| draw(s, &x, top, lane)),
+        );
+        if let Some(highlight) = &self.highlight {
+            content.push(bracket(self, &x, highlight, top, bottom));
+        }
         for tick in x.ticks(Unit::Time, x.room_for_ticks()) {
             let at = x.at(tick.value);
             content.push(line(at, bottom, at, bottom + 4.0).class("grid"));
@@ -117,7 +118,7 @@ fn draw(span: &Span, x: &Scale, top: f64, lane: f64) -> Element {
     group.set("data-key", span.key.to_string()).tip(&span.tip)
 }
 
-/// The highlighted stretch: shaded over all lanes, with its text above.  It stays open on a side
+/// The highlighted stretch: marked over all lanes, with its text above.  It stays open on a side
 /// where it goes on.
 fn bracket(
     timeline: &Timeline,
@@ -128,18 +129,18 @@ fn bracket(
 ) -> Element {
     let (left, right) = (x.at(highlight.start), x.at(highlight.end));
     let width = (right - left).max(2.0);
-    let y = top + 22.0;
+    let y = top - 4.0;
     let half = text_width(&highlight.text) / 2.0;
     let middle = ((left + right) / 2.0).clamp(LEFT + half, (x.end() - half).max(LEFT + half));
     let mut group = Element::new("g");
     group.push(rect(left, y, width, bottom - y).class("alert-area"));
     group.push(line(left, y, left + width, y).class("alert"));
     if highlight.start >= timeline.start {
-        group.push(line(left, y, left, y + 5.0).class("alert"));
+        group.push(line(left, y, left, bottom).class("alert"));
     }
     if highlight.end <= timeline.end {
-        group.push(line(left + width, y, left + width, y + 5.0).class("alert"));
+        group.push(line(left + width, y, left + width, bottom).class("alert"));
     }
-    let text = label(middle, top + 14.0, &highlight.text);
+    let text = label(middle, top - 12.0, &highlight.text);
     group.with(text.class("alert-text middle"))
 }
