@@ -1164,28 +1164,39 @@ static void finish_active_balance(sched_t *s, rq_t *rq)
 
 /* ---- SMP: where a task wakes up ----------------------------------------- */
 
+/* The first idle CPU @p may use in a domain; @cpu if there is none. */
+static u32 idle_cpu_in_span(sched_t *s, u32 cpu, u32 level, task_t *p)
+{
+	sd_t *sd = &rq_of(s, cpu)->sd[level];
+	u32 i = sd->start;
+
+	repeat_while(s, i < sd->end) {
+		u32 idle = span_cpu(s, level, i++);
+
+		if (cpu_allowed(p, idle) && idle_cpu(s, idle))
+			return idle;
+	}
+	return cpu;
+}
+
 /* An idle CPU of the inner domains that want it is better than a busy one. */
 static u32 wake_idle(sched_t *s, u32 cpu, task_t *p)
 {
 	rq_t *rq = rq_of(s, cpu);
-	u32 level, i;
+	s64 needs_smt = tun(s)->wake_idle == 1;
+	u32 level, idle = cpu;
 
-	if (idle_cpu(s, cpu) || (u32)tun(s)->wake_idle + glob_of(s)->has_smt < 2 || !tun(s)->wake_idle)
+	if (!tun(s)->wake_idle || (needs_smt && !glob_of(s)->has_smt))
 		return cpu;
 	repeat(s, level, SD_LEVELS) {
 		if (rq->sd[level].start == rq->sd[level].end)
 			continue;
-		if (!sd_has(s, rq, level, SD_WAKE_IDLE))
-			return cpu;
-		i = rq->sd[level].start;
-		repeat_while(s, i < rq->sd[level].end) {
-			u32 idle = span_cpu(s, level, i++);
-
-			if (cpu_allowed(p, idle) && idle_cpu(s, idle))
-				return idle;
-		}
+		if (!idle_cpu(s, idle) && sd_has(s, rq, level, SD_WAKE_IDLE))
+			idle = idle_cpu_in_span(s, cpu, level, p);
+		else
+			return idle;
 	}
-	return cpu;
+	return idle;
 }
 
 /* 2.6.11: does any domain around both CPUs let @p come to this one? */
