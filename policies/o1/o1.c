@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * o1 - the O(1) scheduler of Linux 2.6, as in 2.6.10 to 2.6.13.
+ * o1 - the O(1) scheduler of Linux 2.6, as in 2.6.10 to 2.6.13, and of 2.5.73.
  *
  * Each CPU has two arrays of 140 lists.  A task runs from the first set bit of
  * the active array; when its slice is used up it is refilled and filed in the
@@ -45,6 +45,7 @@
 #define O1_TUNABLES(T)								\
 	T(hz, 1000, 10, 10000, "ticks per second: 1000 up to 2.6.12, 250 by default in 2.6.13 [SRC]")	\
 	T(min_timeslice_ms, 5, 1, 1000, "MIN_TIMESLICE, in ms [SRC 2.6.11]")	\
+	T(max_timeslice_ms, 0, 0, 10000, "MAX_TIMESLICE: slices fall evenly from this at nice -20 to MIN_TIMESLICE, in ms: 200 in 2.5.73; 0: by DEF_TIMESLICE [SRC]")	\
 	T(def_timeslice_ms, 100, 1, 10000, "DEF_TIMESLICE: the slice at nice 0, in ms [SRC 2.6.11]")	\
 	T(on_runqueue_weight, 30, 0, 100, "ON_RUNQUEUE_WEIGHT: how much of the wait after a task's wakeup counts as sleep, in percent [SRC 2.6.11]")	\
 	T(child_penalty, 95, 0, 100, "CHILD_PENALTY: bonus a forked child inherits, in percent [SRC 2.6.11]")	\
@@ -52,12 +53,18 @@
 	T(exit_weight, 3, 0, 1000, "EXIT_WEIGHT: weight of the parent's sleep_avg when a lazier child exits [SRC 2.6.11]")	\
 	T(prio_bonus_ratio, 25, 0, 100, "PRIO_BONUS_RATIO: part of the 40 levels a bonus spans, in percent [SRC 2.6.11]")	\
 	T(interactive_delta, 2, -20, 20, "INTERACTIVE_DELTA: levels gained before nice 0 is interactive [SRC 2.6.11]")	\
-	T(max_sleep_avg_ms, 1000, 10, 4000, "MAX_SLEEP_AVG: most sleep a task is credited with, in ms [SRC 2.6.11]")	\
+	T(max_sleep_avg_ms, 1000, 10, 60000, "MAX_SLEEP_AVG: most sleep a task is credited with, in ms [SRC 2.6.11]")	\
+	T(jiffy_sleep_avg, 0, 0, 1, "each jiffy of sleep adds one to sleep_avg and each tick takes one, no more to it: 2.5.73 [SRC; tick MEM]")	\
+	T(sync_passive, 0, 0, 1, "sync wakeups pull the task to the waker, credit nothing and preempt nobody: 2.5.73 [SRC]")	\
+	T(levels_penalised, 1, 0, 1, "fork penalties count whole bonus levels, not time: after 2.5.73 [SRC]")	\
+	T(threads_first, 0, 0, 1, "children run first even if they share memory: 2.5.73 [SRC; need_resched MEM]")	\
 	T(starvation_limit_ms, 1000, 0, 1000000, "STARVATION_LIMIT: wait of the first expired task, per running task, that stops reinsertion, in ms; 0: none [SRC 2.6.11]")	\
+	T(starving_prio, 1, 0, 1, "so does a waiting expired task of better static priority: after 2.5.73 [SRC]")	\
+	T(starving_clock, 1, 0, 1, "that wait counts from the first slice used up, not the first task expired: after 2.5.73 [SRC 2.6.11; MEM 2.5.73]")	\
 	T(granularity_ms, 10, 0, 1000, "an interactive task yields to its equals after so long at full bonus, in ms; 5 (MIN_TIMESLICE) in 2.6.10, 0: never [SRC]")	\
 	T(granularity_prio, 0, 0, 1, "recompute the priority then: 2.6.10 does [SRC]")	\
 	T(credit_limit, 0, 0, 1000000, "CREDIT_LIMIT of interactive_credit: 100 in 2.6.10, 0: no such credit, from 2.6.11 [SRC]")	\
-	T(initial_sleep_avg_ms, 0, 0, 4000, "sleep_avg of tasks that exist from the start, in ms [our choice]")	\
+	T(initial_sleep_avg_ms, 0, 0, 60000, "sleep_avg of tasks that exist from the start, in ms [our choice]")	\
 	T(wake_one_domain, 0, 0, 1, "wakeups look at one domain and at load only: from 2.6.13 [SRC]")	\
 	T(wake_idle, 1, 0, 2, "wake to an idle CPU instead of a busy one: 0 never, 1 on SMT machines, 2 always [SRC 2.6.11: built with CONFIG_SCHED_SMT only]")	\
 	T(balance_self, 0, 0, 1, "fork and exec descend the domains to the idlest CPU: from 2.6.13 [MEM]")	\
@@ -90,6 +97,11 @@ static const struct variant o1_variants[] = {
 	  "numa_busy_idx=3 numa_idle_idx=1 numa_newidle_idx=2 numa_wake_idx=1 numa_forkexec_idx=0 numa_flags=77" },
 	{ "2.6.10", "interactive credit and a finer granularity; balancing as in 2.6.11",
 	  "granularity_ms=5 granularity_prio=1 credit_limit=100" },
+	{ "2.5.73", "before interactivity was tuned: ten seconds of memory; its load balancer is only approximated",
+	  "min_timeslice_ms=10 max_timeslice_ms=200 max_sleep_avg_ms=10000 starvation_limit_ms=10000 child_penalty=50 "
+	  "jiffy_sleep_avg=1 sync_passive=1 levels_penalised=0 threads_first=1 starving_prio=0 starving_clock=0 "
+	  "granularity_ms=0 wake_idle=0 cpu_flags=3 cpu_min_interval_ms=1 cpu_max_interval_ms=1 cpu_busy_factor=200 "
+	  "smt_flags=3 numa_flags=5" },
 };
 
 #define O1_COUNTERS(C)	\
@@ -152,6 +164,7 @@ struct o1 {
 	u32 starvation_limit;		/* jiffies */
 	u32 on_runqueue_weight;		/* in 1/128 */
 	s32 credit_limit;
+	u32 jiffy_sleep_avg;
 	u32 has_smt;
 	struct nice_params nice[MAX_USER_PRIO];
 	struct sd_params level[SD_LEVELS];
@@ -352,6 +365,22 @@ static void recalc_task_prio(sched_t *s, ts_t *p, u64 now)
 	p->prio = effective_prio(s, p);
 }
 
+/* 2.5.73: what counts is the jiffies that began and ended during the sleep. */
+static void add_slept_jiffies(sched_t *s, ts_t *p)
+{
+	glob_t *g = glob_of(s);
+	u64 slept = div_u64(s->now, g->jiffy_ns) - div_u64(p->timestamp, g->jiffy_ns);
+	u64 sleep_avg;
+
+	if (slept <= 1)
+		return;
+	sleep_avg = min_of(p->sleep_avg + (slept - 1) * g->jiffy_ns, g->ns_max_sleep_avg);
+	if (sleep_avg == p->sleep_avg)
+		return;
+	set_sleep_avg(s, p, sleep_avg);
+	p->prio = effective_prio(s, p);
+}
+
 /* ---- the run queue ------------------------------------------------------ */
 
 static void __activate_task(ts_t *p, rq_t *rq)
@@ -373,9 +402,13 @@ static void deactivate_task(ts_t *p, rq_t *rq)
  */
 static void activate_task(sched_t *s, ts_t *p, rq_t *rq, u32 flags)
 {
-	recalc_task_prio(s, p, s->now);
-	if (!p->activated)
-		p->activated = flags & ENQ_IRQ ? 2 : 1;
+	if (glob_of(s)->jiffy_sleep_avg) {
+		add_slept_jiffies(s, p);
+	} else {
+		recalc_task_prio(s, p, s->now);
+		if (!p->activated)
+			p->activated = flags & ENQ_IRQ ? 2 : 1;
+	}
 	p->timestamp = s->now;
 	__activate_task(p, rq);
 }
@@ -394,6 +427,12 @@ static void try_to_wake_up(sched_t *s, ts_t *p, u32 flags)
 {
 	u32 cpu = task_of(p)->cpu;
 
+	if ((flags & ENQ_SYNC) && tun(s)->sync_passive) {
+		__activate_task(p, rq_of(s, cpu));
+		if (!cpu_curr(s, cpu))
+			resched_cpu(s, cpu);
+		return;
+	}
 	if (flags & ENQ_UNINTERRUPTIBLE)
 		p->activated = -1;
 	activate_task(s, p, rq_of(s, cpu), flags);
@@ -403,12 +442,14 @@ static void try_to_wake_up(sched_t *s, ts_t *p, u32 flags)
 
 /* ---- fork and exit ------------------------------------------------------ */
 
-/* A fork costs fractions of a bonus: what is left of it, in whole levels. */
+/* What a fork leaves of a sleep_avg: a part of it in 2.5.73, later whole levels of bonus. */
 static u64 penalised_sleep_avg(sched_t *s, ts_t *p, s64 penalty)
 {
 	glob_t *g = glob_of(s);
 	u64 jiffies = p->bonus * (u64)penalty / 100 * g->max_sleep_avg;
 
+	if (!tun(s)->levels_penalised)
+		return p->sleep_avg * (u64)penalty / 100;
 	return div_u64(jiffies, g->max_bonus) * g->jiffy_ns;
 }
 
@@ -477,11 +518,13 @@ static void child_runs_first(sched_t *s, ts_t *p, ts_t *current, rq_t *rq)
  * FIDELITY: only a child with its parent's nice and class, as fork() makes it,
  *	takes its parent's place.
  */
-static u32 wants_parents_place(task_t *child, task_t *parent)
+static u32 wants_parents_place(sched_t *s, task_t *child, task_t *parent)
 {
-	return child->cpu == parent->cpu && child->mm != parent->mm && child->nice == parent->nice &&
-	       child->class == parent->class && child->rt_priority == parent->rt_priority &&
-	       !(child->flags & TASK_KTHREAD) && ts_of(parent)->array;
+	u32 shares_vm = child->mm == parent->mm || (child->flags & TASK_KTHREAD);
+
+	return child->cpu == parent->cpu && (!shares_vm || tun(s)->threads_first) &&
+	       child->nice == parent->nice && child->class == parent->class &&
+	       child->rt_priority == parent->rt_priority && ts_of(parent)->array;
 }
 
 static void wake_up_new_task(sched_t *s, task_t *child)
@@ -498,15 +541,25 @@ static void wake_up_new_task(sched_t *s, task_t *child)
 	/* Both lose, lest an interactive task breeds interactive tasks. */
 	set_sleep_avg(s, p, penalised_sleep_avg(s, p, tun(s)->child_penalty));
 	p->prio = effective_prio(s, p);
-	if (wants_parents_place(child, parent)) {
+	if (wants_parents_place(s, child, parent)) {
 		child_runs_first(s, p, ts_of(parent), rq);
 	} else {
 		__activate_task(p, rq);
-		if (child->cpu != s->this_cpu || child->mm != parent->mm)
+		if (child->cpu != s->this_cpu || child->nice != parent->nice || child->class != parent->class)
 			check_preempt(s, p, child->cpu);
 	}
 	p = ts_of(parent);
 	set_sleep_avg(s, p, penalised_sleep_avg(s, p, tun(s)->parent_penalty));
+}
+
+static u32 jiffies_of(sched_t *s, s64 ms)
+{
+	return (u32)(ms * tun(s)->hz / 1000);
+}
+
+static u32 returned_slice_limit(sched_t *s, ts_t *p)
+{
+	return tun(s)->max_timeslice_ms ? jiffies_of(s, tun(s)->max_timeslice_ms) : task_timeslice(s, p);
 }
 
 /* A child that never used up its first slice gives back the rest; a hog leaves its parent poorer. */
@@ -519,7 +572,7 @@ static void o1_exit(sched_t *s, task_t *child, task_t *reaper)
 		return;
 	parent = ts_of(reaper);
 	if (p->first_time_slice)
-		parent->time_slice = min_of(parent->time_slice + p->time_slice, task_timeslice(s, p));
+		parent->time_slice = min_of(parent->time_slice + p->time_slice, returned_slice_limit(s, p));
 	if (p->sleep_avg < parent->sleep_avg)
 		set_sleep_avg(s, parent, div_u64(parent->sleep_avg, weight + 1) * weight +
 					 div_u64(p->sleep_avg, weight + 1));
@@ -1111,28 +1164,39 @@ static void finish_active_balance(sched_t *s, rq_t *rq)
 
 /* ---- SMP: where a task wakes up ----------------------------------------- */
 
+/* The first idle CPU @p may use in a domain; @cpu if there is none. */
+static u32 idle_cpu_in_span(sched_t *s, u32 cpu, u32 level, task_t *p)
+{
+	sd_t *sd = &rq_of(s, cpu)->sd[level];
+	u32 i = sd->start;
+
+	repeat_while(s, i < sd->end) {
+		u32 idle = span_cpu(s, level, i++);
+
+		if (cpu_allowed(p, idle) && idle_cpu(s, idle))
+			return idle;
+	}
+	return cpu;
+}
+
 /* An idle CPU of the inner domains that want it is better than a busy one. */
 static u32 wake_idle(sched_t *s, u32 cpu, task_t *p)
 {
 	rq_t *rq = rq_of(s, cpu);
-	u32 level, i;
+	s64 needs_smt = tun(s)->wake_idle == 1;
+	u32 level, idle = cpu;
 
-	if (idle_cpu(s, cpu) || (u32)tun(s)->wake_idle + glob_of(s)->has_smt < 2 || !tun(s)->wake_idle)
+	if (!tun(s)->wake_idle || (needs_smt && !glob_of(s)->has_smt))
 		return cpu;
 	repeat(s, level, SD_LEVELS) {
 		if (rq->sd[level].start == rq->sd[level].end)
 			continue;
-		if (!sd_has(s, rq, level, SD_WAKE_IDLE))
-			return cpu;
-		i = rq->sd[level].start;
-		repeat_while(s, i < rq->sd[level].end) {
-			u32 idle = span_cpu(s, level, i++);
-
-			if (cpu_allowed(p, idle) && idle_cpu(s, idle))
-				return idle;
-		}
+		if (!idle_cpu(s, idle) && sd_has(s, rq, level, SD_WAKE_IDLE))
+			idle = idle_cpu_in_span(s, cpu, level, p);
+		else
+			return idle;
 	}
-	return cpu;
+	return idle;
 }
 
 /* 2.6.11: does any domain around both CPUs let @p come to this one? */
@@ -1192,7 +1256,9 @@ static u32 wake_cpu(sched_t *s, task_t *p, u32 cpu, u32 flags)
 	u32 this_cpu = s->this_cpu, sync = flags & ENQ_SYNC, here;
 
 	if (cpu != this_cpu && cpu_allowed(p, this_cpu)) {
-		if (tun(s)->wake_one_domain)
+		if (tun(s)->sync_passive)
+			here = sync;
+		else if (tun(s)->wake_one_domain)
 			here = wake_here_2613(s, cpu, this_cpu, sync);
 		else
 			here = wake_here_2611(s, ts_of(p), cpu, this_cpu, sync);
@@ -1361,7 +1427,7 @@ static u32 EXPIRED_STARVING(sched_t *s, rq_t *rq, ts_t *curr)
 		return false;
 	if (rq->expired_timestamp && rq->jiffies - rq->expired_timestamp >= limit * rq->nr_running + 1)
 		return true;
-	return curr->static_prio > rq->best_expired_prio;
+	return tun(s)->starving_prio && curr->static_prio > rq->best_expired_prio;
 }
 
 /* The slice is used up: refill it, and file the task under active or expired. */
@@ -1374,7 +1440,7 @@ static void task_expired(sched_t *s, rq_t *rq, ts_t *p)
 	p->prio = effective_prio(s, p);
 	p->time_slice = task_timeslice(s, p);
 	p->first_time_slice = 0;
-	if (!rq->expired_timestamp)
+	if (!rq->expired_timestamp && tun(s)->starving_clock)
 		rq->expired_timestamp = rq->jiffies;
 	if (TASK_INTERACTIVE(s, p)) {
 		starving = EXPIRED_STARVING(s, rq, p);
@@ -1384,6 +1450,8 @@ static void task_expired(sched_t *s, rq_t *rq, ts_t *p)
 			return;
 		}
 	}
+	if (!rq->expired_timestamp)
+		rq->expired_timestamp = rq->jiffies;
 	enqueue_task(p, rq->expired);
 	rq->best_expired_prio = min_of(rq->best_expired_prio, p->static_prio);
 }
@@ -1417,6 +1485,8 @@ static void task_tick(sched_t *s, rq_t *rq, ts_t *p)
 		resched_cpu(s, rq->cpu);
 		return;
 	}
+	if (glob_of(s)->jiffy_sleep_avg)
+		set_sleep_avg(s, p, p->sleep_avg - min_of(p->sleep_avg, glob_of(s)->jiffy_ns));
 	if (!rt_task(p)) {
 		if (!--p->time_slice)
 			task_expired(s, rq, p);
@@ -1477,18 +1547,20 @@ static void o1_tick(sched_t *s, u32 cpu, task_t *p)
 
 /* ---- schedule() --------------------------------------------------------- */
 
-/* Interactive tasks spend their credit slowly. */
-static u32 run_time_of(sched_t *s, ts_t *prev)
+/* Interactive tasks spend their credit slowly.  (A division of 32 bits is the faster one.) */
+static u64 run_time_of(sched_t *s, ts_t *prev)
 {
-	u32 run_time = (u32)min_of(s->now - prev->timestamp, glob_of(s)->ns_max_sleep_avg);
+	u64 run_time = min_of(s->now - prev->timestamp, glob_of(s)->ns_max_sleep_avg);
 
-	if (prev->bonus > 1 && (!glob_of(s)->credit_limit || HIGH_CREDIT(s, prev)))
-		run_time /= prev->bonus;
-	return run_time;
+	if (prev->bonus < 2 || (glob_of(s)->credit_limit && !HIGH_CREDIT(s, prev)))
+		return run_time;
+	return run_time >> 32 ? div_u64(run_time, prev->bonus) : (u32)run_time / prev->bonus;
 }
 
-static void charge_run_time(sched_t *s, ts_t *prev, u32 run_time)
+static void charge_run_time(sched_t *s, ts_t *prev, u64 run_time)
 {
+	if (glob_of(s)->jiffy_sleep_avg)
+		return;
 	if (prev->sleep_avg > run_time) {
 		set_sleep_avg(s, prev, prev->sleep_avg - run_time);
 		return;
@@ -1579,7 +1651,7 @@ static ts_t *schedule(sched_t *s, rq_t *rq, task_t *prev)
 static task_t *o1_pick_next(sched_t *s, u32 cpu, task_t *prev, u32 why)
 {
 	rq_t *rq = rq_of(s, cpu);
-	u32 run_time = prev ? run_time_of(s, ts_of(prev)) : 0;
+	u64 run_time = prev ? run_time_of(s, ts_of(prev)) : 0;
 	ts_t *next = schedule(s, rq, prev);
 
 	if (prev) {
@@ -1671,11 +1743,6 @@ static u32 o1_queued(sched_t *s, task_t *p)
 
 /* ---- init: constants ---------------------------------------------------- */
 
-static u32 jiffies_of(sched_t *s, s64 ms)
-{
-	return (u32)(ms * tun(s)->hz / 1000);
-}
-
 static void init_bonuses(sched_t *s, glob_t *g)
 {
 	u64 granularity = max_of(jiffies_of(s, tun(s)->granularity_ms), 1);
@@ -1692,12 +1759,19 @@ static void init_bonuses(sched_t *s, glob_t *g)
 	g->bonus_start[bonus] = ~0ull;
 }
 
-/* SCALE_PRIO: four times the slice for better than nice 0, so that the slope breaks there. */
+/*
+ * SCALE_PRIO: four times the slice for better than nice 0, so that the slope
+ * breaks there.  2.5.73 has one slope, BASE_TIMESLICE.
+ */
 static u32 static_prio_timeslice(sched_t *s, s32 static_prio)
 {
 	u32 min_timeslice = max_of(jiffies_of(s, tun(s)->min_timeslice_ms), 1);
+	u32 max_timeslice = max_of(jiffies_of(s, tun(s)->max_timeslice_ms), min_timeslice);
 	u32 timeslice = jiffies_of(s, tun(s)->def_timeslice_ms);
 
+	if (tun(s)->max_timeslice_ms)
+		return min_timeslice + (max_timeslice - min_timeslice) * (u32)(MAX_PRIO - 1 - static_prio) /
+				       (MAX_USER_PRIO - 1);
 	if (static_prio < NICE_TO_PRIO(0))
 		timeslice *= 4;
 	return max_of(timeslice * (u32)(MAX_PRIO - static_prio) / (MAX_USER_PRIO / 2), min_timeslice);
@@ -1729,6 +1803,7 @@ static void init_constants(sched_t *s, glob_t *g)
 	g->starvation_limit = jiffies_of(s, tun(s)->starvation_limit_ms);
 	g->on_runqueue_weight = (u32)tun(s)->on_runqueue_weight * 128 / 100;
 	g->credit_limit = (s32)tun(s)->credit_limit;
+	g->jiffy_sleep_avg = (u32)tun(s)->jiffy_sleep_avg;
 	init_bonuses(s, g);
 	init_nice(s, g);
 }
@@ -1907,7 +1982,7 @@ static s32 o1_init(sched_t *s)
 _Static_assert(sizeof(struct o1_task) <= 96, "a million tasks must fit");
 
 POLICY(o1,
-	.summary = "Linux 2.6 O(1): two priority arrays per CPU, sleepers get bonuses (variants 2.6.11, 2.6.13, 2.6.10)",
+	.summary = "Linux 2.6 O(1): two priority arrays per CPU, sleepers get bonuses (2.6.10 to 2.6.13, 2.5.73)",
 	TUNABLES,
 	VARIANTS(o1_variants),
 	COUNTERS,

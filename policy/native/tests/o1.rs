@@ -9,6 +9,8 @@ mod calls;
 mod fork;
 #[path = "o1/kernel.rs"]
 mod kernel;
+#[path = "o1/old.rs"]
+mod old;
 #[path = "o1/sleep.rs"]
 mod sleep;
 #[path = "o1/smp.rs"]
