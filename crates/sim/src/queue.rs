@@ -56,19 +56,22 @@ impl Slots {
     }
 
     fn actor(&self, mut slot: u32) -> Actor {
-        let kinds: [(u32, fn(u32) -> Actor); 4] = [
-            (self.locks, Actor::Lock),
-            (self.cpus, Actor::Cpu),
-            (self.policy_timers, Actor::PolicyTimer),
-            (self.disks, Actor::Disk),
-        ];
-        for (len, actor) in kinds {
-            if slot < len {
-                return actor(slot);
-            }
-            slot -= len;
+        if slot < self.locks {
+            return Actor::Lock(slot);
         }
-        Actor::Task(slot)
+        slot -= self.locks;
+        if slot < self.cpus {
+            return Actor::Cpu(slot);
+        }
+        slot -= self.cpus;
+        if slot < self.policy_timers {
+            return Actor::PolicyTimer(slot);
+        }
+        slot -= self.policy_timers;
+        if slot < self.disks {
+            return Actor::Disk(slot);
+        }
+        Actor::Task(slot - self.disks)
     }
 }
 

@@ -1,0 +1,332 @@
+//! CPUs passing from one mode to the next: idle, user, kernel, spinning.
+
+use schedlab_trace::{CpuId, Event, EventKind, Ns, Overhead, Sink, TaskId, Time};
+
+use crate::cpu::{Cpu, KernelWork, Mode};
+use crate::engine::Simulation;
+use crate::error::SimError;
+use crate::queue::Actor;
+use crate::task::{Computing, State, Task, WORK_UNITS_PER_NS};
+
+/// Kernel steps at one moment that are no cause for suspicion, beside 1,000 for each task.
+const STEPS_AT_ONCE: u64 = 10_000_000;
+
+impl<S: Sink> Simulation<'_, S> {
+    #[inline]
+    pub(crate) fn cpu(&self, cpu: CpuId) -> &Cpu {
+        &self.cpus[cpu.index()]
+    }
+
+    #[inline]
+    pub(crate) fn cpu_mut(&mut self, cpu: CpuId) -> &mut Cpu {
+        &mut self.cpus[cpu.index()]
+    }
+
+    #[inline]
+    pub(crate) fn task(&self, task: TaskId) -> &Task {
+        &self.tasks[task.index()]
+    }
+
+    #[inline]
+    pub(crate) fn task_mut(&mut self, task: TaskId) -> &mut Task {
+        &mut self.tasks[task.index()]
+    }
+
+    #[inline]
+    pub(crate) fn emit(&mut self, cpu: CpuId, kind: EventKind) {
+        self.sink.event(&Event {
+            time: self.now,
+            cpu,
+            kind,
+        });
+    }
+
+    /// Leaves a CPU a piece of kernel work and interrupts it.
+    pub(crate) fn post(&mut self, cpu: CpuId, work: KernelWork) -> Result<(), SimError> {
+        self.cpu_mut(cpu).pending.push_back(work);
+        self.interrupt(cpu)
+    }
+
+    /// A CPU that can be interrupted looks at its kernel work; one in the kernel will when it is done.
+    pub(crate) fn interrupt(&mut self, cpu: CpuId) -> Result<(), SimError> {
+        let idle_exit = self.setup.machine.costs.idle_exit;
+        match self.cpu(cpu).mode {
+            Mode::Idle if idle_exit > Ns::ZERO => {
+                self.queue
+                    .arm_no_later(Actor::Cpu(cpu.0), self.now + idle_exit);
+                Ok(())
+            }
+            Mode::Idle | Mode::User => {
+                self.enter_kernel(cpu);
+                self.advance(cpu)
+            }
+            Mode::Kernel | Mode::Spinning => Ok(()),
+        }
+    }
+
+    /// Another CPU has been asked to reschedule: an interrupt tells it, unless it will see for itself.
+    pub(crate) fn kick(&mut self, cpu: CpuId) {
+        let costs = &self.setup.machine.costs;
+        let delay = match self.cpu(cpu).mode {
+            Mode::Idle => costs.ipi + costs.idle_exit,
+            Mode::User => costs.ipi,
+            Mode::Kernel | Mode::Spinning => return,
+        };
+        self.queue.arm_no_later(Actor::Cpu(cpu.0), self.now + delay);
+    }
+
+    /// Books what the CPU did up to now and puts it into the kernel.
+    pub(crate) fn enter_kernel(&mut self, cpu: CpuId) {
+        self.settle(cpu);
+        let now = self.now;
+        let c = self.cpu_mut(cpu);
+        c.mode = Mode::Kernel;
+        c.kernel_until = now;
+    }
+
+    /// The CPU spends `ns` in the kernel on `kind`, from the end of its current piece of work.
+    pub(crate) fn charge(&mut self, cpu: CpuId, kind: Overhead, ns: Ns) {
+        if ns == Ns::ZERO {
+            return;
+        }
+        let c = self.cpu_mut(cpu);
+        debug_assert_eq!(c.mode, Mode::Kernel);
+        c.kernel_until += ns;
+        c.book_overhead(kind, ns);
+        self.emit(cpu, EventKind::Overhead { kind, ns });
+    }
+
+    /// The CPU does its kernel work, reschedules if it must, and returns to its task or idles.
+    pub(crate) fn advance(&mut self, cpu: CpuId) -> Result<(), SimError> {
+        loop {
+            if self.cpu(cpu).kernel_until > self.now {
+                let until = self.cpu(cpu).kernel_until;
+                self.queue.arm(Actor::Cpu(cpu.0), until);
+                return Ok(());
+            }
+            self.count_step(cpu)?;
+            let done = if let Some(&work) = self.cpu(cpu).pending.front() {
+                self.kernel_work(cpu, work)?
+            } else if self.must_schedule(cpu) {
+                self.try_schedule(cpu)?
+            } else {
+                match self.cpu(cpu).curr {
+                    None => {
+                        self.go_idle(cpu);
+                        return Ok(());
+                    }
+                    Some(task) if self.task(task).computing == Computing::Nothing => {
+                        self.step(cpu, task)?;
+                        true
+                    }
+                    Some(task) => {
+                        self.go_user(cpu, task);
+                        return Ok(());
+                    }
+                }
+            };
+            if !done {
+                return Ok(()); // It spins on a lock; whoever releases that lets it go on.
+            }
+        }
+    }
+
+    /// One piece of kernel work; false if the CPU spins for it.
+    fn kernel_work(&mut self, cpu: CpuId, work: KernelWork) -> Result<bool, SimError> {
+        match work {
+            KernelWork::Wake {
+                task,
+                flags,
+                target,
+            } => return self.try_wake(cpu, task, flags, target),
+            KernelWork::Tick => {
+                self.cpu_mut(cpu).pending.pop_front();
+                let curr = self.cpu(cpu).curr;
+                self.call(cpu, |host| host.tick(cpu, curr))?;
+                let cost = self.setup.machine.costs.tick + self.work_cost();
+                self.charge(cpu, Overhead::Tick, cost);
+            }
+            KernelWork::PolicyTimer(id) => {
+                self.cpu_mut(cpu).pending.pop_front();
+                self.call(cpu, |host| host.timer(id))?;
+                let cost = self.work_cost();
+                self.charge(cpu, Overhead::Tick, cost);
+            }
+        }
+        self.drain_requests(cpu)?;
+        Ok(true)
+    }
+
+    fn must_schedule(&self, cpu: CpuId) -> bool {
+        if self.host.need_resched(cpu) {
+            return true;
+        }
+        self.cpu(cpu).curr.is_some_and(|task| {
+            let t = self.task(task);
+            t.yielding || t.move_to.is_some() || !matches!(t.state, State::Running(_))
+        })
+    }
+
+    fn go_idle(&mut self, cpu: CpuId) {
+        self.queue.cancel(Actor::Cpu(cpu.0));
+        let now = self.now;
+        let c = self.cpu_mut(cpu);
+        c.mode = Mode::Idle;
+        c.since = now;
+    }
+
+    fn go_user(&mut self, cpu: CpuId, task: TaskId) {
+        let now = self.now;
+        let c = self.cpu_mut(cpu);
+        c.mode = Mode::User;
+        c.since = now;
+        self.arm_completion(cpu, task);
+    }
+
+    fn arm_completion(&mut self, cpu: CpuId, task: TaskId) {
+        let done = self.completion(cpu, task);
+        self.queue.arm(Actor::Cpu(cpu.0), done);
+    }
+
+    /// When the task will have done what it computes, if nothing comes between.
+    fn completion(&self, cpu: CpuId, task: TaskId) -> Time {
+        let t = self.task(task);
+        let left = match t.computing {
+            Computing::Nothing => return self.now,
+            Computing::Until(time) => return time.max(self.now),
+            Computing::Work(left) => left,
+        };
+        let rate = self.rate(cpu);
+        let slow = (rate / 2).max(1);
+        let while_refilling = t.refill_ns.saturating_mul(slow);
+        let ns = if t.refill_ns == 0 && rate == WORK_UNITS_PER_NS {
+            left.div_ceil(WORK_UNITS_PER_NS) // The usual case, without a division.
+        } else if left <= while_refilling {
+            left.div_ceil(slow)
+        } else {
+            t.refill_ns + (left - while_refilling).div_ceil(rate)
+        };
+        self.now + Ns(ns)
+    }
+
+    /// Work units a task on this CPU gets done in a nanosecond.
+    fn rate(&self, cpu: CpuId) -> u64 {
+        let capacity = u64::from(self.setup.machine.cpus[cpu.index()].capacity);
+        let siblings = &self.cpu(cpu).siblings;
+        if siblings.iter().any(|&s| self.cpu(s).curr.is_some()) {
+            (capacity * u64::from(self.setup.machine.smt_speed_milli) / 1000).max(1)
+        } else {
+            capacity
+        }
+    }
+
+    /// Books the time since a CPU's last change of mode.
+    pub(crate) fn settle(&mut self, cpu: CpuId) {
+        let now = self.now;
+        let c = &mut self.cpus[cpu.index()];
+        let ns = Ns(now.0.saturating_sub(c.clock.0));
+        match c.mode {
+            Mode::Kernel => return, // Booked when it was charged.
+            Mode::Idle => c.idle_ns += ns.0,
+            Mode::User => c.run_ns += ns.0,
+            Mode::Spinning => c.overhead_ns[Overhead::Lock as usize] += ns.0,
+        }
+        c.clock = now;
+        c.since = now;
+        let (mode, curr) = (c.mode, c.curr);
+        match (mode, curr) {
+            (Mode::User, Some(task)) => self.progress(cpu, task, ns),
+            (Mode::Spinning, _) if ns > Ns::ZERO => {
+                self.emit(
+                    cpu,
+                    EventKind::Overhead {
+                        kind: Overhead::Lock,
+                        ns,
+                    },
+                );
+            }
+            _ => {}
+        }
+    }
+
+    /// The task has computed on this CPU for `ns`.
+    fn progress(&mut self, cpu: CpuId, task: TaskId, ns: Ns) {
+        let rate = self.rate(cpu);
+        let now = self.now;
+        let t = self.task_mut(task);
+        let slow_ns = ns.0.min(t.refill_ns);
+        t.refill_ns -= slow_ns;
+        let units = slow_ns * (rate / 2).max(1) + (ns.0 - slow_ns) * rate;
+        match &mut t.computing {
+            Computing::Nothing => {}
+            Computing::Work(left) => {
+                let done = units.min(*left);
+                *left -= done;
+                t.work_done += done;
+                if *left == 0 {
+                    t.computing = Computing::Nothing;
+                }
+            }
+            Computing::Until(time) => {
+                t.work_requested += units;
+                t.work_done += units;
+                if *time <= now {
+                    t.computing = Computing::Nothing;
+                }
+            }
+        }
+    }
+
+    /// Before a CPU becomes busy or idle: its SMT siblings have run at the old speed so far.
+    pub(crate) fn settle_siblings(&mut self, cpu: CpuId) {
+        for i in 0..self.cpu(cpu).siblings.len() {
+            let sibling = self.cpu(cpu).siblings[i];
+            if self.cpu(sibling).mode == Mode::User {
+                self.settle(sibling);
+            }
+        }
+    }
+
+    /// After it: they run at the new speed from now on.
+    pub(crate) fn rearm_siblings(&mut self, cpu: CpuId) {
+        for i in 0..self.cpu(cpu).siblings.len() {
+            let sibling = self.cpu(cpu).siblings[i];
+            if let (Mode::User, Some(task)) = (self.cpu(sibling).mode, self.cpu(sibling).curr) {
+                self.arm_completion(sibling, task);
+            }
+        }
+    }
+
+    pub(crate) fn settle_all(&mut self) {
+        for cpu in 0..self.cpus.len() as u32 {
+            self.settle(CpuId(cpu));
+        }
+    }
+
+    /// Kernel steps without time passing have a bound, so that nothing goes on forever at one moment.
+    #[inline]
+    fn count_step(&mut self, cpu: CpuId) -> Result<(), SimError> {
+        self.steps_at_once += 1;
+        if self.steps_at_once > STEPS_AT_ONCE + 1000 * self.tasks.len() as u64 {
+            let task = self.cpu(cpu).curr.unwrap_or(TaskId(0));
+            return Err(SimError::Stalled {
+                time: self.now,
+                task,
+                name: self.name(task),
+            });
+        }
+        Ok(())
+    }
+
+    /// Starts to compute `ns` of work.
+    pub(crate) fn begin_work(&mut self, task: TaskId, ns: u64) {
+        let t = self.task_mut(task);
+        let units = ns.saturating_mul(WORK_UNITS_PER_NS);
+        t.work_requested += units;
+        t.computing = if units == 0 {
+            Computing::Nothing
+        } else {
+            Computing::Work(units)
+        };
+    }
+}

@@ -1,0 +1,96 @@
+//! Calling the policy, and doing what its hooks asked for.
+
+use schedlab_policy::Host;
+use schedlab_trace::{CpuId, EventKind, Ns, Sink, TaskId, Time};
+
+use crate::engine::Simulation;
+use crate::error::SimError;
+use crate::queue::Actor;
+
+impl<S: Sink> Simulation<'_, S> {
+    /// Calls a hook here and now.
+    #[inline]
+    pub(crate) fn call<T>(
+        &mut self,
+        cpu: CpuId,
+        hook: impl FnOnce(&mut Host) -> Result<T, schedlab_policy::Fault>,
+    ) -> Result<T, SimError> {
+        self.host.at(self.now, cpu);
+        hook(&mut self.host).map_err(|fault| SimError::Fault {
+            time: self.now,
+            cpu,
+            fault,
+        })
+    }
+
+    /// Does what the hooks just called on `cpu` asked for.
+    #[inline]
+    pub(crate) fn drain_requests(&mut self, cpu: CpuId) -> Result<(), SimError> {
+        if !self.host.take_requests() {
+            return Ok(());
+        }
+        while let Some((task, from)) = self.host.take_moved() {
+            self.task_moved(cpu, task, from)?;
+        }
+        while let Some(target) = self.host.take_resched() {
+            if target != cpu {
+                self.kick(target);
+            }
+        }
+        if let Some(timers) = self.host.take_timers() {
+            for (id, &expires) in timers.iter().enumerate() {
+                match expires {
+                    0 => self.queue.cancel(Actor::PolicyTimer(id as u32)),
+                    at => self
+                        .queue
+                        .arm(Actor::PolicyTimer(id as u32), Time(at).max(self.now)),
+                }
+            }
+        }
+        if !self.counters_seen.is_empty() {
+            self.emit_counters(cpu);
+        }
+        Ok(())
+    }
+
+    fn emit_counters(&mut self, cpu: CpuId) {
+        for counter in 0..self.counters_seen.len() {
+            let value = self.host.counters()[counter];
+            let by = value - std::mem::replace(&mut self.counters_seen[counter], value);
+            if by > 0 {
+                self.emit(
+                    cpu,
+                    EventKind::Count {
+                        counter: counter as u32,
+                        by,
+                    },
+                );
+            }
+        }
+    }
+
+    /// What the examining, recalculating and locking of the hooks just called costs.
+    pub(crate) fn work_cost(&mut self) -> Ns {
+        let work = self.host.take_work();
+        self.price(work)
+    }
+
+    pub(crate) fn price(&self, work: schedlab_policy::ffi::Work) -> Ns {
+        let costs = &self.setup.machine.costs;
+        Ns(u64::from(work.examined) * costs.examine.0
+            + u64::from(work.recalculated) * costs.recalculate.0
+            + u64::from(work.locks) * costs.lock_transfer.0)
+    }
+
+    /// Records the task's priority if it has changed.
+    #[inline]
+    pub(crate) fn note_priority(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
+        let Some(priority) = self.call(cpu, |host| host.priority(task))? else {
+            return Ok(());
+        };
+        if self.task_mut(task).last_priority.replace(priority) != Some(priority) {
+            self.emit(cpu, EventKind::Priority { task, priority });
+        }
+        Ok(())
+    }
+}
