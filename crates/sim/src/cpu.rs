@@ -39,8 +39,6 @@ pub(crate) struct Cpu {
     pub mode: Mode,
     /// End of the current piece of kernel work.
     pub kernel_until: Time,
-    /// Since when the task computes, the CPU idles or it spins, by mode.
-    pub since: Time,
     /// Kernel work to do, first come first done.
     pub pending: VecDeque<KernelWork>,
     /// The lock it was just granted after spinning.
@@ -64,7 +62,6 @@ impl Cpu {
             curr: None,
             mode: Mode::Idle,
             kernel_until: Time::ZERO,
-            since: Time::ZERO,
             pending: VecDeque::new(),
             held: None,
             mm: 0,

@@ -78,7 +78,6 @@ impl<S: Sink> Simulation<'_, S> {
     /// Books what the CPU did up to now and puts it into the kernel.
     pub(crate) fn enter_kernel(&mut self, cpu: CpuId) {
         self.settle(cpu);
-        let now = self.now;
         let c = self.cpu_mut(cpu);
         c.mode = Mode::Kernel;
         c.kernel_until = now;
@@ -169,17 +168,13 @@ impl<S: Sink> Simulation<'_, S> {
 
     fn go_idle(&mut self, cpu: CpuId) {
         self.queue.cancel(Actor::Cpu(cpu.0));
-        let now = self.now;
         let c = self.cpu_mut(cpu);
         c.mode = Mode::Idle;
-        c.since = now;
     }
 
     fn go_user(&mut self, cpu: CpuId, task: TaskId) {
-        let now = self.now;
         let c = self.cpu_mut(cpu);
         c.mode = Mode::User;
-        c.since = now;
         self.arm_completion(cpu, task);
     }
 
@@ -232,7 +227,6 @@ impl<S: Sink> Simulation<'_, S> {
             Mode::Spinning => c.overhead_ns[Overhead::Lock as usize] += ns.0,
         }
         c.clock = now;
-        c.since = now;
         let (mode, curr) = (c.mode, c.curr);
         match (mode, curr) {
             (Mode::User, Some(task)) => self.progress(cpu, task, ns),

@@ -33,7 +33,6 @@ impl<S: Sink> Simulation<'_, S> {
         self.queue.cancel(Actor::Cpu(cpu.0));
         let c = self.cpu_mut(cpu);
         c.mode = Mode::Spinning;
-        c.since = now;
         false
     }
 
