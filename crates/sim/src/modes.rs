@@ -78,6 +78,7 @@ impl<S: Sink> Simulation<'_, S> {
     /// Books what the CPU did up to now and puts it into the kernel.
     pub(crate) fn enter_kernel(&mut self, cpu: CpuId) {
         self.settle(cpu);
+        let now = self.now;
         let c = self.cpu_mut(cpu);
         c.mode = Mode::Kernel;
         c.kernel_until = now;
