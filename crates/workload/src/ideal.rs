@@ -294,7 +294,6 @@ impl<'a> Ideal<'a> {
             Op::WaitAll => self.block(task, Wait::Children(true)),
             Op::Yield => self.outcome.yields += 1,
             // Without contention neither priorities nor CPUs change what happens.
-            Op::Renice(..) | Op::Reclass(..) | Op::Repin(..) => {}
             Op::Loop { times, end } => {
                 let times = match times {
                     Times::Fixed(n) => n,

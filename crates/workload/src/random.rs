@@ -203,7 +203,7 @@ impl Draw {
         x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         x ^= x >> 31;
-        ((x >> 32) * u64::from(n) >> 32) as u32
+        (((x >> 32) * u64::from(n)) >> 32) as u32
     }
 
     fn weighted(&mut self, weights: &[u32]) -> usize {
