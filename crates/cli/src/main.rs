@@ -1,1 +1,24 @@
-fn main() {}
+//! `schedlab`: compare CPU schedulers, old and new, in a deterministic simulator.
+
+mod arguments;
+mod choose;
+mod command;
+mod failure;
+mod interrupt;
+mod outputs;
+mod progress;
+mod reproduce;
+mod seeds;
+mod session;
+mod usage;
+mod workers;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    schedlab_policy::install_crash_handler();
+    match command::dispatch(std::env::args_os()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

@@ -39,6 +39,15 @@ impl AtomicFile {
         Ok(AtomicFile { target })
     }
 
+    /// What it is called until it is finished, if it is written aside: whoever ends the process
+    /// without dropping it should remove this.
+    pub fn aside(&self) -> Option<&Path> {
+        match &self.target {
+            Target::Aside { file, .. } => Some(file.path()),
+            Target::Direct(_) => None,
+        }
+    }
+
     /// Gives the file its name.
     ///
     /// # Errors

@@ -1,20 +1,72 @@
-//! A policy that crashes is named before the process ends.
+//! A policy that crashes or hangs is named before the process ends.
 //!
-//! Hooks are C: one can follow a stray pointer.  The kernel's verifier rules that out in
-//! the BPF back end; natively the process dies, but not without saying who did it.
+//! Hooks are C: one can follow a stray pointer, or call itself for ever.  The kernel's verifier
+//! rules that out in the BPF back end; natively the process dies, but not without saying who did it.
 
 use std::cell::Cell;
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::{Hook, Policy};
 
+/// Unfinished files, as a list that only grows: the newest first.
+static UNFINISHED: AtomicPtr<Unfinished> = AtomicPtr::new(ptr::null_mut());
+
+struct Unfinished {
+    path: CString,
+    next: *mut Unfinished,
+}
+
+/// A crash removes the file at `path`, if there is one by then.
+pub fn remove_on_crash(path: &Path) {
+    // A path of the file system holds no NUL.
+    let Ok(path) = CString::new(path.as_os_str().as_bytes()) else {
+        return;
+    };
+    let next = UNFINISHED.load(Ordering::Acquire);
+    let entry = Box::leak(Box::new(Unfinished { path, next }));
+    while let Err(newer) =
+        UNFINISHED.compare_exchange(entry.next, entry, Ordering::AcqRel, Ordering::Acquire)
+    {
+        entry.next = newer;
+    }
+}
+
+/// Only async-signal-safe calls: unlink(2).
+fn remove_unfinished() {
+    let mut entry = UNFINISHED.load(Ordering::Acquire);
+    // SAFETY: entries are leaked boxes that never change once they are in the list.
+    while let Some(unfinished) = unsafe { entry.as_ref() } {
+        // SAFETY: a valid C string.
+        unsafe { libc::unlink(unfinished.path.as_ptr()) };
+        entry = unfinished.next;
+    }
+}
+
+/// A call of a hook.
+#[derive(Clone, Copy)]
+struct Call {
+    policy: Policy,
+    hook: Hook,
+    /// How often a [`HookTimer`] has met this call.
+    met: u32,
+}
+
 thread_local! {
-    static RUNNING: Cell<Option<(Policy, Hook)>> = const { Cell::new(None) };
+    static RUNNING: Cell<Option<Call>> = const { Cell::new(None) };
 }
 
 /// Notes which hook runs on this thread.
 #[inline]
 pub(crate) fn enter(policy: Policy, hook: Hook) {
-    RUNNING.set(Some((policy, hook)));
+    RUNNING.set(Some(Call {
+        policy,
+        hook,
+        met: 0,
+    }));
 }
 
 /// Notes that no hook runs on this thread.
@@ -45,24 +97,132 @@ pub fn install_crash_handler() {
     }
 }
 
-/// Only async-signal-safe calls: write(2), _exit(2), raise(3).
+/// Only async-signal-safe calls: write(2), unlink(2), _exit(2), raise(3).
 extern "C" fn on_crash(signal: i32) {
-    let Some((policy, hook)) = RUNNING.get() else {
+    match RUNNING.get() {
+        Some(call) => die(call, "crashed (stray pointer or endless recursion)\n"),
         // SAFETY: the default action is back (SA_RESETHAND); die of the same signal.
-        unsafe { libc::raise(signal) };
-        return;
-    };
+        None => unsafe {
+            libc::raise(signal);
+        },
+    }
+}
+
+/// Names the hook and ends the process with status 2.
+fn die(call: Call, what: &str) -> ! {
     let parts = [
         "schedlab: policy ",
-        policy.name(),
+        call.policy.name(),
         ", hook ",
-        hook.name(),
-        ": crashed (stray pointer)\n",
+        call.hook.name(),
+        ": ",
+        what,
     ];
     for part in parts {
         // SAFETY: writes a valid buffer to standard error.
         unsafe { libc::write(2, part.as_ptr().cast(), part.len()) };
     }
+    remove_unfinished();
     // SAFETY: ends the process without running anything else.
     unsafe { libc::_exit(2) }
+}
+
+#[cfg(target_os = "linux")]
+pub use timer::HookTimer;
+
+#[cfg(target_os = "linux")]
+mod timer {
+    use std::io;
+    use std::marker::PhantomData;
+    use std::time::Duration;
+
+    use super::{die, RUNNING};
+
+    /// Meetings with one call before it is called stuck.
+    const MEETINGS: u32 = 10;
+
+    /// While this lives, a hook call on this thread that takes more CPU time than allowed is named,
+    /// and the process ended with status 2.
+    ///
+    /// The loops of a policy are bounded and cannot get here; what can is recursion the compiler
+    /// made a loop of.  The thread's own CPU clock sends it a signal ten times within the allowed
+    /// time; a call that is met each of these times, and once more, is stuck.  Calls pay nothing.
+    pub struct HookTimer {
+        timer: libc::timer_t,
+        /// The timer belongs to the thread that made it.
+        not_send: PhantomData<*const ()>,
+    }
+
+    impl HookTimer {
+        /// Starts on this thread; uses SIGPROF.
+        ///
+        /// # Errors
+        /// What the system says when it has no more timers.
+        pub fn start(allowed: Duration) -> io::Result<HookTimer> {
+            install_handler();
+            let timer = create()?;
+            let guard = HookTimer {
+                timer,
+                not_send: PhantomData,
+            };
+            let beat = allowed / MEETINGS;
+            let time = libc::timespec {
+                tv_sec: beat.as_secs() as libc::time_t,
+                tv_nsec: libc::c_long::from(beat.subsec_nanos().max(1) as i32),
+            };
+            let times = libc::itimerspec {
+                it_interval: time,
+                it_value: time,
+            };
+            // SAFETY: a timer that exists and a valid structure.
+            match unsafe { libc::timer_settime(timer, 0, &times, std::ptr::null_mut()) } {
+                0 => Ok(guard),
+                _ => Err(io::Error::last_os_error()),
+            }
+        }
+    }
+
+    impl Drop for HookTimer {
+        fn drop(&mut self) {
+            // SAFETY: created in start() and deleted once.
+            unsafe { libc::timer_delete(self.timer) };
+        }
+    }
+
+    fn create() -> io::Result<libc::timer_t> {
+        // SAFETY: plain system calls with valid structures.
+        unsafe {
+            let mut event: libc::sigevent = std::mem::zeroed();
+            event.sigev_notify = libc::SIGEV_THREAD_ID;
+            event.sigev_signo = libc::SIGPROF;
+            event.sigev_notify_thread_id = libc::gettid();
+            let mut timer: libc::timer_t = std::ptr::null_mut();
+            match libc::timer_create(libc::CLOCK_THREAD_CPUTIME_ID, &mut event, &mut timer) {
+                0 => Ok(timer),
+                _ => Err(io::Error::last_os_error()),
+            }
+        }
+    }
+
+    fn install_handler() {
+        // SAFETY: a plain system call with a valid structure.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = on_beat as extern "C" fn(i32) as usize;
+            action.sa_flags = libc::SA_ONSTACK | libc::SA_RESTART;
+            libc::sigaction(libc::SIGPROF, &action, std::ptr::null_mut());
+        }
+    }
+
+    /// Counts meetings with the running call.  A call that ends meanwhile is none the worse.
+    extern "C" fn on_beat(_: i32) {
+        let Some(mut call) = RUNNING.get() else {
+            return;
+        };
+        call.met += 1;
+        if call.met > MEETINGS {
+            die(call, "does not come back (--hook-timeout)\n");
+        }
+        RUNNING.set(Some(call));
+    }
 }

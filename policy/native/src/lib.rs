@@ -15,7 +15,9 @@ mod policy;
 mod tunables;
 
 pub use compile::CompileError;
-pub use crash::install_crash_handler;
+#[cfg(target_os = "linux")]
+pub use crash::HookTimer;
+pub use crash::{install_crash_handler, remove_on_crash};
 pub use fault::{Fault, FaultKind, Hook};
 pub use host::{Host, NewTask, Platform, Topology};
 pub use policy::{LockScope, Nice, Policy, Promise, Tunable, Variant};

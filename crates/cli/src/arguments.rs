@@ -1,0 +1,278 @@
+//! Every flag, defined once: help, man pages and completions come from here.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap_complete::Shell;
+use schedlab_trace::Ns;
+use schedlab_workload::rtapp;
+
+use crate::seeds::Seeds;
+
+/// Compare CPU schedulers, old and new, in a deterministic simulator.
+///
+/// Equal inputs and seeds give equal results, bit for bit: every result prints the hash of its
+/// trace and the command that reproduces it.
+#[derive(Parser)]
+#[command(
+    name = "schedlab",
+    version,
+    max_term_width = 100,
+    disable_help_subcommand = true
+)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Subcommand)]
+pub enum Command {
+    /// List policies, machines and workloads, or describe one policy or workload.
+    List(ListArguments),
+    /// Run a workload under one policy.
+    Run(RunArguments),
+    /// Run a workload under several policies and show them side by side.
+    Compare(CompareArguments),
+    /// Write the folder of a new policy, which runs at once.
+    New(NewArguments),
+    /// Print the completions of a shell.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Write the man pages into a folder.
+    Man {
+        /// The folder, which must exist.
+        #[arg(value_hint = ValueHint::DirPath)]
+        folder: PathBuf,
+    },
+}
+
+/// What to list.
+#[derive(Args)]
+pub struct ListArguments {
+    /// What to list; all of it if missing.
+    pub what: Option<Catalogue>,
+    /// The one policy or built-in workload to describe: variants, tunables, options.
+    #[arg(requires = "what")]
+    pub name: Option<String>,
+    /// How to print it.
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub format: ListFormat,
+}
+
+/// What can be listed.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Catalogue {
+    /// Schedulers.
+    Policies,
+    /// Hardware.
+    Machines,
+    /// What runs.
+    Workloads,
+}
+
+/// How a list is printed.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ListFormat {
+    /// Text for a terminal.
+    Table,
+    /// JSON.
+    Json,
+}
+
+/// One policy on one workload.
+#[derive(Args)]
+pub struct RunArguments {
+    /// The policy: NAME, NAME:VARIANT, or the path of a C file, which is compiled (with $CC).
+    #[arg(long, value_name = "POLICY", value_hint = ValueHint::FilePath)]
+    pub policy: String,
+    /// What every run is made of.
+    #[command(flatten)]
+    pub common: CommonArguments,
+}
+
+/// Several policies on one workload.
+#[derive(Args)]
+pub struct CompareArguments {
+    /// The policies, separated by commas, each as for `run --policy`; or `all`, each in its default variant.
+    #[arg(long, value_name = "POLICIES", value_hint = ValueHint::FilePath)]
+    pub policies: String,
+    /// What every run is made of.
+    #[command(flatten)]
+    pub common: CommonArguments,
+}
+
+/// What every run is made of.
+#[derive(Args)]
+pub struct CommonArguments {
+    /// The workload: a built-in with its options ("volanomark --rooms 10"), the name of one in `list
+    /// workloads`, or a file: .toml (schedlab's own format) or .json (rt-app's).
+    #[arg(long, value_name = "WORKLOAD", value_hint = ValueHint::FilePath)]
+    pub workload: String,
+    /// The hardware: a name of `list machines`, `ideal-N` (N CPUs without costs) or a .toml file.
+    #[arg(long, value_name = "MACHINE", default_value = "desktop", value_hint = ValueHint::FilePath)]
+    pub machine: String,
+    /// End of the run in simulated time, such as 500ms, 10s, 2min.  Default: what the workload says,
+    /// or until its tasks have ended, or 10s for tasks that never end.
+    #[arg(long, value_name = "TIME", value_parser = positive_time)]
+    pub duration: Option<Ns>,
+    /// The seed of everything random.
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "seeds", allow_negative_numbers = true, value_parser = seed)]
+    pub seed: u64,
+    /// Several runs, with medians and intervals: 5 (the seeds 1 to 5), 3..7, or 1,4,9.
+    #[arg(long, value_name = "SEEDS")]
+    pub seeds: Option<Seeds>,
+    /// Set a tunable of the policy (see `list policies NAME`).  Can be repeated.  With several
+    /// policies NAME means each that has it, POLICY.NAME one of them.
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// How to print the result.
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub format: Format,
+    /// Write the trace: .pftrace for ui.perfetto.dev, .ftrace for text.  Of several runs, each
+    /// writes a file of its own: x.pftrace becomes x-POLICY.pftrace, with seeds x-POLICY-seedN.pftrace.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub trace: Option<PathBuf>,
+    /// Write a report with figures: one HTML file that needs nothing but a browser.
+    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
+    pub report: Option<PathBuf>,
+    /// Write the result as JSON as well, whatever --format prints.
+    #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
+    pub json: Option<PathBuf>,
+    /// Runs at the same time; results do not depend on it.  Default: the number of CPUs.
+    #[arg(long, value_name = "N", value_parser = positive::<u16>)]
+    pub jobs: Option<u16>,
+    /// Keys that occur twice in an object of an rt-app file.
+    #[arg(long, value_name = "MEANING", default_value = "ordered")]
+    pub rtapp_keys: RtappKeys,
+    /// Whom "suspend" in an rt-app file waits for.
+    #[arg(long, value_name = "MEANING", default_value = "auto")]
+    pub rtapp_suspend: RtappSuspend,
+    /// Bounds that end a run with an error.
+    #[command(flatten)]
+    pub bounds: Bounds,
+}
+
+/// What to make of keys that occur twice in an object of an rt-app file.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RtappKeys {
+    /// All count, in their order.
+    Ordered,
+    /// The last value counts, in the first one's place, as json-c reads them.
+    JsonC,
+}
+
+/// Whom a suspended task of an rt-app file waits for.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RtappSuspend {
+    /// The given name if somebody resumes it and no task is called so, else the task's own.
+    Auto,
+    /// The task's own name, as rt-app does since May 2025.
+    Own,
+    /// The given name, as rt-app did before.
+    Named,
+}
+
+impl CommonArguments {
+    /// How rt-app files are read.
+    pub fn rtapp_options(&self) -> rtapp::Options {
+        rtapp::Options {
+            repeated: match self.rtapp_keys {
+                RtappKeys::Ordered => rtapp::RepeatedKeys::Ordered,
+                RtappKeys::JsonC => rtapp::RepeatedKeys::JsonC,
+            },
+            suspend: match self.rtapp_suspend {
+                RtappSuspend::Auto => rtapp::SuspendMeaning::Auto,
+                RtappSuspend::Own => rtapp::SuspendMeaning::Own,
+                RtappSuspend::Named => rtapp::SuspendMeaning::Named,
+            },
+        }
+    }
+
+    /// The flags about rt-app files that are not at their defaults.
+    pub fn rtapp_flags(&self) -> Vec<(&'static str, String)> {
+        let mut flags = Vec::new();
+        if self.rtapp_keys != RtappKeys::Ordered {
+            flags.push(("--rtapp-keys", name_of(&self.rtapp_keys)));
+        }
+        if self.rtapp_suspend != RtappSuspend::Auto {
+            flags.push(("--rtapp-suspend", name_of(&self.rtapp_suspend)));
+        }
+        flags
+    }
+}
+
+/// What a user writes for a value.
+fn name_of(value: &impl ValueEnum) -> String {
+    let possible = value.to_possible_value();
+    possible.map_or_else(String::new, |value| value.get_name().to_string())
+}
+
+/// Bounds that end a run with an error.
+#[derive(Args, Clone, Copy)]
+pub struct Bounds {
+    /// Give up after so many simulated events.
+    #[arg(long, value_name = "N", default_value_t = 100_000_000_000, value_parser = positive::<u64>)]
+    pub max_events: u64,
+    /// Give up when so many tasks have existed.
+    #[arg(long, value_name = "N", default_value_t = 4_000_000, value_parser = positive::<u32>)]
+    pub max_tasks: u32,
+    /// Give up when one call of a policy's hook takes so much real CPU time.
+    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = hook_time)]
+    pub hook_timeout: Ns,
+}
+
+/// How a result is printed.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Text for a terminal.
+    Table,
+    /// Markdown.
+    Markdown,
+    /// JSON, with everything that was measured.
+    Json,
+}
+
+/// What to call a new policy, and where to put it.
+#[derive(Args)]
+pub struct NewArguments {
+    /// The policy's name: lower-case letters, digits and underscores.
+    pub name: String,
+    /// The folder that holds policies; the new one becomes DIR/NAME.
+    #[arg(long, value_name = "DIR", default_value = "policies", value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+}
+
+/// A whole number of at least 1.
+fn positive<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
+    let number = text.parse().ok().filter(|&n: &u64| n > 0);
+    number.and_then(|n| T::try_from(n).ok()).ok_or_else(|| {
+        format!(
+            "a whole number from 1 to {}",
+            u64::MAX >> (64 - 8 * size_of::<T>())
+        )
+    })
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse()
+        .map_err(|_| format!("a whole number from 0 to {}", u64::MAX))
+}
+
+fn positive_time(text: &str) -> Result<Ns, String> {
+    match schedlab_input::quantity::duration(text) {
+        Ok(Ns::ZERO) => Err("a duration longer than 0".into()),
+        Ok(time) => Ok(time),
+        Err(mistake) => Err(mistake.expected),
+    }
+}
+
+fn hook_time(text: &str) -> Result<Ns, String> {
+    match positive_time(text)? {
+        time if time < Ns::from_ms(100) => Err("at least 100ms".into()),
+        time => Ok(time),
+    }
+}

@@ -1,0 +1,9 @@
+//! What users name, found: policies, workloads, machines.
+
+mod policy;
+mod tunables;
+mod workload;
+
+pub use policy::{policies, policy};
+pub use tunables::Assignments;
+pub use workload::workload;

@@ -1,0 +1,102 @@
+//! Which policies a user means.
+
+use std::path::Path;
+
+use schedlab_input::{read_text, Diagnostic};
+use schedlab_policy::{Policy, Tuned};
+
+use super::tunables::Assignments;
+use crate::failure::Failure;
+
+/// A policy and, if the user named one, its variant.
+type Choice<'a> = (Policy, Option<&'a str>);
+
+/// The policy a user means by NAME, NAME:VARIANT or PATH.c.
+pub fn policy(flag: &str, text: &str, set: &Assignments) -> Result<Tuned, Failure> {
+    let mut tuned = tune(flag, vec![find(flag, text)?], set)?;
+    Ok(tuned.remove(0))
+}
+
+/// The policies a user means by a list with commas, each beside what the user called it.
+pub fn policies(
+    flag: &str,
+    text: &str,
+    set: &Assignments,
+) -> Result<Vec<(String, Tuned)>, Failure> {
+    let written: Vec<&str> = text.split(',').map(str::trim).flat_map(expand).collect();
+    let chosen: Vec<Choice> = written
+        .iter()
+        .map(|name| find(flag, name))
+        .collect::<Result<_, _>>()?;
+    let tuned = tune(flag, chosen, set)?;
+    let names: Vec<String> = tuned.iter().map(Tuned::name).collect();
+    match (1..names.len()).find(|&i| names[..i].contains(&names[i])) {
+        Some(twice) => Err(Diagnostic::new(format!("{} is named twice", names[twice]))
+            .at(flag, 0)
+            .expected("each policy and variant once")
+            .into()),
+        None => Ok(written
+            .iter()
+            .map(|name| name.to_string())
+            .zip(tuned)
+            .collect()),
+    }
+}
+
+/// "all" is every policy that comes with the program.
+fn expand(name: &str) -> Vec<&str> {
+    match name {
+        "all" => Policy::all().iter().map(Policy::name).collect(),
+        name => vec![name],
+    }
+}
+
+fn tune(flag: &str, chosen: Vec<Choice>, set: &Assignments) -> Result<Vec<Tuned>, Failure> {
+    // Variants first: a wrong one is the first mistake to mention.
+    let plain: Vec<Tuned> = chosen
+        .iter()
+        .map(|&(policy, variant)| Tuned::new(policy, variant, &[]))
+        .collect::<Result<_, _>>()
+        .map_err(|mistake| Failure::flag(flag, mistake))?;
+    set.check(&plain)?;
+    let tune = |(choice, plain): (&Choice, &Tuned)| Tuned::new(choice.0, choice.1, &set.of(plain));
+    let tuned = chosen.iter().zip(&plain).map(tune);
+    tuned
+        .collect::<Result<_, _>>()
+        .map_err(|mistake| Failure::from(mistake))
+}
+
+fn find<'a>(flag: &str, text: &'a str) -> Result<Choice<'a>, Failure> {
+    if text.ends_with(".c") {
+        return Ok((compile(text)?, None));
+    }
+    let (name, variant) = match text.split_once(':') {
+        Some((name, variant)) if name.ends_with(".c") => {
+            return Ok((compile(name)?, Some(variant)))
+        }
+        Some((name, variant)) => (name, Some(variant)),
+        None => (text, None),
+    };
+    match Policy::find(name) {
+        Some(policy) => Ok((policy, variant)),
+        None => Err(unknown(flag, name)),
+    }
+}
+
+fn compile(path: &str) -> Result<Policy, Failure> {
+    // Reading it first gives the same messages as for every other file.
+    read_text(Path::new(path))?;
+    Policy::compile(Path::new(path)).map_err(Failure::Compile)
+}
+
+fn unknown(flag: &str, name: &str) -> Failure {
+    let names: Vec<&str> = Policy::all().iter().map(|policy| policy.name()).collect();
+    Diagnostic::new(format!("there is no policy \"{name}\""))
+        .at(flag, 0)
+        .expected(format!(
+            "one of {}, or a file ending in .c",
+            names.join(", ")
+        ))
+        .suggest(name, names.iter().copied())
+        .into()
+}

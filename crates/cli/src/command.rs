@@ -1,0 +1,60 @@
+//! The commands: one file each.
+
+mod compare;
+mod generate;
+mod list;
+mod new;
+mod result;
+mod run;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+
+use clap::error::ErrorKind;
+use clap::Parser;
+
+use crate::arguments::{Arguments, Command};
+use crate::failure::Failure;
+use crate::usage;
+
+/// Does what the command line asks for.
+pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<(), Failure> {
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(help)
+            if matches!(
+                help.kind(),
+                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+            ) =>
+        {
+            return help.print().map_err(standard_output);
+        }
+        Err(mistake) => return Err(usage::diagnostic(&mistake).into()),
+    };
+    match arguments.command {
+        Command::List(arguments) => list::list(&arguments),
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Compare(arguments) => compare::compare(&arguments),
+        Command::New(arguments) => new::new(&arguments),
+        Command::Completions { shell } => generate::completions(shell),
+        Command::Man { folder } => generate::man_pages(&folder),
+    }
+}
+
+/// Prints a result.
+fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(standard_output)
+}
+
+/// Tells the user something beside the result.
+fn note(text: &str) {
+    // When standard error is gone, nobody wants notes.
+    let _ = writeln!(io::stderr(), "schedlab: {text}");
+}
+
+fn standard_output(error: io::Error) -> Failure {
+    Failure::Output("standard output".into(), error)
+}

@@ -1,0 +1,19 @@
+//! `schedlab compare`: a workload under several policies, side by side.
+
+use crate::arguments::CompareArguments;
+use crate::choose::{policies, Assignments};
+use crate::failure::Failure;
+
+use super::result::{perform, Asked};
+
+/// Runs a workload under several policies and prints them side by side.
+pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
+    let set = Assignments::parse(&arguments.common.set)?;
+    let policies = policies("--policies", &arguments.policies, &set)?;
+    perform(Asked {
+        command: "compare",
+        policies,
+        set,
+        common: &arguments.common,
+    })
+}

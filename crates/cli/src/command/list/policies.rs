@@ -1,0 +1,192 @@
+//! Policies, and one of them in detail.
+
+use schedlab_policy::{LockScope, Nice, Policy};
+use schedlab_trace::Ns;
+use serde::Serialize;
+
+use crate::failure::Failure;
+
+use super::{text, unknown, Listing};
+
+#[derive(Serialize)]
+struct PolicyJson {
+    name: &'static str,
+    summary: &'static str,
+    variants: Vec<VariantJson>,
+    tunables: Vec<TunableJson>,
+    counters: Vec<&'static str>,
+    promise: PromiseJson,
+    run_queue_lock: &'static str,
+    task_state_bytes: usize,
+}
+
+#[derive(Serialize)]
+struct VariantJson {
+    name: &'static str,
+    doc: &'static str,
+    set: &'static str,
+    default: bool,
+}
+
+#[derive(Serialize)]
+struct TunableJson {
+    name: &'static str,
+    default: i64,
+    min: i64,
+    max: i64,
+    doc: &'static str,
+}
+
+#[derive(Serialize)]
+struct PromiseJson {
+    work_conserving: bool,
+    nice: &'static str,
+    starvation_bound_ns: Option<u64>,
+}
+
+/// Every policy, a line each.
+pub fn all() -> Result<Listing, Failure> {
+    let policies: Vec<PolicyJson> = Policy::all().iter().map(describe).collect();
+    let row = |p: &PolicyJson| {
+        let variants: Vec<&str> = p.variants.iter().map(|v| v.name).collect();
+        [
+            p.name.to_string(),
+            variants.join(" "),
+            p.summary.to_string(),
+        ]
+    };
+    let rows: Vec<[String; 3]> = policies.iter().map(row).collect();
+    Listing::new(text::columns(&rows), &policies)
+}
+
+/// One policy with all there is to know about it.
+pub fn one(name: &str) -> Result<Listing, Failure> {
+    let Some(policy) = Policy::find(name) else {
+        let names: Vec<&str> = Policy::all().iter().map(Policy::name).collect();
+        return Err(unknown("policy", name, &names));
+    };
+    let policy = describe(&policy);
+    Listing::new(detail(&policy), &policy)
+}
+
+fn describe(policy: &Policy) -> PolicyJson {
+    let promise = policy.promise();
+    PolicyJson {
+        name: policy.name(),
+        summary: policy.summary(),
+        variants: variants(policy),
+        tunables: tunables(policy),
+        counters: policy.counters(),
+        promise: PromiseJson {
+            work_conserving: promise.conserving,
+            nice: match promise.nice {
+                Nice::Ignored => "ignored",
+                Nice::Ordered => "ordered",
+                Nice::Weighted => "weighted",
+            },
+            starvation_bound_ns: promise.starvation_bound_ns,
+        },
+        run_queue_lock: match policy.lock_scope() {
+            LockScope::Global => "global",
+            LockScope::PerCpu => "per CPU",
+        },
+        task_state_bytes: policy.task_size(),
+    }
+}
+
+fn variants(policy: &Policy) -> Vec<VariantJson> {
+    let json = |(index, variant): (usize, schedlab_policy::Variant)| VariantJson {
+        name: variant.name,
+        doc: variant.doc,
+        set: variant.set,
+        default: index == 0,
+    };
+    policy
+        .variants()
+        .into_iter()
+        .enumerate()
+        .map(json)
+        .collect()
+}
+
+fn tunables(policy: &Policy) -> Vec<TunableJson> {
+    let json = |tunable: schedlab_policy::Tunable| TunableJson {
+        name: tunable.name,
+        default: tunable.initial,
+        min: tunable.min,
+        max: tunable.max,
+        doc: tunable.doc,
+    };
+    policy.tunables().into_iter().map(json).collect()
+}
+
+fn detail(policy: &PolicyJson) -> String {
+    let mut out = format!("{}: {}\n", policy.name, policy.summary);
+    let mut section = |title: &str, body: String| {
+        if !body.is_empty() {
+            out += &format!("\n{title}\n{}", text::indented(&body));
+        }
+    };
+    section("Variants", variant_lines(policy));
+    section("Tunables (--set NAME=VALUE)", tunable_lines(policy));
+    section(
+        "Counters",
+        policy.counters.iter().map(|c| format!("{c}\n")).collect(),
+    );
+    section("Promises", promise_lines(policy));
+    out
+}
+
+fn variant_lines(policy: &PolicyJson) -> String {
+    let name = |v: &VariantJson| match v.default {
+        true => format!("{}:{} (default)", policy.name, v.name),
+        false => format!("{}:{}", policy.name, v.name),
+    };
+    let rows: Vec<[String; 2]> = policy
+        .variants
+        .iter()
+        .map(|v| [name(v), v.doc.to_string()])
+        .collect();
+    text::columns(&rows)
+}
+
+fn tunable_lines(policy: &PolicyJson) -> String {
+    let row = |t: &TunableJson| {
+        let range = format!("{} to {}", t.min, t.max);
+        [
+            t.name.to_string(),
+            t.default.to_string(),
+            range,
+            t.doc.to_string(),
+        ]
+    };
+    let rows: Vec<[String; 4]> = policy.tunables.iter().map(row).collect();
+    match rows.is_empty() {
+        true => String::new(),
+        false => {
+            let head = ["name", "default", "range", "meaning"].map(str::to_string);
+            text::columns(&[vec![head], rows].concat())
+        }
+    }
+}
+
+fn promise_lines(policy: &PolicyJson) -> String {
+    let promise = &policy.promise;
+    let conserving = match promise.work_conserving {
+        true => "a CPU never idles while a task waits in its run queue",
+        false => "not work-conserving",
+    };
+    let nice = match promise.nice {
+        "ignored" => "nice is ignored",
+        "ordered" => "a lower nice never gets less",
+        _ => "a lower nice gets a larger share",
+    };
+    let starvation = match promise.starvation_bound_ns {
+        Some(ns) => format!(
+            "no task waits longer than {} (with at most 32 tasks per CPU)",
+            Ns(ns)
+        ),
+        None => "no bound on how long a task waits".into(),
+    };
+    format!("{conserving}\n{nice}\n{starvation}\n")
+}

@@ -1,0 +1,207 @@
+//! Files a user asks for: traces and the report.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use schedlab_input::Diagnostic;
+use schedlab_trace::{
+    AtomicFile, Event, FtraceSink, PerfettoSink, Sink, TaskInfo, Time, TraceInfo,
+};
+
+use crate::failure::Failure;
+
+/// Most files one command writes.
+const MAX_TRACES: usize = 100;
+
+/// Starts a file that appears whole or not at all, even if a policy crashes.
+fn create(path: &Path) -> Result<AtomicFile, Failure> {
+    let file = AtomicFile::create(path).map_err(Failure::writing(path))?;
+    if let Some(aside) = file.aside() {
+        schedlab_policy::remove_on_crash(aside);
+    }
+    Ok(file)
+}
+
+/// How a trace is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TraceFormat {
+    Perfetto,
+    Ftrace,
+}
+
+/// The trace files of a command.
+#[derive(Clone)]
+pub struct Traces {
+    path: PathBuf,
+    format: TraceFormat,
+}
+
+impl Traces {
+    /// What `--trace` asks for, in a command of so many runs.
+    pub fn parse(path: &Path, nr_runs: usize) -> Result<Traces, Diagnostic> {
+        let mistake = |problem: String| Diagnostic::new(problem).at("--trace", 0);
+        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
+        let format = match extension {
+            "pftrace" => TraceFormat::Perfetto,
+            "ftrace" => TraceFormat::Ftrace,
+            _ => {
+                let known = ["pftrace", "ftrace"];
+                return Err(
+                    mistake(format!("\"{}\" has no known extension", path.display()))
+                        .expected(".pftrace (Perfetto) or .ftrace (text)")
+                        .suggest(extension, known),
+                );
+            }
+        };
+        if nr_runs > MAX_TRACES {
+            return Err(mistake(format!("{nr_runs} runs would write as many files"))
+                .expected(format!("at most {MAX_TRACES} runs with --trace")));
+        }
+        Ok(Traces {
+            path: path.to_path_buf(),
+            format,
+        })
+    }
+
+    /// The file of one run; `label` tells it from the others, if there are others.
+    pub fn path_of(&self, label: Option<&str>) -> PathBuf {
+        let Some(label) = label else {
+            return self.path.clone();
+        };
+        let part = |part: Option<&std::ffi::OsStr>| {
+            part.unwrap_or_default().to_string_lossy().into_owned()
+        };
+        let (stem, extension) = (part(self.path.file_stem()), part(self.path.extension()));
+        self.path
+            .with_file_name(format!("{stem}-{label}.{extension}"))
+    }
+
+    /// Starts the file of one run.
+    pub fn create(&self, path: PathBuf) -> Result<TraceFile, Failure> {
+        let file = create(&path)?;
+        let encoder = match self.format {
+            TraceFormat::Perfetto => Encoder::Perfetto(Box::new(PerfettoSink::new(file))),
+            TraceFormat::Ftrace => Encoder::Ftrace(Box::new(FtraceSink::new(file))),
+        };
+        Ok(TraceFile { path, encoder })
+    }
+}
+
+/// A trace file that is being written.
+pub struct TraceFile {
+    path: PathBuf,
+    encoder: Encoder,
+}
+
+enum Encoder {
+    Perfetto(Box<PerfettoSink<AtomicFile>>),
+    Ftrace(Box<FtraceSink<AtomicFile>>),
+}
+
+/// A file that is whole but has no name yet.
+pub struct Finished {
+    path: PathBuf,
+    file: AtomicFile,
+}
+
+impl TraceFile {
+    /// Writes the rest.
+    pub fn finish(self) -> Result<Finished, Failure> {
+        let file = match self.encoder {
+            Encoder::Perfetto(sink) => sink.finish(),
+            Encoder::Ftrace(sink) => sink.finish(),
+        };
+        Finished::of(self.path, file)
+    }
+
+    fn sink(&mut self) -> &mut dyn Sink {
+        match &mut self.encoder {
+            Encoder::Perfetto(sink) => sink.as_mut(),
+            Encoder::Ftrace(sink) => sink.as_mut(),
+        }
+    }
+}
+
+impl Sink for TraceFile {
+    fn begin(&mut self, info: &TraceInfo) {
+        self.sink().begin(info);
+    }
+    fn task(&mut self, info: &TaskInfo) {
+        self.sink().task(info);
+    }
+    fn event(&mut self, event: &Event) {
+        self.sink().event(event);
+    }
+    fn end(&mut self, time: Time) {
+        self.sink().end(time);
+    }
+}
+
+impl Finished {
+    fn of(path: PathBuf, file: io::Result<AtomicFile>) -> Result<Finished, Failure> {
+        match file {
+            Ok(file) => Ok(Finished { path, file }),
+            Err(error) => Err(Failure::writing(&path)(error)),
+        }
+    }
+
+    /// Gives the file its name, at last.
+    pub fn keep(self) -> Result<(), Failure> {
+        self.file.finish().map_err(Failure::writing(&self.path))
+    }
+}
+
+/// A text file a user asks for: the report, or the result as JSON.
+pub struct TextFile {
+    path: PathBuf,
+    file: AtomicFile,
+}
+
+impl TextFile {
+    /// Starts the file now, so that a place that cannot be written to is known before anything runs.
+    pub fn create(flag: &str, path: &Path, extension: &str) -> Result<TextFile, Failure> {
+        if path.extension().is_none_or(|e| e != extension) {
+            let problem = format!("\"{}\" is called like something else", path.display());
+            let mistake = Diagnostic::new(problem).at(flag, 0);
+            return Err(mistake
+                .expected(format!("a name ending in .{extension}"))
+                .into());
+        }
+        Ok(TextFile {
+            path: path.to_path_buf(),
+            file: create(path)?,
+        })
+    }
+
+    /// Writes it.
+    pub fn write(mut self, text: &str) -> Result<Finished, Failure> {
+        let written = io::Write::write_all(&mut self.file, text.as_bytes());
+        Finished::of(self.path, written.map(|()| self.file))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_several_runs_each_has_its_own_file() {
+        let traces = Traces::parse(Path::new("out/x.pftrace"), 2).unwrap();
+        assert_eq!(traces.path_of(None), Path::new("out/x.pftrace"));
+        let path = traces.path_of(Some("o1-2.6.10"));
+        assert_eq!(path, Path::new("out/x-o1-2.6.10.pftrace"));
+    }
+
+    #[test]
+    fn extensions_say_the_format() {
+        let format = |path: &str| Traces::parse(Path::new(path), 1).map(|t| t.format);
+        assert_eq!(format("a.b.pftrace"), Ok(TraceFormat::Perfetto));
+        assert_eq!(format("x.ftrace"), Ok(TraceFormat::Ftrace));
+        assert_eq!(
+            format("x.ptrace").unwrap_err().nearest.as_deref(),
+            Some("pftrace")
+        );
+        assert!(format("pftrace").is_err());
+        assert!(Traces::parse(Path::new("x.ftrace"), MAX_TRACES + 1).is_err());
+    }
+}

@@ -1,0 +1,167 @@
+//! What a person at a terminal sees of runs that take longer than a moment.
+
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use schedlab_trace::{Ns, Time};
+
+/// Runs shorter than this pass in silence.
+const SILENCE: Duration = Duration::from_secs(1);
+
+/// The line is a bar of so many steps.
+const STEPS: u64 = 1000;
+
+/// How far some runs have got, kept by the threads that run them.
+pub struct Progress {
+    runs: Vec<RunProgress>,
+    started: Instant,
+}
+
+#[derive(Default)]
+struct RunProgress {
+    now_ns: AtomicU64,
+    end_ns: AtomicU64,
+    events: AtomicU64,
+    done: AtomicU64,
+}
+
+impl Progress {
+    /// Nothing done of so many runs.
+    pub fn new(nr_runs: usize) -> Progress {
+        Progress {
+            runs: (0..nr_runs).map(|_| RunProgress::default()).collect(),
+            started: Instant::now(),
+        }
+    }
+
+    /// A run has got to `now`, and ends at `end` if that is known.
+    pub fn set(&self, run: usize, now: Time, end: Option<Time>, events: u64) {
+        let run = &self.runs[run];
+        run.now_ns.store(now.0, Ordering::Relaxed);
+        run.end_ns
+            .store(end.map_or(0, |end| end.0), Ordering::Relaxed);
+        run.events.store(events, Ordering::Relaxed);
+    }
+
+    /// A run is over.
+    pub fn done(&self, run: usize) {
+        self.runs[run].done.store(1, Ordering::Relaxed);
+    }
+
+    /// Part of the work that is done, 0 to 1; none if a run may end at any time.
+    fn fraction(&self) -> Option<f64> {
+        let parts = self.runs.iter().map(RunProgress::fraction);
+        let sum: Option<f64> = parts.sum();
+        sum.map(|sum| sum / self.runs.len() as f64)
+    }
+
+    fn message(&self) -> String {
+        let sum = |part: fn(&RunProgress) -> &AtomicU64| -> u64 {
+            let parts = self
+                .runs
+                .iter()
+                .map(|run| part(run).load(Ordering::Relaxed));
+            parts.sum()
+        };
+        let rate = sum(|r| &r.events) as f64 / self.started.elapsed().as_secs_f64() / 1e6;
+        let mut message = format!("{} simulated", Ns(sum(|r| &r.now_ns)));
+        if self.fraction().is_some() {
+            // Before a run has begun, its end counts as that of those that have.
+            let most = self
+                .runs
+                .iter()
+                .map(|r| r.end_ns.load(Ordering::Relaxed))
+                .max();
+            let all = most.unwrap_or(0) * self.runs.len() as u64;
+            message = format!("{} of {} simulated", Ns(sum(|r| &r.now_ns)), Ns(all));
+        }
+        message += &format!(", {rate:.1} million events/s");
+        if self.runs.len() > 1 {
+            message += &format!(", {} of {} runs done", sum(|r| &r.done), self.runs.len());
+        }
+        message
+    }
+}
+
+impl RunProgress {
+    fn fraction(&self) -> Option<f64> {
+        let load = |part: &AtomicU64| part.load(Ordering::Relaxed);
+        match (load(&self.done), load(&self.now_ns), load(&self.end_ns)) {
+            (1, _, _) => Some(1.0),
+            (_, 0, _) => Some(0.0),
+            (_, _, 0) => None,
+            (_, now, end) => Some(now as f64 / end as f64),
+        }
+    }
+}
+
+/// The line on standard error; it vanishes when dropped.
+pub struct Line(Option<ProgressBar>);
+
+impl Line {
+    /// Shows nothing yet, and never anything unless standard error is a terminal.
+    pub fn new() -> Line {
+        Line(None)
+    }
+
+    /// Shows how far things are.
+    pub fn show(&mut self, progress: &Progress) {
+        if !std::io::stderr().is_terminal() || progress.started.elapsed() < SILENCE {
+            return;
+        }
+        let bar = self.0.get_or_insert_with(bar);
+        bar.set_message(progress.message());
+        match progress.fraction() {
+            Some(fraction) => bar.set_position((fraction * STEPS as f64) as u64),
+            None => bar.tick(),
+        }
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn bar() -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} {bar:24} {msg}")
+        .expect("a constant template, tested");
+    ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr()).with_style(style)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_message_adds_up_all_runs() {
+        let progress = Progress::new(2);
+        progress.set(0, Time(500_000_000), Some(Time(1_000_000_000)), 10);
+        assert_eq!(progress.fraction(), Some(0.25));
+        progress.done(1);
+        let message = progress.message();
+        assert!(
+            message.starts_with("500 ms of 2.00 s simulated, "),
+            "{message}"
+        );
+        assert!(message.ends_with(", 1 of 2 runs done"), "{message}");
+    }
+
+    #[test]
+    fn without_a_known_end_there_is_no_fraction() {
+        let progress = Progress::new(1);
+        progress.set(0, Time(1_500_000), None, 1);
+        assert_eq!(progress.fraction(), None);
+        assert!(progress.message().starts_with("1.50 ms simulated, "));
+    }
+
+    #[test]
+    fn the_template_is_valid() {
+        drop(bar());
+    }
+}

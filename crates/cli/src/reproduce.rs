@@ -1,0 +1,120 @@
+//! The command that gives a result again.
+
+use std::fmt;
+
+use schedlab_trace::Ns;
+
+use crate::seeds::Seeds;
+
+/// The command, in a shell's words.
+pub struct Reproduce {
+    /// "run" or "compare".
+    pub command: &'static str,
+    /// The policies with their variants.
+    pub policies: Vec<String>,
+    pub workload: String,
+    pub machine: String,
+    pub duration: Option<Ns>,
+    pub seed: u64,
+    pub seeds: Option<Seeds>,
+    pub set: Vec<String>,
+    /// Flags about rt-app files that are not at their defaults.
+    pub rtapp: Vec<(&'static str, String)>,
+}
+
+impl Reproduce {
+    /// The command with one more flag.
+    pub fn with(&self, flag: &str, value: &str) -> String {
+        let mut words = self.words();
+        words.extend([flag.to_string(), value.to_string()]);
+        quoted(&words)
+    }
+
+    fn words(&self) -> Vec<String> {
+        let policies = match self.command {
+            "run" => "--policy",
+            _ => "--policies",
+        };
+        let mut flags = vec![
+            (policies, self.policies.join(",")),
+            ("--workload", self.workload.clone()),
+            ("--machine", self.machine.clone()),
+        ];
+        flags.extend(self.duration.map(|time| ("--duration", exact(time))));
+        flags.push(match &self.seeds {
+            Some(seeds) => ("--seeds", seeds.to_string()),
+            None => ("--seed", self.seed.to_string()),
+        });
+        flags.extend(self.set.iter().map(|set| ("--set", set.clone())));
+        flags.extend(self.rtapp.iter().cloned());
+        let words = flags
+            .into_iter()
+            .flat_map(|(flag, value)| [flag.to_string(), value]);
+        ["schedlab".to_string(), self.command.to_string()]
+            .into_iter()
+            .chain(words)
+            .collect()
+    }
+}
+
+impl fmt::Display for Reproduce {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&quoted(&self.words()))
+    }
+}
+
+fn quoted(words: &[String]) -> String {
+    // Only a NUL byte cannot be quoted, and no command line can hold one.
+    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
+}
+
+/// A duration in the largest unit that keeps it whole.
+fn exact(time: Ns) -> String {
+    let units = [
+        ("min", 60_000_000_000),
+        ("s", 1_000_000_000),
+        ("ms", 1_000_000),
+        ("us", 1_000),
+    ];
+    let unit = units.iter().find(|(_, ns)| time.0 % ns == 0);
+    match unit {
+        Some((name, ns)) => format!("{}{name}", time.0 / ns),
+        None => format!("{}ns", time.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_needs_it() {
+        let command = Reproduce {
+            command: "run",
+            policies: vec!["o1:2.6.10".into()],
+            workload: "volanomark --rooms 10".into(),
+            machine: "desktop".into(),
+            duration: Some(Ns::from_ms(1500)),
+            seed: 7,
+            seeds: None,
+            set: vec!["granularity=5".into()],
+            rtapp: vec![],
+        };
+        let expected = "schedlab run --policy o1:2.6.10 --workload 'volanomark --rooms 10' \
+                        --machine desktop --duration 1500ms --seed 7 --set 'granularity=5'";
+        assert_eq!(
+            command
+                .to_string()
+                .replace("'granularity=5'", "granularity=5"),
+            expected.replace("'granularity=5'", "granularity=5")
+        );
+    }
+
+    #[test]
+    fn durations_are_exact() {
+        assert_eq!(exact(Ns::from_secs(120)), "2min");
+        assert_eq!(exact(Ns::from_secs(10)), "10s");
+        assert_eq!(exact(Ns(16_666_667)), "16666667ns");
+        assert_eq!(exact(Ns(2_500)), "2500ns");
+    }
+}

@@ -1,0 +1,244 @@
+//! A command's runs: what they are made of, and running them.
+
+use std::num::NonZero;
+use std::time::{Duration, Instant};
+
+use schedlab_machine::Machine;
+use schedlab_measure::{Measure, Metrics};
+use schedlab_policy::{HookTimer, Tuned};
+use schedlab_sim::{EndReason, Limits, Setup, SimError, Simulation, Status, TieBreak};
+use schedlab_trace::{HashSink, Ns, Sink, Tee, Time, TraceHash};
+use schedlab_workload::Workload;
+
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::outputs::{Finished, TraceFile, Traces};
+use crate::progress::{Line, Progress};
+use crate::workers::{in_parallel, Cancel};
+
+/// How long a simulation goes on between two looks at the world: signals, progress.
+const STRETCH: Duration = Duration::from_millis(20);
+
+/// The same, at most, in simulated time.
+const LONGEST_STRETCH: Ns = Ns::from_secs(1000);
+
+/// Tasks named when a workload cannot go on.
+const NAMED_SLEEPERS: usize = 8;
+
+/// The runs of a command: each policy with each seed.
+pub struct Session {
+    pub policies: Vec<Tuned>,
+    pub workload: Workload,
+    pub machine: Machine,
+    pub seeds: Vec<u64>,
+    /// End of each run; none: what the workload says.
+    pub duration: Option<Ns>,
+    pub limits: Limits,
+    /// Real CPU time one hook call may take.
+    pub hook_timeout: Ns,
+    /// Threads; none: one for each CPU.
+    pub jobs: Option<u16>,
+    pub traces: Option<Traces>,
+}
+
+/// What became of one run.
+pub struct RunResult {
+    /// Index into [`Session::policies`].
+    pub policy: usize,
+    pub seed: u64,
+    pub duration: Ns,
+    /// Why it ended, as a clause.
+    pub end: String,
+    pub trace_hash: TraceHash,
+    pub metrics: Metrics,
+    pub warning: Option<String>,
+    pub trace: Option<Finished>,
+}
+
+/// Everything that listens to a run.
+type Listeners = Tee<HashSink, Tee<Measure, Option<TraceFile>>>;
+
+impl Session {
+    /// Does all runs, in parallel, and returns them by policy and seed.
+    ///
+    /// # Errors
+    /// The first run, in this order, that cannot go on; or a signal.
+    pub fn run(&self, interrupt: &Interrupt) -> Result<Vec<RunResult>, Failure> {
+        let nr_runs = self.nr_runs();
+        let progress = Progress::new(nr_runs);
+        let mut line = Line::new();
+        let one = |run: usize, cancel: &Cancel| {
+            self.one(run, &progress, &|| {
+                interrupt.signal().is_some() || cancel.cancelled()
+            })
+        };
+        let results = in_parallel(nr_runs, self.threads(), one, || line.show(&progress));
+        match interrupt.signal() {
+            Some(signal) => Err(Failure::Interrupted(signal)),
+            None => results,
+        }
+    }
+
+    /// How many runs there are.
+    pub fn nr_runs(&self) -> usize {
+        self.policies.len() * self.seeds.len()
+    }
+
+    fn threads(&self) -> usize {
+        let cpus = || std::thread::available_parallelism().map_or(1, NonZero::get);
+        self.jobs.map_or_else(cpus, usize::from)
+    }
+
+    fn one(
+        &self,
+        run: usize,
+        progress: &Progress,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<RunResult, Failure> {
+        let (policy, seed) = (run / self.seeds.len(), self.seeds[run % self.seeds.len()]);
+        let tuned = &self.policies[policy];
+        let _timer = HookTimer::start(Duration::from_nanos(self.hook_timeout.0))
+            .map_err(|e| Failure::Other(format!("timers: {e}")))?;
+        let setup = Setup {
+            machine: &self.machine,
+            workload: &self.workload,
+            tuned,
+            seed,
+            duration: self.duration,
+            limits: self.limits,
+            tie_break: TieBreak::Canonical,
+        };
+        let trace = self
+            .traces
+            .as_ref()
+            .map(|t| t.create(t.path_of(self.label(run).as_deref())));
+        let sink = Tee(HashSink::default(), Tee(Measure::new(), trace.transpose()?));
+        let failed = |error: SimError| Failure::Simulation {
+            run: format!("{} seed {seed}", tuned.name()),
+            error,
+        };
+        let mut simulation = Simulation::new(&setup, sink).map_err(failed)?;
+        let mut pace = Pace::new();
+        loop {
+            let limit = pace.next(simulation.now());
+            let status = simulation.run_until(limit).map_err(failed)?;
+            progress.set(
+                run,
+                simulation.now(),
+                self.end_of(&simulation),
+                simulation.events(),
+            );
+            match status {
+                Status::Ended(reason) => {
+                    progress.done(run);
+                    let end = End::of(reason, &simulation);
+                    let (outcome, sink) = simulation.finish().map_err(failed)?;
+                    return close(policy, seed, outcome.end, end, sink);
+                }
+                Status::Running if stop() => return Err(Failure::Interrupted(0)),
+                Status::Running => {}
+            }
+        }
+    }
+
+    /// What tells a run from the others of this command; none if it is the only one.
+    fn label(&self, run: usize) -> Option<String> {
+        let name = self.policies[run / self.seeds.len()]
+            .name()
+            .replace(':', "-");
+        let seed = self.seeds[run % self.seeds.len()];
+        match (self.policies.len(), self.seeds.len()) {
+            (1, 1) => None,
+            (_, 1) => Some(name),
+            _ => Some(format!("{name}-seed{seed}")),
+        }
+    }
+
+    /// When a run ends, unless its tasks end before; none if nobody set a time.
+    fn end_of<S: Sink>(&self, simulation: &Simulation<S>) -> Option<Time> {
+        let set = self.duration.or(self.workload.duration);
+        set.map(|_| simulation.end_at())
+    }
+}
+
+/// Why a run ended, for people.
+struct End {
+    clause: String,
+    warning: Option<String>,
+}
+
+impl End {
+    fn of<S: Sink>(reason: EndReason, simulation: &Simulation<S>) -> End {
+        let clause = |clause: &str| End {
+            clause: clause.into(),
+            warning: None,
+        };
+        match reason {
+            EndReason::Finished => clause("all tasks ended"),
+            EndReason::TimeUp => clause("time limit"),
+            EndReason::Deadlock => {
+                let mut names = simulation.sleepers(NAMED_SLEEPERS + 1);
+                let more = if names.len() > NAMED_SLEEPERS {
+                    " and others"
+                } else {
+                    ""
+                };
+                names.truncate(NAMED_SLEEPERS);
+                let warning = format!(
+                    "deadlock at {}: nothing can wake {}{more}",
+                    simulation.now(),
+                    names.join(", ")
+                );
+                End {
+                    clause: "deadlock".into(),
+                    warning: Some(warning),
+                }
+            }
+        }
+    }
+}
+
+fn close(
+    policy: usize,
+    seed: u64,
+    end_time: Time,
+    end: End,
+    sink: Listeners,
+) -> Result<RunResult, Failure> {
+    let Tee(hash, Tee(measure, trace)) = sink;
+    Ok(RunResult {
+        policy,
+        seed,
+        duration: end_time.since(Time::ZERO),
+        end: end.clause,
+        trace_hash: hash.finish(),
+        metrics: measure.finish(),
+        warning: end.warning,
+        trace: trace.map(TraceFile::finish).transpose()?,
+    })
+}
+
+/// Cuts a simulation into stretches of about equal real time.  Where the cuts are changes nothing in it.
+struct Pace {
+    stretch: Ns,
+    begun: Instant,
+}
+
+impl Pace {
+    fn new() -> Pace {
+        Pace {
+            stretch: Ns::from_us(100),
+            begun: Instant::now(),
+        }
+    }
+
+    /// Where the next stretch ends.
+    fn next(&mut self, now: Time) -> Time {
+        let took = self.begun.elapsed().max(Duration::from_micros(1));
+        let factor = (STRETCH.as_secs_f64() / took.as_secs_f64()).min(2.0);
+        let stretch = self.stretch.0 as f64 * factor;
+        self.stretch = Ns((stretch as u64).clamp(1, LONGEST_STRETCH.0));
+        self.begun = Instant::now();
+        now + self.stretch
+    }
+}

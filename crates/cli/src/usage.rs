@@ -1,0 +1,105 @@
+//! Mistakes in flags, as clap finds them, in the form all mistakes have.
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use schedlab_input::Diagnostic;
+
+/// The commands most likely meant.
+const COMMANDS: [&str; 6] = ["compare", "completions", "list", "man", "new", "run"];
+
+/// One message for an error of clap's.
+pub fn diagnostic(error: &clap::Error) -> Diagnostic {
+    let argument = text(error, ContextKind::InvalidArg);
+    let value = text(error, ContextKind::InvalidValue);
+    let mistake = match error.kind() {
+        ErrorKind::UnknownArgument => {
+            Diagnostic::new("there is no such flag").expected(ways_out(error))
+        }
+        ErrorKind::InvalidSubcommand => Diagnostic::new("there is no such command")
+            .at(text(error, ContextKind::InvalidSubcommand), 0)
+            .expected("list, run, compare or new")
+            .suggest(&text(error, ContextKind::InvalidSubcommand), COMMANDS),
+        ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            Diagnostic::new("nothing to do")
+                .expected("list, run, compare or new; see schedlab --help")
+        }
+        ErrorKind::MissingRequiredArgument => Diagnostic::new("missing").expected(ways_out(error)),
+        ErrorKind::InvalidValue if value.is_empty() => {
+            Diagnostic::new("its value is missing").expected(allowed(error))
+        }
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
+            Diagnostic::new(format!("\"{value}\" is not valid")).expected(allowed(error))
+        }
+        ErrorKind::ArgumentConflict => Diagnostic::new(conflict(error, &argument)),
+        _ => Diagnostic::new(first_line(error)),
+    };
+    Diagnostic {
+        file: match (mistake.file.is_empty(), flag(&argument)) {
+            (false, _) => mistake.file,
+            (true, "") => "command line".into(),
+            (true, flag) => flag.into(),
+        },
+        nearest: suggestion(error).or(mistake.nearest),
+        ..mistake
+    }
+}
+
+/// "--seed <N>" without its value, "<NAME>" without its brackets.
+fn flag(argument: &str) -> &str {
+    match argument.split_once([' ', '=']) {
+        Some((flag, _)) if flag.starts_with('-') => flag,
+        _ => argument.trim_matches(['<', '>', '[', ']']),
+    }
+}
+
+fn conflict(error: &clap::Error, argument: &str) -> String {
+    let prior = text(error, ContextKind::PriorArg);
+    if flag(&prior) == flag(argument) {
+        return "given twice".into();
+    }
+    format!("cannot be used with {}", flag(&prior))
+}
+
+/// Where to look when a flag is unknown or missing.
+fn ways_out(error: &clap::Error) -> String {
+    let usage = text(error, ContextKind::Usage);
+    let line = usage.lines().next().unwrap_or_default();
+    line.trim_start_matches("Usage: ").trim().to_string()
+}
+
+/// What the value should have been.
+fn allowed(error: &clap::Error) -> String {
+    if let Some(source) = std::error::Error::source(error) {
+        return source.to_string();
+    }
+    list(error, ContextKind::ValidValue).join(", ")
+}
+
+fn suggestion(error: &clap::Error) -> Option<String> {
+    [
+        ContextKind::SuggestedArg,
+        ContextKind::SuggestedSubcommand,
+        ContextKind::SuggestedValue,
+    ]
+    .into_iter()
+    .find_map(|kind| list(error, kind).first().cloned())
+}
+
+/// The first line of clap's own message, without its prefix.
+fn first_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let line = text.lines().next().unwrap_or_default();
+    line.trim_start_matches("error: ").to_string()
+}
+
+fn text(error: &clap::Error, kind: ContextKind) -> String {
+    list(error, kind).join(", ")
+}
+
+fn list(error: &clap::Error, kind: ContextKind) -> Vec<String> {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => vec![text.clone()],
+        Some(ContextValue::Strings(texts)) => texts.clone(),
+        Some(ContextValue::StyledStr(text)) => vec![text.to_string()],
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,124 @@
+//! Independent pieces of work on several threads, with results that do not show it.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+/// How often whoever waits gets to do something.
+const BEAT: Duration = Duration::from_millis(100);
+
+/// Tells a piece of work that its result is no longer wanted.
+pub struct Cancel<'a> {
+    index: usize,
+    first_failed: &'a AtomicUsize,
+}
+
+impl Cancel<'_> {
+    /// Has a piece of work before this one failed?
+    pub fn cancelled(&self) -> bool {
+        self.first_failed.load(Ordering::Relaxed) < self.index
+    }
+}
+
+/// The results of `work(0)` to `work(count - 1)`, in this order, done by so many threads.  The calling
+/// thread does `meanwhile` ten times a second.
+///
+/// # Errors
+/// The first failure in the order of the work, however the threads ran: work before a failure is
+/// completed, work after it is not begun or cancelled.
+pub fn in_parallel<T: Send, E: Send>(
+    count: usize,
+    threads: usize,
+    work: impl Fn(usize, &Cancel) -> Result<T, E> + Sync,
+    mut meanwhile: impl FnMut(),
+) -> Result<Vec<T>, E> {
+    let (next, first_failed) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
+    let (sender, receiver) = mpsc::channel();
+    let mut results: Vec<Option<Result<T, E>>> = (0..count).map(|_| None).collect();
+    std::thread::scope(|scope| {
+        for _ in 0..threads.clamp(1, count.max(1)) {
+            let sender = sender.clone();
+            scope.spawn(|| worker(count, &next, &first_failed, &work, sender));
+        }
+        drop(sender);
+        loop {
+            match receiver.recv_timeout(BEAT) {
+                Ok((index, result)) => results[index] = Some(result),
+                Err(RecvTimeoutError::Timeout) => meanwhile(),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+    });
+    // Up to the first failure every result is there.
+    results.into_iter().flatten().collect()
+}
+
+fn worker<T, E>(
+    count: usize,
+    next: &AtomicUsize,
+    first_failed: &AtomicUsize,
+    work: &impl Fn(usize, &Cancel) -> Result<T, E>,
+    results: Sender<(usize, Result<T, E>)>,
+) {
+    loop {
+        let index = next.fetch_add(1, Ordering::Relaxed);
+        let cancel = Cancel {
+            index,
+            first_failed,
+        };
+        if index >= count || cancel.cancelled() {
+            return;
+        }
+        let result = work(index, &cancel);
+        if result.is_err() {
+            first_failed.fetch_min(index, Ordering::Relaxed);
+        }
+        if results.send((index, result)).is_err() {
+            return; // Nobody waits any more.
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_come_in_order() {
+        for threads in [1, 3, 50] {
+            let squares = in_parallel(20, threads, |i, _| Ok::<_, ()>(i * i), || ());
+            assert_eq!(squares, Ok((0..20).map(|i| i * i).collect()));
+        }
+        assert_eq!(in_parallel(0, 4, |i, _| Ok::<_, ()>(i), || ()), Ok(vec![]));
+    }
+
+    #[test]
+    fn the_first_failure_in_order_is_reported_whoever_fails_first() {
+        let fail = |index: usize, cancel: &Cancel| match index {
+            // Fails only after a later piece of work has: that one must not win.
+            3 => {
+                while cancel.first_failed.load(Ordering::Relaxed) == usize::MAX {
+                    std::thread::yield_now();
+                }
+                Err(3)
+            }
+            7 => Err(7),
+            _ => Ok(index),
+        };
+        assert_eq!(in_parallel(100, 8, fail, || ()), Err(3));
+    }
+
+    #[test]
+    fn work_after_a_failure_is_cancelled() {
+        let work = |index: usize, cancel: &Cancel| match index {
+            0 => Err("failed"),
+            _ => {
+                while !cancel.cancelled() {
+                    std::thread::yield_now();
+                }
+                Err("cancelled")
+            }
+        };
+        assert_eq!(in_parallel(4, 4, work, || ()), Err::<Vec<()>, _>("failed"));
+    }
+}

@@ -1,0 +1,32 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# The demonstration: three schedulers of Linux on the paper's benchmark and on an interactive mix.
+# usage: scripts/demo.sh [FOLDER]     leaves reports and a trace there (out/demo)
+set -eu
+cd "$(dirname "$0")/.."
+out=${1:-out/demo}
+schedlab=${SCHEDLAB:-${CARGO_TARGET_DIR:-target}/release/schedlab}
+policies=linux24:2.3.99,elsc,o1
+mkdir -p "$out"
+
+say() {
+    printf '\n==== %s\n\n' "$1"
+}
+
+for rooms in 5 20; do
+    say "VolanoMark, $rooms rooms, on the paper's machine with 4 processors"
+    "$schedlab" compare --policies $policies --workload "volanomark --rooms $rooms" \
+        --machine netfinity-7000-4p --report "$out/volanomark-$rooms.html" \
+        --json "$out/volanomark-$rooms.json"
+done
+
+say "How well do they bear four times the load?  The stock scheduler does worse with more tasks, ELSC hardly"
+python3 scripts/scaling.py "$out/volanomark-5.json" "$out/volanomark-20.json"
+
+say "An interactive mix (editor, browser, music, a compilation, hogs) on a desktop machine"
+"$schedlab" compare --policies $policies --workload mixed --machine desktop \
+    --report "$out/mixed.html" --trace "$out/mixed.pftrace"
+
+say "To look at"
+printf '  %s\n' "$out"/*.html
+echo "  $out/mixed-*.pftrace    open them in https://ui.perfetto.dev"

@@ -1,0 +1,64 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Installs the Debian packages that are missing; does nothing where everything is there.
+# usage: scripts/setup.sh demo|test
+set -eu
+
+case "${1:-}" in
+demo) wanted="cc python3" ;;
+test) wanted="cc clang-19 python3 python-venv chromium" ;;
+*) echo "usage: scripts/setup.sh demo|test" >&2; exit 2 ;;
+esac
+
+# Is what we need there?  By command, not by package: it may come from elsewhere.
+have() {
+    case $1 in
+    chromium) command -v chromium || command -v chromium-browser || command -v google-chrome ;;
+    python-venv) python3 -c 'import ensurepip, venv' ;;
+    *) command -v "$1" ;;
+    esac >/dev/null 2>&1
+}
+
+# The package that brings it; those of C bring the C library's headers too.
+package() {
+    case $1 in
+    cc) echo gcc libc6-dev ;;
+    python-venv) echo python3-venv ;;
+    *) echo "$1" ;;
+    esac
+}
+
+if ! command -v cargo >/dev/null 2>&1; then
+    echo "setup: Rust is missing: https://rustup.rs tells how to install it" >&2
+    exit 1
+fi
+
+packages=
+for tool in $wanted; do
+    have "$tool" || packages="$packages $(package "$tool")"
+done
+if [ -z "$packages" ]; then
+    exit 0
+fi
+
+if ! command -v apt-get >/dev/null 2>&1; then
+    echo "setup: please install what Debian calls:$packages" >&2
+    exit 1
+elif [ "$(id -u)" -eq 0 ]; then
+    as_root=
+elif command -v sudo >/dev/null 2>&1; then
+    as_root=sudo
+else
+    echo "setup: please install, as root:  apt-get install$packages" >&2
+    exit 1
+fi
+
+echo "setup: installing$packages"
+export DEBIAN_FRONTEND=noninteractive
+$as_root apt-get -qq update
+# shellcheck disable=SC2086  # a list of packages
+$as_root apt-get -qq install --yes --no-install-recommends $packages >/dev/null
+
+for tool in $wanted; do
+    have "$tool" || { echo "setup: $tool is still missing" >&2; exit 1; }
+done
