@@ -45,6 +45,16 @@ fn memory_is_ten_seconds_long() {
 }
 
 #[test]
+fn no_new_sleep_no_new_priority() {
+    // At the cap nothing is added, so the priority stays what setpriority() made it: no bonus.
+    let mut k = k2573(&[("initial_sleep_avg_ms", 10_000)]);
+    let task = k.sleeper(normal());
+    k.set_nice(task, 5);
+    k.after(100 * MS).wake(task);
+    assert_eq!(k.prio(task), 125);
+}
+
+#[test]
 fn waiting_is_not_sleeping() {
     let mut k = k2573(&[]);
     k.start(normal());

@@ -44,6 +44,18 @@ fn a_quarter_more_is_balanced() {
 }
 
 #[test]
+fn neither_side_crosses_the_average() {
+    // Average 5.  CPU 1 takes min(9 - 5, 5 - 3) = 2; then CPU 2 min(7 - 5, 5 - 3) = 2.
+    for variant in ["2.6.11", "2.6.13"] {
+        assert_eq!(
+            settled(variant, &[9, 3, 3]),
+            (vec![5, 5, 5], 4),
+            "{variant}"
+        );
+    }
+}
+
+#[test]
 fn less_than_a_task_moves_for_a_difference_of_two_only() {
     for variant in ["2.6.11", "2.6.13"] {
         // Average 1.5: half a task is out of balance; 2 - 1 is less than two.
@@ -72,6 +84,17 @@ fn idle_cpus_get_work() {
 fn nodes_share_as_well() {
     for variant in ["2.6.11", "2.6.13"] {
         let mut k = Kernel::new(variant, &[(0, 0), (1, 0), (2, 1), (3, 1)], &[]);
+        start(&mut k, &[8]);
+        k.after(3000 * MS);
+        assert_eq!(k.lengths(), [2, 2, 2, 2], "{variant}");
+    }
+}
+
+#[test]
+fn a_node_counts_by_its_cpus() {
+    // One CPU here, three there: load is measured per power.
+    for variant in ["2.6.11", "2.6.13"] {
+        let mut k = Kernel::new(variant, &[(0, 0), (1, 1), (2, 1), (3, 1)], &[]);
         start(&mut k, &[8]);
         k.after(3000 * MS);
         assert_eq!(k.lengths(), [2, 2, 2, 2], "{variant}");
@@ -241,6 +264,54 @@ fn the_running_task_is_pushed_when_nothing_else_may_move() {
     }
 }
 
+/// In which of the first ticks does CPU 1 ask for active balancing, in vain?
+fn kicks(variant: &str) -> Vec<u64> {
+    let mut k = Kernel::smp(variant, 2, &[("max_pinned_interval_ms", 0)]);
+    let cpu_set = k.host.add_cpu_set(&[0]);
+    k.start(NewTask { cpu_set, ..on(0) });
+    k.start(NewTask { cpu_set, ..on(0) });
+    let mut kicked = |tick| {
+        let before = k.counter("active_balance");
+        (k.ticks(1).counter("active_balance") > before).then_some(tick)
+    };
+    (1..=11).filter_map(&mut kicked).collect()
+}
+
+#[test]
+fn active_balancing_is_asked_for_again() {
+    // 2.6.11 goes back to cache_nice_tries failures: three more make 4.  2.6.13 to one more: two.
+    assert_eq!(kicks("2.6.11"), [5, 8, 11]);
+    assert_eq!(kicks("2.6.13"), [4, 6, 8, 10]);
+}
+
+#[test]
+fn balance_forgives_failures_from_2_6_13() {
+    // A runs on CPU 0 and B must stay.  After three failed ticks A sleeps and B is alone: balanced
+    // at the next tick.  A returns: four more failures, not one, until it is pushed.
+    let mut k = Kernel::smp("2.6.13", 2, &[]);
+    let cpu_set = k.host.add_cpu_set(&[0]);
+    let a = k.start(NewTask { nice: -10, ..on(0) });
+    k.start(NewTask { cpu_set, ..on(0) });
+    k.ticks(3);
+    assert_eq!(k.block(), a);
+    k.ticks(1).wake(a);
+    assert_eq!(k.settle().curr(0), Some(a));
+    assert_eq!(k.ticks(3).lengths(), [2, 0]);
+    assert_eq!(k.ticks(1).lengths(), [1, 1]);
+}
+
+#[test]
+fn a_failed_balance_adds_a_millisecond_in_2_6_11() {
+    // CPU 1, 500 ticks behind, finds balance at once and fails from then on, 2, 3, 4... ms apart:
+    // 1 + 2 + ... + 54 = 1485 of the 1500 ticks due.  CPU 0 finds balance after 64, 128, 256 and 512.
+    let mut k = Kernel::smp("2.6.11", 2, &[("cpu_max_interval_ms", 100)]);
+    let cpu_set = k.host.add_cpu_set(&[0]);
+    k.start(NewTask { cpu_set, ..on(0) });
+    k.start(NewTask { cpu_set, ..on(0) });
+    k.ticks(1000);
+    assert_eq!(k.counter("balance_attempts"), 54 + 4);
+}
+
 #[test]
 fn a_lone_task_leaves_a_busy_core_for_an_idle_one() {
     // CPUs 0 and 2 are siblings, as are 1 and 3.  Two siblings have a power of 140: the busy core's
@@ -296,6 +367,11 @@ fn wakeups_of_2_6_11() {
     // After one tick the averages are half the queue: 256 / 2 and 384 / 2.
     assert_eq!(cpu(&[2, 1], hot, 0), 0, "hot: 137 * 128 > 100 * 128");
     assert_eq!(cpu(&[3, 1], hot, 0), 1, "hot: 137 * 128 <= 100 * 192");
+    assert_eq!(
+        cpu(&[5, 2], hot, 0),
+        0,
+        "hot: 137 * 256 > 100 * 320, though not 125 * 256"
+    );
     assert_eq!(
         cpu(&[0, 1], cold, 0),
         0,

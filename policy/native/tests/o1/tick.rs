@@ -189,6 +189,50 @@ fn an_expired_task_of_better_static_priority_ends_reinsertion() {
 }
 
 #[test]
+fn a_switch_of_the_arrays_forgets_who_had_expired() {
+    // The hog expired in the first round (105 ticks).  In the second it has not, so nothing of
+    // better static priority waits when the slice of a task of nice 5 ends.
+    let mut k = Kernel::up("2.6.11", &[("granularity_ms", 0)]);
+    let hog = k.start(normal());
+    let task = k.sleeper(nice(5));
+    k.start(nice(19));
+    k.ticks(105 + 20).after(MS / 2);
+    k.enqueue(task, IRQ);
+    k.settle().ticks(75);
+    assert_eq!(k.state(task).time_slice, 75);
+    assert_eq!(k.state(task).array, k.state(hog).array);
+}
+
+#[test]
+fn idling_ends_the_wait_of_the_expired() {
+    // Its slice ends at 100 and starts the clock, limit 100 * 1 + 1; then the CPU idles.  So at
+    // 600, when the next slice ends, nothing has waited.
+    let set = [
+        ("initial_sleep_avg_ms", 1000),
+        ("granularity_ms", 0),
+        ("starvation_limit_ms", 100),
+    ];
+    let mut k = Kernel::up("2.6.11", &set);
+    let task = k.start(normal());
+    k.ticks(100).block();
+    k.ticks(400).wake(task);
+    k.settle().ticks(100);
+    assert_eq!(k.state(task).time_slice, 100);
+    assert_eq!(k.counter("expired_starving"), 0);
+}
+
+#[test]
+fn the_end_of_a_slice_brings_the_priority_up_to_date() {
+    // 805 ms less 100 / 8 each slice, charged after its end: bonus 8 at the first, 7 at the second.
+    let set = [("initial_sleep_avg_ms", 805), ("granularity_ms", 0)];
+    let mut k = Kernel::up("2.6.11", &set);
+    let task = k.start(normal());
+    assert_eq!(k.ticks(100).prio(task), 117);
+    assert_eq!(k.ticks(99).prio(task), 117);
+    assert_eq!(k.ticks(1).prio(task), 118);
+}
+
+#[test]
 fn a_long_wait_in_the_expired_array_ends_reinsertion() {
     // The hog expired at 100.  With a limit of 100 ms and 3 running, an end of slice at
     // 100 + 3 * 100 + 1 or later finds it starving.  Ends at 200, 300, 400, 500.  After two
