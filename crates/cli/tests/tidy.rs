@@ -95,8 +95,6 @@ fn nothing_is_left_to_do() {
 fn lines_end_cleanly() {
     let trailing = |line: &str| line.ends_with([' ', '\t', '\r']);
     none(faults(is_source, trailing));
-    let tabs_in_rust = |path: &Path| path.extension().is_some_and(|e| e == "rs");
-    none(faults(tabs_in_rust, |line| line.starts_with('\t')));
 }
 
 /// Cargo names the licence of Rust files; C files and scripts may travel alone and name their own.
