@@ -23,8 +23,8 @@ done
 say "How well do they bear four times the load?  The stock scheduler does worse with more tasks, ELSC hardly"
 python3 scripts/scaling.py "$out/volanomark-5.json" "$out/volanomark-20.json"
 
-say "An interactive mix (editor, browser, music, a compilation, hogs) on a desktop machine"
-"$schedlab" compare --policies $policies --workload mixed --machine desktop \
+say "An interactive mix (editor, browser, music, a compilation, hogs) on 2 processors"
+"$schedlab" compare --policies $policies --workload mixed --machine athlon-mp-1900-2p \
     --report "$out/mixed.html" --trace "$out/mixed.pftrace"
 
 say "To look at"

@@ -10,9 +10,6 @@ use schedlab_trace::{Ns, Time};
 /// Runs shorter than this pass in silence.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// The line is a bar of so many steps.
-const STEPS: u64 = 1000;
-
 /// How far some runs have got, kept by the threads that run them.
 pub struct Progress {
     runs: Vec<RunProgress>,
@@ -66,17 +63,11 @@ impl Progress {
             parts.sum()
         };
         let rate = sum(|r| &r.events) as f64 / self.started.elapsed().as_secs_f64() / 1e6;
-        let mut message = format!("{} simulated", Ns(sum(|r| &r.now_ns)));
-        if self.fraction().is_some() {
-            // Before a run has begun, its end counts as that of those that have.
-            let most = self
-                .runs
-                .iter()
-                .map(|r| r.end_ns.load(Ordering::Relaxed))
-                .max();
-            let all = most.unwrap_or(0) * self.runs.len() as u64;
-            message = format!("{} of {} simulated", Ns(sum(|r| &r.now_ns)), Ns(all));
-        }
+        let now = Ns(sum(|r| &r.now_ns));
+        let mut message = match self.fraction() {
+            Some(fraction) => format!("{:.0} %: {now} simulated", fraction * 100.0),
+            None => format!("{now} simulated"),
+        };
         message += &format!(", {rate:.1} million events/s");
         if self.runs.len() > 1 {
             message += &format!(", {} of {} runs done", sum(|r| &r.done), self.runs.len());
@@ -113,10 +104,7 @@ impl Line {
         }
         let bar = self.0.get_or_insert_with(bar);
         bar.set_message(progress.message());
-        match progress.fraction() {
-            Some(fraction) => bar.set_position((fraction * STEPS as f64) as u64),
-            None => bar.tick(),
-        }
+        bar.tick();
     }
 }
 
@@ -129,9 +117,9 @@ impl Drop for Line {
 }
 
 fn bar() -> ProgressBar {
-    let style = ProgressStyle::with_template("{spinner} {bar:24} {msg}")
-        .expect("a constant template, tested");
-    ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr()).with_style(style)
+    let style =
+        ProgressStyle::with_template("{spinner} {wide_msg}").expect("a constant template, tested");
+    ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(style)
 }
 
 #[cfg(test)]
@@ -145,10 +133,7 @@ mod tests {
         assert_eq!(progress.fraction(), Some(0.25));
         progress.done(1);
         let message = progress.message();
-        assert!(
-            message.starts_with("500 ms of 2.00 s simulated, "),
-            "{message}"
-        );
+        assert!(message.starts_with("75 %: 500 ms simulated, "), "{message}");
         assert!(message.ends_with(", 1 of 2 runs done"), "{message}");
     }
 

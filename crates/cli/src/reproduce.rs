@@ -1,5 +1,6 @@
 //! The command that gives a result again.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use schedlab_trace::Ns;
@@ -64,8 +65,21 @@ impl fmt::Display for Reproduce {
 }
 
 fn quoted(words: &[String]) -> String {
+    words
+        .iter()
+        .map(|word| shell_word(word))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// A word as a shell reads it, quoted only where it must be.
+pub fn shell_word(word: &str) -> Cow<'_, str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-+=.,:/@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return Cow::Borrowed(word);
+    }
     // Only a NUL byte cannot be quoted, and no command line can hold one.
-    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
+    shlex::try_quote(word).unwrap_or(Cow::Borrowed(word))
 }
 
 /// A duration in the largest unit that keeps it whole.
@@ -101,12 +115,11 @@ mod tests {
             rtapp: vec![],
         };
         let expected = "schedlab run --policy o1:2.6.10 --workload 'volanomark --rooms 10' \
-                        --machine desktop --duration 1500ms --seed 7 --set 'granularity=5'";
+                        --machine desktop --duration 1500ms --seed 7 --set granularity=5";
+        assert_eq!(command.to_string(), expected);
         assert_eq!(
-            command
-                .to_string()
-                .replace("'granularity=5'", "granularity=5"),
-            expected.replace("'granularity=5'", "granularity=5")
+            command.with("--report", "it's.html"),
+            format!("{expected} --report \"it's.html\"")
         );
     }
 

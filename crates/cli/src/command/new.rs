@@ -8,6 +8,7 @@ use schedlab_policy::Policy;
 
 use crate::arguments::NewArguments;
 use crate::failure::Failure;
+use crate::reproduce::shell_word;
 
 use super::print;
 
@@ -106,19 +107,15 @@ fn write(dir: &Path, folder: &Path, name: &str) -> std::io::Result<()> {
 fn next_steps(folder: &Path, name: &str) -> String {
     let source = folder.join(format!("{name}.c"));
     let readme = folder.join("README.md");
-    let quoted = |path: &Path| {
-        let text = path.display().to_string();
-        shlex::try_quote(&text).map_or(text.clone(), |quoted| quoted.into_owned())
-    };
-    let source = quoted(&source);
+    let (source, readme) = (source.display().to_string(), readme.display().to_string());
+    let source = shell_word(&source);
     format!(
-        "Wrote {source} and {}.  Next:
+        "Wrote {source} and {readme}.  Next:
 
   schedlab run --policy {source} --workload late
   schedlab compare --policies {source},all --workload late --report {name}.html
   cargo build --release     # in schedlab's source: from then on it is called \"{name}\"
-",
-        quoted(&readme)
+"
     )
 }
 
