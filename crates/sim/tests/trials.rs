@@ -2,11 +2,13 @@
 //!
 //! `SCHEDLAB_TRIALS=1000` runs more seeds than the usual 150; `SCHEDLAB_SEED=N` runs one.
 
+use std::path::{Path, PathBuf};
+
 use schedlab_machine::{Cache, Costs, Cpu, Machine, TickPhase, Timers};
 use schedlab_policy::{Policy, Tuned};
-use schedlab_sim::{Limits, Outcome, Setup, SimError, Simulation, TieBreak};
+use schedlab_sim::{EndReason, Limits, Outcome, Setup, SimError, Simulation, TieBreak};
 use schedlab_trace::{HashSink, Ns, TraceHash};
-use schedlab_workload::random;
+use schedlab_workload::{builtin, native, random, rtapp, Workload};
 
 /// A machine with 1 to 64 CPUs, with or without SMT, costs, caches and nodes.
 fn machine(seed: u64) -> Machine {
@@ -142,4 +144,69 @@ fn trials_are_reproducible() {
             assert_eq!(one, two, "{}, seed {seed}", tuned.name());
         }
     }
+}
+
+#[test]
+fn every_shipped_workload_runs_under_every_policy() {
+    for (name, workload) in shipped() {
+        for machine in ["ideal-2", "desktop"] {
+            let machine = schedlab_machine::find(machine).unwrap();
+            for policy in Policy::all() {
+                let tuned = Tuned::defaults(*policy);
+                let setup = Setup {
+                    machine: &machine,
+                    workload: &workload,
+                    tuned: &tuned,
+                    seed: 1,
+                    duration: Some(Ns::from_ms(700)),
+                    limits: Limits::default(),
+                    tie_break: TieBreak::Canonical,
+                };
+                let end = Simulation::new(&setup, HashSink::default()).and_then(Simulation::run);
+                let (outcome, _) =
+                    end.unwrap_or_else(|error| panic!("{name}, {}: {error}", policy.name()));
+                assert_ne!(
+                    outcome.reason,
+                    EndReason::Deadlock,
+                    "{name}, {}",
+                    policy.name()
+                );
+            }
+        }
+    }
+}
+
+/// Every file in `workloads/`, rt-app's included, and every built-in with its defaults.
+fn shipped() -> Vec<(String, Workload)> {
+    let mut found: Vec<(String, Workload)> = Vec::new();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads");
+    for file in files(&folder)
+        .into_iter()
+        .chain(files(&folder.join("rt-app")))
+    {
+        let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        let text = || std::fs::read_to_string(&file).unwrap();
+        let workload = match file.extension().and_then(|e| e.to_str()) {
+            Some("toml") => native::parse(&name, &text()),
+            Some("json") => rtapp::parse(&name, &text(), &rtapp::Options::default()),
+            _ => continue,
+        };
+        found.push((name, workload.unwrap_or_else(|error| panic!("{error}"))));
+    }
+    assert!(
+        found.len() >= 17,
+        "workload files are missing: {}",
+        found.len()
+    );
+    for (name, _) in builtin::list() {
+        found.push((name.into(), builtin::parse(name).unwrap()));
+    }
+    found
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut files: Vec<PathBuf> = entries.map(|e| e.unwrap().path()).collect();
+    files.sort();
+    files
 }
