@@ -61,9 +61,7 @@ fn tune(flag: &str, chosen: Vec<Choice>, set: &Assignments) -> Result<Vec<Tuned>
     set.check(&plain)?;
     let tune = |(choice, plain): (&Choice, &Tuned)| Tuned::new(choice.0, choice.1, &set.of(plain));
     let tuned = chosen.iter().zip(&plain).map(tune);
-    tuned
-        .collect::<Result<_, _>>()
-        .map_err(Failure::from)
+    tuned.collect::<Result<_, _>>().map_err(Failure::from)
 }
 
 fn find<'a>(flag: &str, text: &'a str) -> Result<Choice<'a>, Failure> {
