@@ -89,6 +89,7 @@ impl Session {
         self.jobs.map_or_else(cpus, usize::from)
     }
 
+    /// Does one run, from its first event to its last.
     fn one(
         &self,
         run: usize,
@@ -96,10 +97,34 @@ impl Session {
         stop: &dyn Fn() -> bool,
     ) -> Result<RunResult, Failure> {
         let (policy, seed) = (run / self.seeds.len(), self.seeds[run % self.seeds.len()]);
-        let tuned = &self.policies[policy];
         let _timer = HookTimer::start(Duration::from_nanos(self.hook_timeout.0))
             .map_err(|e| Failure::Other(format!("timers: {e}")))?;
-        let setup = Setup {
+        let setup = self.setup(&self.policies[policy], seed);
+        let sink = Tee(HashSink::default(), Tee(Measure::new(), self.trace(run)?));
+        let failed = |error: SimError| Failure::Simulation {
+            run: format!("{} seed {seed}", setup.tuned.name()),
+            error,
+        };
+        let mut simulation = Simulation::new(&setup, sink).map_err(failed)?;
+        let mut pace = Pace::new();
+        let reason = loop {
+            let status = simulation.run_until(pace.next()).map_err(failed)?;
+            let end = self.end_of(&simulation);
+            progress.set(run, simulation.now(), end, simulation.events());
+            match status {
+                Status::Ended(reason) => break reason,
+                Status::Running if stop() => return Err(Failure::Interrupted(0)),
+                Status::Running => {}
+            }
+        };
+        progress.done(run);
+        let end = End::of(reason, &simulation);
+        let (outcome, sink) = simulation.finish().map_err(failed)?;
+        close(policy, seed, outcome.end, end, sink)
+    }
+
+    fn setup<'a>(&'a self, tuned: &'a Tuned, seed: u64) -> Setup<'a> {
+        Setup {
             machine: &self.machine,
             workload: &self.workload,
             tuned,
@@ -107,38 +132,13 @@ impl Session {
             duration: self.duration,
             limits: self.limits,
             tie_break: TieBreak::Canonical,
-        };
-        let trace = self
-            .traces
-            .as_ref()
-            .map(|t| t.create(t.path_of(self.label(run).as_deref())));
-        let sink = Tee(HashSink::default(), Tee(Measure::new(), trace.transpose()?));
-        let failed = |error: SimError| Failure::Simulation {
-            run: format!("{} seed {seed}", tuned.name()),
-            error,
-        };
-        let mut simulation = Simulation::new(&setup, sink).map_err(failed)?;
-        let mut pace = Pace::new();
-        loop {
-            let limit = pace.next(simulation.now());
-            let status = simulation.run_until(limit).map_err(failed)?;
-            progress.set(
-                run,
-                simulation.now(),
-                self.end_of(&simulation),
-                simulation.events(),
-            );
-            match status {
-                Status::Ended(reason) => {
-                    progress.done(run);
-                    let end = End::of(reason, &simulation);
-                    let (outcome, sink) = simulation.finish().map_err(failed)?;
-                    return close(policy, seed, outcome.end, end, sink);
-                }
-                Status::Running if stop() => return Err(Failure::Interrupted(0)),
-                Status::Running => {}
-            }
         }
+    }
+
+    /// The trace file of a run, if there shall be one.
+    fn trace(&self, run: usize) -> Result<Option<TraceFile>, Failure> {
+        let create = |traces: &Traces| traces.create(traces.path_of(self.label(run).as_deref()));
+        self.traces.as_ref().map(create).transpose()
     }
 
     /// What tells a run from the others of this command; none if it is the only one.
@@ -220,6 +220,8 @@ fn close(
 
 /// Cuts a simulation into stretches of about equal real time.  Where the cuts are changes nothing in it.
 struct Pace {
+    /// End of the last stretch.
+    limit: Time,
     stretch: Ns,
     begun: Instant,
 }
@@ -227,18 +229,20 @@ struct Pace {
 impl Pace {
     fn new() -> Pace {
         Pace {
+            limit: Time::ZERO,
             stretch: Ns::from_us(100),
             begun: Instant::now(),
         }
     }
 
-    /// Where the next stretch ends.
-    fn next(&mut self, now: Time) -> Time {
+    /// Where the next stretch ends: always later than the last one, even if nothing happened in it.
+    fn next(&mut self) -> Time {
         let took = self.begun.elapsed().max(Duration::from_micros(1));
         let factor = (STRETCH.as_secs_f64() / took.as_secs_f64()).min(2.0);
         let stretch = self.stretch.0 as f64 * factor;
         self.stretch = Ns((stretch as u64).clamp(1, LONGEST_STRETCH.0));
         self.begun = Instant::now();
-        now + self.stretch
+        self.limit += self.stretch;
+        self.limit
     }
 }

@@ -348,6 +348,25 @@ program = "lock b; sleep 1ms; lock a; unlock a; unlock b"
     );
 }
 
+/// Hours in which nothing happens take no time: 5 h asleep, then 1 ms of work.
+#[test]
+fn long_sleeps_are_skipped() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("sleeper.toml");
+    fs::write(&file, "[task.sleeper]\nprogram = \"sleep 5h\\nrun 1ms\"\n").unwrap();
+    let result = json(&[
+        "run",
+        "--policy",
+        "elsc",
+        "--workload",
+        argument(&file),
+        "--machine",
+        "ideal-1",
+    ]);
+    assert_eq!(result["duration_ns"], 5 * 3_600_000_000_000_u64 + 1_000_000);
+    assert_eq!(result["end"], "all tasks ended");
+}
+
 #[test]
 fn other_commands_print_what_they_promise() {
     assert!(output(&["--version"]).starts_with("schedlab "));

@@ -61,19 +61,17 @@ fn tune(flag: &str, chosen: Vec<Choice>, set: &Assignments) -> Result<Vec<Tuned>
     set.check(&plain)?;
     let tune = |(choice, plain): (&Choice, &Tuned)| Tuned::new(choice.0, choice.1, &set.of(plain));
     let tuned = chosen.iter().zip(&plain).map(tune);
-    tuned
-        .collect::<Result<_, _>>()
-        .map_err(|mistake| Failure::from(mistake))
+    tuned.collect::<Result<_, _>>().map_err(Failure::from)
 }
 
 fn find<'a>(flag: &str, text: &'a str) -> Result<Choice<'a>, Failure> {
     if text.ends_with(".c") {
         return Ok((compile(text)?, None));
     }
+    if let Some(end) = text.rfind(".c:").map(|at| at + ".c".len()) {
+        return Ok((compile(&text[..end])?, Some(&text[end + 1..])));
+    }
     let (name, variant) = match text.split_once(':') {
-        Some((name, variant)) if name.ends_with(".c") => {
-            return Ok((compile(name)?, Some(variant)))
-        }
         Some((name, variant)) => (name, Some(variant)),
         None => (text, None),
     };
