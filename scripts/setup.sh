@@ -6,7 +6,7 @@ set -eu
 
 case "${1:-}" in
 demo) wanted="cc python3" ;;
-test) wanted="cc clang-19 python3 python-venv chromium" ;;
+test) wanted="cc gcc clang-19 python3 python-venv chromium" ;;
 *) echo "usage: scripts/setup.sh demo|test" >&2; exit 2 ;;
 esac
 
@@ -22,7 +22,7 @@ have() {
 # The package that brings it; those of C bring the C library's headers too.
 package() {
     case $1 in
-    cc) echo gcc libc6-dev ;;
+    cc | gcc) echo gcc libc6-dev ;;
     python-venv) echo python3-venv ;;
     *) echo "$1" ;;
     esac
