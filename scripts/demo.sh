@@ -13,6 +13,10 @@ say() {
     printf '\n==== %s\n\n' "$1"
 }
 
+say "An interactive mix (editor, browser, music, a compilation, hogs) on 2 processors"
+"$schedlab" compare --policies $policies --workload mixed --machine athlon-mp-1900-2p \
+    --report "$out/mixed.html" --trace "$out/mixed.pftrace"
+
 for rooms in 5 20; do
     say "VolanoMark, $rooms rooms, on the paper's machine with 4 processors"
     "$schedlab" compare --policies $policies --workload "volanomark --rooms $rooms" \
@@ -23,10 +27,10 @@ done
 say "How well do they bear four times the load?  The stock scheduler does worse with more tasks, ELSC hardly"
 python3 scripts/scaling.py "$out/volanomark-5.json" "$out/volanomark-20.json"
 
-say "An interactive mix (editor, browser, music, a compilation, hogs) on 2 processors"
-"$schedlab" compare --policies $policies --workload mixed --machine athlon-mp-1900-2p \
-    --report "$out/mixed.html" --trace "$out/mixed.pftrace"
-
 say "To look at"
 printf '  %s\n' "$out"/*.html
 echo "  $out/mixed-*.pftrace    open them in https://ui.perfetto.dev"
+
+say "To go on"
+echo "  $schedlab --help"
+echo "  cargo install --path crates/cli     # puts schedlab into your PATH"
