@@ -17,15 +17,20 @@ say "An interactive mix (editor, browser, music, a compilation, hogs) on 2 proce
 "$schedlab" compare --policies $policies --workload mixed --machine athlon-mp-1900-2p \
     --report "$out/mixed.html" --trace "$out/mixed.pftrace"
 
-for rooms in 5 20; do
+for rooms in 5 10 15 20; do
     say "VolanoMark, $rooms rooms, on the paper's machine with 4 processors"
     "$schedlab" compare --policies $policies --workload "volanomark --rooms $rooms" \
         --machine netfinity-7000-4p --report "$out/volanomark-$rooms.html" \
-        --json "$out/volanomark-$rooms.json"
+        --json "$out/volanomark-$rooms.json" >"$out/volanomark-$rooms.txt"
+    case $rooms in
+    20) cat "$out/volanomark-20.txt" ;;
+    *) echo "  (the tables are in $out/volanomark-$rooms.txt)" ;;
+    esac
 done
 
-say "How well do they bear four times the load?  The stock scheduler does worse with more tasks, ELSC hardly"
-python3 scripts/scaling.py "$out/volanomark-5.json" "$out/volanomark-20.json"
+say "How do they bear four times the load?  The stock scheduler does worse with more tasks, ELSC hardly"
+python3 scripts/scaling.py "5 rooms=$out/volanomark-5.json" "10 rooms=$out/volanomark-10.json" \
+    "15 rooms=$out/volanomark-15.json" "20 rooms=$out/volanomark-20.json"
 
 say "To look at"
 printf '  %s\n' "$out"/*.html

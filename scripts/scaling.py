@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Sets two results of `schedlab compare --json` side by side: how throughput bears more load.
+"""How throughput bears more load: results of `schedlab compare --json`, from the smallest load to the largest.
 
-usage: scaling.py SMALL.json LARGE.json
+usage: scaling.py LABEL=FILE.json LABEL=FILE.json ...
 """
 
 import json
@@ -13,35 +13,32 @@ def results(path):
     """For each policy: throughput, tasks examined per schedule() call, recalculations."""
     with open(path, encoding="utf-8") as file:
         runs = json.load(file)["runs"]
-    return {name(run): (throughput(run), examined(run), run["scheduler"]["recalculations"]) for run in runs}
+    return {f"{run['policy']} {run['variant']}".strip(): figures(run) for run in runs}
 
 
-def name(run):
-    return f"{run['policy']} {run['variant']}".strip()
+def figures(run):
+    scheduler = run["scheduler"]
+    return {
+        "messages/s": run["marks"][0]["per_second"],
+        "tasks examined per schedule()": scheduler["examined_mean"],
+        "recalculations": scheduler["recalculations"],
+    }
 
 
-def throughput(run):
-    """Messages per second of simulated time."""
-    return run["marks"][0]["per_second"]
-
-
-def examined(run):
-    return run["scheduler"]["examined_mean"]
-
-
-def main(small_path, large_path):
-    small, large = results(small_path), results(large_path)
-    print(f"{'':16}{'messages/s':>24}{'':10}{'examined per call':>24}{'recalculations':>20}")
-    print(f"{'':16}{'small':>12}{'large':>12}{'ratio':>10}{'small':>12}{'large':>12}{'small':>10}{'large':>10}")
-    for policy, (rate, looked, passes) in small.items():
-        rate_large, looked_large, passes_large = large[policy]
-        print(
-            f"{policy:16}{rate:12,.0f}{rate_large:12,.0f}{rate_large / rate:10.2f}"
-            f"{looked:12.1f}{looked_large:12.1f}{passes:10,}{passes_large:10,}"
-        )
+def main(arguments):
+    labels = [argument.split("=", 1)[0] for argument in arguments]
+    loads = [results(argument.split("=", 1)[1]) for argument in arguments]
+    for what, digits in (("messages/s", 0), ("tasks examined per schedule()", 1), ("recalculations", 0)):
+        ratio = f"{'last/first':>12}" if what == "messages/s" else ""
+        print(f"{what:<32}" + "".join(f"{label:>12}" for label in labels) + ratio)
+        for policy in loads[0]:
+            row = [load[policy][what] for load in loads]
+            ratio = f"{row[-1] / row[0]:12.2f}" if ratio else ""
+            print(f"  {policy:<30}" + "".join(f"{value:12,.{digits}f}" for value in row) + ratio)
+        print()
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit("usage: scaling.py SMALL.json LARGE.json")
-    main(sys.argv[1], sys.argv[2])
+    if len(sys.argv) < 3 or not all("=" in argument for argument in sys.argv[1:]):
+        sys.exit("usage: scaling.py LABEL=FILE.json LABEL=FILE.json ...")
+    main(sys.argv[1:])
