@@ -12,8 +12,8 @@ const MOST_LINES: usize = 800;
 
 /// Files that are longer, with the lines they may have: they shall shrink, and cannot grow.
 const LONGER: &[(&str, usize)] = &[
-    // One policy is one file, and this one has the load balancers of three kernels.
-    ("policies/o1/o1.c", 2200),
+    // One policy is one file, and this one is four kernels in one.
+    ("policies/o1/o1.c", 1000),
 ];
 
 /// What is made, not written.

@@ -15,6 +15,10 @@ const HEADERS: &[(&str, &str)] = &[
     ("list.h", include_str!("../../list.h")),
     ("prio_array.h", include_str!("../../prio_array.h")),
     ("goodness.h", include_str!("../../goodness.h")),
+    ("domains.h", include_str!("../../domains.h")),
+    ("build_domains.h", include_str!("../../build_domains.h")),
+    ("balance.h", include_str!("../../balance.h")),
+    ("placement.h", include_str!("../../placement.h")),
     ("native/dialect.h", include_str!("../../native/dialect.h")),
     ("bpf/dialect.h", include_str!("../../bpf/dialect.h")),
 ];
