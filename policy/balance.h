@@ -20,12 +20,12 @@
  *	void enqueue_task(p, array)		link p, without counting it
  *	void deactivate_task(p, rq)		take p off its run queue, nr_running included
  *	void check_preempt(s, p, cpu)		p has come to this CPU
+ *	ts_t *pick_task(s, rq)			the best task of at least one; may follow
+ *						after this header
  *
- * The policy calls update_jiffies() and rebalance_tick() in its tick, and
- * idle_balance() where it would idle.  If smp.active_balance is set when it
- * picks the next task, it calls active_load_balance() first; if smp.pushed is set
- * after that, it does not pick that task, and in switched() calls
- * finish_active_balance().
+ * The policy calls update_jiffies() and, on several CPUs, rebalance_tick() in
+ * its tick, pick_balanced() to choose who runs next, and finish_active_balance()
+ * in switched().
  *
  * FIDELITY: all CPUs read one clock, so the kernel's corrections of timestamps
  *	between run queues, which its unsynchronised clocks needed, are nothing here.
@@ -553,9 +553,12 @@ static inline __unused void active_load_balance(sched_t *s, rq_t *busiest, task_
 static inline __unused void finish_active_balance(sched_t *s, rq_t *rq)
 {
 	task_t *task = rq->smp.pushed;
-	ts_t *p = ts_of(task);
 	rq_t *target = rq_of(s, rq->smp.pushed_to);
+	ts_t *p;
 
+	if (!task)
+		return;
+	p = ts_of(task);
 	rq->smp.pushed = NULL;
 	if (task->on_cpu || !p->array || !cpu_allowed(task, target->cpu))
 		return;
@@ -564,5 +567,38 @@ static inline __unused void finish_active_balance(sched_t *s, rq_t *rq)
 	attach_task(s, p, target->cpu, rq->smp.pushed_array);
 	check_preempt(s, p, target->cpu);
 	rq_unlock(s, target->cpu);
+}
+
+/* ---- schedule() --------------------------------------------------------- */
+
+static ts_t *pick_task(sched_t *s, rq_t *rq);
+
+/* Idle only if nothing can be had elsewhere. */
+static inline __unused ts_t *pick_or_pull(sched_t *s, rq_t *rq)
+{
+	if (!rq->nr_running && s->nr_cpus > 1)
+		idle_balance(s, rq->cpu, rq);
+	return rq->nr_running ? pick_task(s, rq) : NULL;
+}
+
+/* Choose while the task that is about to be pushed away is out of the way. */
+static inline __unused ts_t *pick_without(sched_t *s, rq_t *rq, ts_t *pushed)
+{
+	prio_array_t *array = pushed->array;
+	ts_t *next;
+
+	deactivate_task(pushed, rq);
+	next = pick_or_pull(s, rq);
+	enqueue_task(pushed, array);
+	rq->nr_running++;
+	return next;
+}
+
+/* Who runs instead of @prev?  NULL if there is nobody. */
+static inline __unused ts_t *pick_balanced(sched_t *s, rq_t *rq, task_t *prev)
+{
+	if (rq->smp.active_balance)
+		active_load_balance(s, rq, prev);
+	return rq->smp.pushed ? pick_without(s, rq, ts_of(rq->smp.pushed)) : pick_or_pull(s, rq);
 }
 #endif

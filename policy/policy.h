@@ -3,9 +3,10 @@
  * policy.h - the contract between a scheduling policy and whoever hosts it.
  *
  * A policy is one C file, policies/NAME/NAME.c, that includes this header and
- * nothing else, unless it belongs to a family: then the family's header beside
- * this one (goodness.h) may follow.  It declares the state it needs, fills a
- * table of hooks with designated initialisers and ends with POLICY(NAME, ...).
+ * nothing else, unless it belongs to a family: then the family's headers beside
+ * this one may follow (goodness.h; domains.h and what that names).  It declares
+ * the state it needs, fills a table of hooks with designated initialisers and
+ * ends with POLICY(NAME, ...).
  * The host (the simulator, a hook-level test or the BPF back end in a real
  * kernel) allocates the state, tells the policy what happened and asks who runs
  * next.  A policy owns its run queues; it never owns tasks, CPUs or time.

@@ -699,6 +699,7 @@ static void credit_wait(sched_t *s, ts_t *next)
 	enqueue_task(next, array);
 }
 
+/* The best task, of at least one. */
 static ts_t *pick_task(sched_t *s, rq_t *rq)
 {
 	ts_t *next;
@@ -712,60 +713,29 @@ static ts_t *pick_task(sched_t *s, rq_t *rq)
 	return next;
 }
 
-static ts_t *pick_or_pull(sched_t *s, rq_t *rq)
-{
-	if (!rq->nr_running && s->nr_cpus > 1)
-		idle_balance(s, rq->cpu, rq);
-	if (rq->nr_running)
-		return pick_task(s, rq);
-	rq->expired_timestamp = 0;
-	return NULL;
-}
-
-/* Choose while the task that is about to be pushed away is out of the way. */
-static ts_t *pick_without(sched_t *s, rq_t *rq, ts_t *pushed)
-{
-	prio_array_t *array = pushed->array;
-	ts_t *next;
-
-	deactivate_task(pushed, rq);
-	next = pick_or_pull(s, rq);
-	enqueue_task(pushed, array);
-	rq->nr_running++;
-	return next;
-}
-
-static ts_t *schedule(sched_t *s, rq_t *rq, task_t *prev)
-{
-	if (rq->smp.active_balance)
-		active_load_balance(s, rq, prev);
-	return rq->smp.pushed ? pick_without(s, rq, ts_of(rq->smp.pushed)) : pick_or_pull(s, rq);
-}
-
 /* What @prev's turn cost is computed before and charged after the choice, which may change its bonus. */
 static task_t *o1_pick_next(sched_t *s, u32 cpu, task_t *prev, u32 why)
 {
 	rq_t *rq = rq_of(s, cpu);
 	u64 run_time = prev ? run_time_of(s, ts_of(prev)) : 0;
-	ts_t *next = schedule(s, rq, prev);
+	ts_t *next = pick_balanced(s, rq, prev);
 
 	if (prev) {
 		update_cpu_clock(s, ts_of(prev), rq);
 		charge_run_time(s, ts_of(prev), run_time);
 		ts_of(prev)->timestamp = ts_of(prev)->last_ran = s->now;
 	}
-	if (!next)
+	if (!next) {
+		rq->expired_timestamp = 0;
 		return NULL;
+	}
 	next->timestamp = s->now;
 	return task_of(next);
 }
 
 static void o1_switched(sched_t *s, u32 cpu, task_t *prev, task_t *next)
 {
-	rq_t *rq = rq_of(s, cpu);
-
-	if (rq->smp.pushed)
-		finish_active_balance(s, rq);
+	finish_active_balance(s, rq_of(s, cpu));
 }
 
 /* ---- system calls ------------------------------------------------------- */
