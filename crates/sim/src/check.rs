@@ -46,11 +46,11 @@ fn follows(from: State, to: State) -> bool {
     use State::*;
     matches!(
         (from, to),
-        (Unborn | Waking { .. }, Waiting)
+        (Unborn | Sleeping { .. }, Waking { .. })
+            | (Unborn | Waking { .. }, Waiting)
             | (Waiting, Running(_))
             | (Running(_), Waiting | Blocking { .. } | Exiting(_))
             | (Blocking { .. }, Running(_) | Sleeping { .. })
-            | (Sleeping { .. }, Waking { .. })
             | (Exiting(_), Zombie)
             | (Zombie, Reaped)
     )
@@ -86,11 +86,18 @@ impl<S: Sink> Simulation<'_, S> {
         self.population.queued += 1;
     }
 
-    /// One task less waits on this CPU's run queue.
+    /// The task no longer waits on this CPU's run queue, where the policy must have left it.
     #[inline]
-    pub(crate) fn waiting_no_more(&mut self, cpu: CpuId) {
-        self.cpus[cpu.index()].nr_waiting -= 1;
+    pub(crate) fn waiting_no_more(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
+        match self.cpus.get_mut(cpu.index()) {
+            Some(c) if c.nr_waiting > 0 => c.nr_waiting -= 1,
+            _ => {
+                let detail = format!("no task waits on CPU {cpu}, which it says it belongs to");
+                return Err(self.violation(Rule::TaskLost, cpu, None, Some(task), detail));
+            }
+        }
         self.population.queued -= 1;
+        Ok(())
     }
 
     /// Every task is somewhere, exactly once: seen from the tasks and from the CPUs.

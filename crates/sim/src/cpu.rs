@@ -24,11 +24,11 @@ pub(crate) enum KernelWork {
     Tick,
     /// A policy's timer.
     PolicyTimer(u32),
-    /// Wake a task; the target CPU is chosen once, before the lock is taken.
+    /// Wake a task; the target CPU is chosen once, before the lock is taken, at a price.
     Wake {
         task: TaskId,
         flags: u32,
-        target: Option<CpuId>,
+        chosen: Option<(CpuId, Ns)>,
     },
 }
 

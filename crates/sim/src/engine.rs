@@ -68,10 +68,11 @@ pub struct Simulation<'a, S> {
     pub(crate) cpu_sets: Vec<u32>,
     /// Next instance number of each task specification.
     pub(crate) instances: Vec<u32>,
+    /// The tasks of each specification, oldest first; the dead go when somebody looks.
+    pub(crate) members: Vec<Vec<TaskId>>,
     /// Foreground tasks that have not ended.
     pub(crate) foreground: u32,
     pub(crate) next_mm: u32,
-    pub(crate) any_affinity: bool,
     end_at: Time,
     has_foreground: bool,
     events: u64,
@@ -127,9 +128,9 @@ impl<'a, S: Sink> Simulation<'a, S> {
             ticks: Ticks::new(nr_cpus, host.tick_ns(), machine.tick_phase),
             cpu_sets: Vec::new(),
             instances: vec![0; setup.workload.tasks.len()],
+            members: vec![Vec::new(); setup.workload.tasks.len()],
             foreground: 0,
             next_mm: first_free_mm(&setup.workload.tasks),
-            any_affinity: false,
             end_at: Time::ZERO + end.min(setup.limits.time),
             has_foreground: false,
             events: 0,
@@ -203,7 +204,6 @@ impl<'a, S: Sink> Simulation<'a, S> {
                     nr_cpus,
                 });
             }
-            self.any_affinity |= there.len() < nr_cpus;
             self.cpu_sets.push(self.host.add_cpu_set(&there));
         }
         Ok(())
@@ -239,9 +239,9 @@ impl<'a, S: Sink> Simulation<'a, S> {
         };
         let id = self.host.add_task(&new, parent);
         let rng = Stream::of_task(self.setup.seed, &description.name, instance);
-        let mut task = Task::new(spec, instance, rng, start, description.working_set_bytes);
-        task.parent = parent;
+        let task = Task::new(spec, instance, rng, start, description.working_set_bytes);
         self.tasks.push(task);
+        self.members[spec as usize].push(id);
         self.population.born();
         self.foreground += u32::from(!description.background);
         self.sink.task(&schedlab_trace::TaskInfo {

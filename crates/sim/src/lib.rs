@@ -22,11 +22,13 @@
 //!
 //! After every step the books must balance: see [`Rule`] for what is checked, always.
 
+mod attributes;
 mod cache;
 mod check;
 mod cpu;
 mod engine;
 mod error;
+mod family;
 mod lock;
 mod modes;
 mod program;

@@ -137,8 +137,8 @@ impl<S: Sink> Simulation<'_, S> {
             KernelWork::Wake {
                 task,
                 flags,
-                target,
-            } => return self.try_wake(cpu, task, flags, target),
+                chosen,
+            } => return self.try_wake(cpu, task, flags, chosen),
             KernelWork::Tick => {
                 self.cpu_mut(cpu).pending.pop_front();
                 let curr = self.cpu(cpu).curr;

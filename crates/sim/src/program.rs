@@ -2,13 +2,16 @@
 
 use schedlab_machine::Timers;
 use schedlab_policy::enq;
-use schedlab_trace::{CpuId, EventKind, Ns, Overhead, Sink, TaskClass, TaskId, Time};
+use schedlab_trace::{CpuId, EventKind, Ns, Overhead, Sink, TaskId, Time};
 use schedlab_workload::{Amount, Op, SpecId, TimerScope, Times};
 
-use crate::engine::{class_of, Simulation};
+use crate::engine::Simulation;
 use crate::error::SimError;
 use crate::queue::Actor;
 use crate::task::{Computing, State};
+
+/// Longer than any run: what lasts longer makes no difference, but could overflow.
+const FOREVER_NS: u64 = 1 << 53;
 
 impl<S: Sink> Simulation<'_, S> {
     /// The running task does its next operation.
@@ -20,7 +23,8 @@ impl<S: Sink> Simulation<'_, S> {
             return self.exit(cpu, task);
         };
         self.task_mut(task).pc += 1;
-        if is_syscall(&op) {
+        let again = std::mem::take(&mut self.task_mut(task).retrying);
+        if is_syscall(&op) && !again {
             let cost = self.setup.machine.costs.syscall;
             self.charge(cpu, Overhead::Syscall, cost);
         }
@@ -100,17 +104,18 @@ impl<S: Sink> Simulation<'_, S> {
     }
 
     fn amount(&mut self, task: TaskId, amount: Amount) -> u64 {
-        match amount {
+        let ns = match amount {
             Amount::Fixed(ns) => ns.0,
             Amount::Drawn(index) => {
                 let distribution = &self.setup.workload.distributions[index as usize];
                 self.tasks[task.index()].rng.draw(distribution)
             }
-        }
+        };
+        ns.min(FOREVER_NS)
     }
 
     /// The task is about to sleep.
-    fn block(&mut self, cpu: CpuId, task: TaskId) {
+    pub(crate) fn block(&mut self, cpu: CpuId, task: TaskId) {
         self.set_state(
             task,
             State::Blocking {
@@ -121,8 +126,10 @@ impl<S: Sink> Simulation<'_, S> {
     }
 
     /// The task will do the same operation again when it next runs.
-    fn retry(&mut self, task: TaskId) {
-        self.task_mut(task).pc -= 1;
+    pub(crate) fn retry(&mut self, task: TaskId) {
+        let t = self.task_mut(task);
+        t.pc -= 1;
+        t.retrying = true;
     }
 
     // ---- time ---------------------------------------------------------------------
@@ -153,7 +160,7 @@ impl<S: Sink> Simulation<'_, S> {
             TimerScope::Own(i) => &mut self.tasks[task.index()].own_timers[i as usize],
             TimerScope::Shared(i) => &mut self.resources.shared_timers[i as usize],
         };
-        let next = slot.unwrap_or(start) + period;
+        let next = slot.unwrap_or(start) + period.min(Ns(FOREVER_NS));
         let missed = next <= now;
         *slot = Some(if missed && relative { now } else { next });
         if missed {
@@ -320,7 +327,7 @@ impl<S: Sink> Simulation<'_, S> {
                 self.wake(cpu, sender)?;
             }
         }
-        self.pass_to_next_receiver(cpu, channel)
+        Ok(())
     }
 
     fn receive_all(&mut self, cpu: CpuId, task: TaskId, channel: u32) -> Result<(), SimError> {
@@ -332,7 +339,8 @@ impl<S: Sink> Simulation<'_, S> {
             return Ok(());
         }
         let taken = std::mem::take(&mut c.messages);
-        let senders: Vec<TaskId> = c.senders.drain(..).collect();
+        let waking = c.senders.len().min(taken as usize);
+        let senders: Vec<TaskId> = c.senders.drain(..waking).collect();
         self.task_mut(task).received = taken;
         for sender in senders {
             self.wake(cpu, sender)?;
@@ -344,17 +352,6 @@ impl<S: Sink> Simulation<'_, S> {
         self.task_mut(task).transfer_left = Some(left);
         self.retry(task);
         self.block(cpu, task);
-    }
-
-    /// A receiver that leaves messages behind wakes the next one: its own wakeup may have been for them.
-    fn pass_to_next_receiver(&mut self, cpu: CpuId, channel: u32) -> Result<(), SimError> {
-        let c = &mut self.resources.channels[channel as usize];
-        if c.messages > 0 {
-            if let Some(receiver) = c.receivers.pop_front() {
-                return self.wake(cpu, receiver);
-            }
-        }
-        Ok(())
     }
 
     // ---- processes ------------------------------------------------------------------------
@@ -371,8 +368,7 @@ impl<S: Sink> Simulation<'_, S> {
         self.set_working_set(cpu, task, bytes);
         let target = self.call(cpu, |host| host.select_cpu(task, enq::EXEC))?;
         self.drain_requests(cpu)?;
-        let cost = self.work_cost();
-        self.charge(cpu, Overhead::Syscall, cost);
+        self.charge_work(cpu, Overhead::Syscall);
         if target != cpu {
             self.task_mut(task).move_to = Some(target);
         }
@@ -383,109 +379,18 @@ impl<S: Sink> Simulation<'_, S> {
     fn set_working_set(&mut self, cpu: CpuId, task: TaskId, bytes: u64) {
         let cache = self.setup.machine.cpus[cpu.index()].cache;
         let t = &mut self.tasks[task.index()];
+        self.caches[cache as usize].leave(t); // What it brought in has pushed others out.
         t.working_set = bytes;
         t.cache = u32::MAX;
         self.caches[cache as usize].enter(cache, t);
-    }
-
-    /// Reaps dead children; waits if it has to.
-    fn wait_children(&mut self, cpu: CpuId, task: TaskId, all: bool) -> Result<(), SimError> {
-        loop {
-            if self.task(task).nr_children == 0 {
-                return Ok(());
-            }
-            if self.task(task).zombies.is_empty() {
-                self.task_mut(task).waits_for_child = true;
-                self.retry(task);
-                self.block(cpu, task);
-                return Ok(());
-            }
-            let dead = self.task_mut(task).zombies.remove(0);
-            self.reap(cpu, dead, Some(task))?;
-            if !all {
-                return Ok(());
-            }
-        }
     }
 
     fn sched_yield(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
         self.emit(cpu, EventKind::Yield { task });
         let gives_up = self.call(cpu, |host| host.yield_task(task))?;
         self.drain_requests(cpu)?;
+        self.charge_work(cpu, Overhead::Syscall);
         self.task_mut(task).yielding = gives_up;
-        Ok(())
-    }
-
-    fn set_nice(&mut self, cpu: CpuId, task: TaskId, nice: i8) -> Result<(), SimError> {
-        self.emit(cpu, EventKind::Nice { task, nice });
-        self.call(cpu, |host| host.set_nice(task, nice))?;
-        self.drain_requests(cpu)?;
-        self.note_priority(cpu, task)
-    }
-
-    fn set_class(
-        &mut self,
-        cpu: CpuId,
-        task: TaskId,
-        class: TaskClass,
-        rt_priority: u8,
-    ) -> Result<(), SimError> {
-        self.emit(
-            cpu,
-            EventKind::Class {
-                task,
-                class,
-                rt_priority,
-            },
-        );
-        self.call(cpu, |host| {
-            host.set_class(task, class_of(class), rt_priority)
-        })?;
-        self.drain_requests(cpu)?;
-        self.note_priority(cpu, task)
-    }
-
-    /// Changes where a task may run.  If it must leave its CPU it does so at once when it waits,
-    /// at its next schedule() when it runs.
-    fn set_cpus(&mut self, cpu: CpuId, task: TaskId, set: Option<u32>) -> Result<(), SimError> {
-        let set = set.map_or(0, |set| self.cpu_sets[set as usize]);
-        self.call(cpu, |host| host.set_cpus(task, set))?;
-        self.drain_requests(cpu)?;
-        let its_cpu = CpuId(self.host.task(task).cpu);
-        if self.host.allowed(task, its_cpu) {
-            return Ok(());
-        }
-        match self.task(task).state {
-            State::Waiting => self.evict(cpu, task),
-            State::Running(where_it_runs) => {
-                let target = self.call(cpu, |host| host.select_cpu(task, enq::MOVE))?;
-                self.drain_requests(cpu)?;
-                self.task_mut(task).move_to = Some(target);
-                if where_it_runs != cpu {
-                    self.kick(where_it_runs);
-                }
-                Ok(())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Does something to every living task of a specification.
-    fn for_each_of(
-        &mut self,
-        spec: u32,
-        mut change: impl FnMut(&mut Self, TaskId) -> Result<(), SimError>,
-    ) -> Result<(), SimError> {
-        for task in 0..self.tasks.len() as u32 {
-            let t = self.task(TaskId(task));
-            let gone = matches!(
-                t.state,
-                State::Unborn | State::Exiting(_) | State::Zombie | State::Reaped
-            );
-            if t.spec == spec && !gone {
-                change(self, TaskId(task))?;
-            }
-        }
         Ok(())
     }
 

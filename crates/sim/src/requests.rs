@@ -1,7 +1,7 @@
 //! Calling the policy, and doing what its hooks asked for.
 
 use schedlab_policy::Host;
-use schedlab_trace::{CpuId, EventKind, Ns, Sink, TaskId, Time};
+use schedlab_trace::{CpuId, EventKind, Ns, Overhead, Sink, TaskId, Time};
 
 use crate::engine::Simulation;
 use crate::error::SimError;
@@ -73,6 +73,12 @@ impl<S: Sink> Simulation<'_, S> {
     pub(crate) fn work_cost(&mut self) -> Ns {
         let work = self.host.take_work();
         self.price(work)
+    }
+
+    /// Charges it, beyond what the step itself costs.
+    pub(crate) fn charge_work(&mut self, cpu: CpuId, kind: Overhead) {
+        let cost = self.work_cost();
+        self.charge(cpu, kind, cost);
     }
 
     pub(crate) fn price(&self, work: schedlab_policy::ffi::Work) -> Ns {

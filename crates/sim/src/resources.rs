@@ -33,6 +33,10 @@ pub(crate) struct Barrier {
 }
 
 /// A pipe or socket.  Whoever is woken looks again: others may have been faster.
+///
+/// Each message put in wakes one receiver, each taken out one sender.  So while any receiver sleeps
+/// at least as many are awake as there are messages, and no message waits for a wakeup;
+/// likewise for senders and free places.
 #[derive(Debug)]
 pub(crate) struct Channel {
     pub capacity: u32,

@@ -125,6 +125,7 @@ impl<S: Sink> Simulation<'_, S> {
             self.charge(cpu, Overhead::Schedule, pick_cost);
             self.release_lock(cpu, lock);
             self.charge(cpu, Overhead::Switch, switch_cost);
+            self.charge_work(cpu, Overhead::Schedule); // What switched() did.
         }
         self.after_schedule(cpu, prev, why)?;
         Ok(true)
@@ -172,7 +173,7 @@ impl<S: Sink> Simulation<'_, S> {
         let prev_state = self.leave_cpu(cpu, prev, why);
         if let Some(next) = next {
             let queued_on = CpuId(self.host.task(next).cpu);
-            self.waiting_no_more(queued_on);
+            self.waiting_no_more(queued_on, next)?;
         }
         self.cpu_mut(cpu).curr = next;
         self.emit(
@@ -286,7 +287,7 @@ impl<S: Sink> Simulation<'_, S> {
         self.call(cpu, |host| host.dequeue(task, deq::MOVE))?;
         self.drain_requests(cpu)?;
         let from = CpuId(self.host.task(task).cpu);
-        self.waiting_no_more(from);
+        self.waiting_no_more(from, task)?;
         self.requeue_elsewhere(cpu, task)
     }
 
@@ -309,10 +310,10 @@ impl<S: Sink> Simulation<'_, S> {
             },
         );
         self.call(cpu, |host| host.enqueue(task, enq::MOVE))?;
-        let cost = self.work_cost();
-        self.charge(cpu, Overhead::Schedule, cost);
+        self.charge_work(cpu, Overhead::Schedule);
         self.drain_requests(cpu)?;
-        self.check_queued(cpu, task, Hook::Enqueue)
+        self.check_queued(cpu, task, Hook::Enqueue)?;
+        self.check_told(cpu, target, task)
     }
 
     /// The policy moved a waiting task to another CPU's run queue.
@@ -323,6 +324,9 @@ impl<S: Sink> Simulation<'_, S> {
         from: CpuId,
     ) -> Result<(), SimError> {
         let to = CpuId(self.host.task(task).cpu);
+        if to == from {
+            return Ok(()); // There and back within one hook.
+        }
         if to.index() >= self.cpus.len() || !self.host.allowed(task, to) {
             let detail = format!("moved to CPU {to}, where it may not run");
             return Err(self.violation(Rule::Placement, cpu, None, Some(task), detail));
@@ -331,7 +335,7 @@ impl<S: Sink> Simulation<'_, S> {
             let detail = format!("moved to CPU {to} while {:?}", self.task(task).state);
             return Err(self.violation(Rule::NotRunnable, cpu, None, Some(task), detail));
         }
-        self.waiting_no_more(from);
+        self.waiting_no_more(from, task)?;
         self.waiting_here(to);
         self.emit(cpu, EventKind::Migrate { task, from, to });
         Ok(())

@@ -1,5 +1,7 @@
 //! A task as the simulated kernel knows it.
 
+use std::collections::VecDeque;
+
 use schedlab_trace::{CpuId, TaskId, Time};
 use schedlab_workload::{MAX_LOOP_DEPTH, MAX_OWN_TIMERS};
 
@@ -18,7 +20,7 @@ pub(crate) enum State {
     Blocking { cpu: CpuId, uninterruptible: bool },
     /// Asleep.
     Sleeping { uninterruptible: bool },
-    /// Somebody is waking it: asleep until its wakeup is through.
+    /// Somebody is waking it, or has just forked it: asleep until its wakeup is through.
     Waking { uninterruptible: bool },
     /// Running on this CPU for the last time.
     Exiting(CpuId),
@@ -56,6 +58,8 @@ pub(crate) struct Task {
     /// Loops it is in, and how often each is still to run.
     pub depth: u32,
     pub loops: [u32; MAX_LOOP_DEPTH],
+    /// It does an operation over again after sleeping in it: no second system call.
+    pub retrying: bool,
     /// What is left of the current send or receive, if that has begun.
     pub transfer_left: Option<u32>,
     /// Messages its last receive-all took.
@@ -80,9 +84,12 @@ pub(crate) struct Task {
     /// Time it still runs at half speed because its working set is being fetched, in ns.
     pub refill_ns: u64,
     pub parent: Option<TaskId>,
-    /// Children that have not been reaped.
-    pub nr_children: u32,
-    pub zombies: Vec<TaskId>,
+    /// Its children that have not been reaped, youngest first, linked through the next two.
+    pub first_child: Option<TaskId>,
+    pub next_sibling: Option<TaskId>,
+    pub previous_sibling: Option<TaskId>,
+    /// Those of them that are dead, in the order they died.
+    pub zombies: VecDeque<TaskId>,
     /// It sleeps in wait().
     pub waits_for_child: bool,
     pub last_priority: Option<i32>,
@@ -98,6 +105,7 @@ impl Task {
             pc: 0,
             depth: 0,
             loops: [0; MAX_LOOP_DEPTH],
+            retrying: false,
             transfer_left: None,
             received: 0,
             yielding: false,
@@ -114,8 +122,10 @@ impl Task {
             cache_stamp: 0,
             refill_ns: 0,
             parent: None,
-            nr_children: 0,
-            zombies: Vec::new(),
+            first_child: None,
+            next_sibling: None,
+            previous_sibling: None,
+            zombies: VecDeque::new(),
             waits_for_child: false,
             last_priority: None,
         }

@@ -1,7 +1,7 @@
-//! Waking tasks, and their beginning and end: start, fork, exit, reap.
+//! Waking tasks, and their beginning: start and fork.
 
 use schedlab_policy::{enq, Hook};
-use schedlab_trace::{CpuId, EventKind, Overhead, Sink, TaskId, WakeContext};
+use schedlab_trace::{CpuId, EventKind, Ns, Overhead, Sink, TaskId, WakeContext};
 
 use crate::cpu::KernelWork;
 use crate::engine::Simulation;
@@ -22,6 +22,8 @@ impl<S: Sink> Simulation<'_, S> {
         match self.task(task).state {
             State::Blocking { cpu: its_cpu, .. } => {
                 self.set_state(task, State::Running(its_cpu));
+                // Its CPUs may have changed since it began to block.
+                self.leave_if_forbidden(cpu, task, its_cpu)?;
             }
             State::Sleeping { uninterruptible } => {
                 self.set_state(task, State::Waking { uninterruptible });
@@ -35,7 +37,7 @@ impl<S: Sink> Simulation<'_, S> {
                 let work = KernelWork::Wake {
                     task,
                     flags,
-                    target: None,
+                    chosen: None,
                 };
                 self.cpu_mut(cpu).pending.push_back(work);
             }
@@ -58,20 +60,11 @@ impl<S: Sink> Simulation<'_, S> {
         cpu: CpuId,
         task: TaskId,
         flags: u32,
-        target: Option<CpuId>,
+        chosen: Option<(CpuId, Ns)>,
     ) -> Result<bool, SimError> {
-        let target = match target {
-            Some(target) if self.host.allowed(task, target) => target,
-            _ => {
-                let target = self.call(cpu, |host| host.select_cpu(task, flags))?;
-                self.drain_requests(cpu)?;
-                if let Some(KernelWork::Wake { target: chosen, .. }) =
-                    self.cpu_mut(cpu).pending.front_mut()
-                {
-                    *chosen = Some(target);
-                }
-                target
-            }
+        let (target, choice) = match chosen {
+            Some(chosen) if self.host.allowed(task, chosen.0) => chosen,
+            _ => self.choose_target(cpu, task, flags, chosen)?,
         };
         let lock = self.lock_of(target);
         if !self.have_lock(cpu, lock) {
@@ -79,10 +72,29 @@ impl<S: Sink> Simulation<'_, S> {
         }
         self.cpu_mut(cpu).pending.pop_front();
         self.enqueue(cpu, task, target, flags)?;
-        let cost = self.setup.machine.costs.wakeup + self.lock_cost(cpu, lock) + self.work_cost();
+        let work = choice + self.work_cost();
+        let cost = self.setup.machine.costs.wakeup + self.lock_cost(cpu, lock) + work;
         self.charge(cpu, Overhead::Wakeup, cost);
         self.release_lock(cpu, lock);
         Ok(true)
+    }
+
+    /// Where to put a task that is being woken, and the price of choosing, this time included;
+    /// both are remembered in case the CPU has to spin before it can do so.
+    fn choose_target(
+        &mut self,
+        cpu: CpuId,
+        task: TaskId,
+        flags: u32,
+        before: Option<(CpuId, Ns)>,
+    ) -> Result<(CpuId, Ns), SimError> {
+        let target = self.call(cpu, |host| host.select_cpu(task, flags))?;
+        self.drain_requests(cpu)?;
+        let price = before.map_or(Ns::ZERO, |(_, price)| price) + self.work_cost();
+        if let Some(KernelWork::Wake { chosen, .. }) = self.cpu_mut(cpu).pending.front_mut() {
+            *chosen = Some((target, price));
+        }
+        Ok((target, price))
     }
 
     /// The task is runnable on the run queue of `target`.
@@ -133,7 +145,7 @@ impl<S: Sink> Simulation<'_, S> {
     /// The running task forks a child; waking it is kernel work of this CPU.
     pub(crate) fn fork(&mut self, cpu: CpuId, parent: TaskId, spec: u32) -> Result<(), SimError> {
         let child = self.create_task(spec, Some(parent), cpu, self.now)?;
-        self.task_mut(parent).nr_children += 1;
+        self.adopt(parent, child);
         self.emit(
             cpu,
             EventKind::Fork {
@@ -145,82 +157,15 @@ impl<S: Sink> Simulation<'_, S> {
         self.drain_requests(cpu)?;
         let cost = self.setup.machine.costs.fork + self.work_cost();
         self.charge(cpu, Overhead::Syscall, cost);
+        // From here on others see it: it is alive, but not yet on a run queue.
+        let uninterruptible = false;
+        self.set_state(child, State::Waking { uninterruptible });
         let work = KernelWork::Wake {
             task: child,
             flags: enq::NEW,
-            target: None,
+            chosen: None,
         };
         self.cpu_mut(cpu).pending.push_back(work);
-        Ok(())
-    }
-
-    /// The running task ends: its CPU will not find it runnable any more.
-    pub(crate) fn exit(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
-        self.check_work(cpu, task)?;
-        self.set_state(task, State::Exiting(cpu));
-        self.emit(cpu, EventKind::Exit { task });
-        let workload = self.setup.workload;
-        if !workload.tasks[self.task(task).spec as usize].background {
-            self.foreground -= 1;
-        }
-        let cost = self.setup.machine.costs.exit;
-        self.charge(cpu, Overhead::Syscall, cost);
-        self.tell_parent(cpu, task)
-    }
-
-    /// Wakes the parent if it waits for a child.
-    fn tell_parent(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
-        let Some(parent) = self.task(task).parent else {
-            return Ok(());
-        };
-        if std::mem::take(&mut self.task_mut(parent).waits_for_child) {
-            self.wake(cpu, parent)?;
-        }
-        Ok(())
-    }
-
-    /// The CPU is rid of a dead task: its parent may reap it, or nobody will.
-    pub(crate) fn bury(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
-        for child in std::mem::take(&mut self.task_mut(task).zombies) {
-            self.reap(cpu, child, None)?;
-        }
-        self.orphan_children(task);
-        match self.task(task).parent {
-            Some(parent) => {
-                self.task_mut(parent).zombies.push(task);
-                self.tell_parent(cpu, task)
-            }
-            None => self.reap(cpu, task, None),
-        }
-    }
-
-    fn orphan_children(&mut self, task: TaskId) {
-        if self.task(task).nr_children == 0 {
-            return;
-        }
-        for child in 0..self.tasks.len() {
-            if self.tasks[child].parent == Some(task) && self.tasks[child].state != State::Reaped {
-                self.tasks[child].parent = None;
-                self.host.set_parent(TaskId(child as u32), None);
-            }
-        }
-    }
-
-    /// A dead task is waited for and gone.
-    pub(crate) fn reap(
-        &mut self,
-        cpu: CpuId,
-        task: TaskId,
-        reaper: Option<TaskId>,
-    ) -> Result<(), SimError> {
-        self.set_state(task, State::Reaped);
-        self.emit(cpu, EventKind::Reap { task, reaper });
-        self.call(cpu, |host| host.exit(task, reaper))?;
-        self.drain_requests(cpu)?;
-        self.host.forget(task);
-        if let Some(reaper) = reaper {
-            self.task_mut(reaper).nr_children -= 1;
-        }
         Ok(())
     }
 }

@@ -1,0 +1,105 @@
+//! Changing a task's nice value, class and CPUs, whatever it is doing.
+
+use schedlab_policy::enq;
+use schedlab_trace::{CpuId, EventKind, Overhead, Sink, TaskClass, TaskId};
+
+use crate::engine::{class_of, Simulation};
+use crate::error::SimError;
+use crate::task::State;
+
+impl<S: Sink> Simulation<'_, S> {
+    pub(crate) fn set_nice(&mut self, cpu: CpuId, task: TaskId, nice: i8) -> Result<(), SimError> {
+        self.emit(cpu, EventKind::Nice { task, nice });
+        self.call(cpu, |host| host.set_nice(task, nice))?;
+        self.drain_requests(cpu)?;
+        self.charge_work(cpu, Overhead::Syscall);
+        self.note_priority(cpu, task)
+    }
+
+    pub(crate) fn set_class(
+        &mut self,
+        cpu: CpuId,
+        task: TaskId,
+        class: TaskClass,
+        rt_priority: u8,
+    ) -> Result<(), SimError> {
+        self.emit(
+            cpu,
+            EventKind::Class {
+                task,
+                class,
+                rt_priority,
+            },
+        );
+        self.call(cpu, |host| {
+            host.set_class(task, class_of(class), rt_priority)
+        })?;
+        self.drain_requests(cpu)?;
+        self.charge_work(cpu, Overhead::Syscall);
+        self.note_priority(cpu, task)
+    }
+
+    /// Changes where a task may run.  If it must leave its CPU it does so at once when it waits,
+    /// at its next schedule() when it runs.
+    pub(crate) fn set_cpus(
+        &mut self,
+        cpu: CpuId,
+        task: TaskId,
+        set: Option<u32>,
+    ) -> Result<(), SimError> {
+        let set = set.map_or(0, |set| self.cpu_sets[set as usize]);
+        self.call(cpu, |host| host.set_cpus(task, set))?;
+        self.drain_requests(cpu)?;
+        match self.task(task).state {
+            State::Waiting => {
+                let its_cpu = CpuId(self.host.task(task).cpu);
+                if !self.host.allowed(task, its_cpu) {
+                    self.evict(cpu, task)?;
+                }
+            }
+            State::Running(its_cpu) => self.leave_if_forbidden(cpu, task, its_cpu)?,
+            // Asleep, it is placed when it wakes; about to sleep, likewise (see want_awake()).
+            _ => {}
+        }
+        self.charge_work(cpu, Overhead::Syscall);
+        Ok(())
+    }
+
+    /// A task that runs where it may not will move, as soon as its CPU can see to it.
+    pub(crate) fn leave_if_forbidden(
+        &mut self,
+        cpu: CpuId,
+        task: TaskId,
+        its_cpu: CpuId,
+    ) -> Result<(), SimError> {
+        if self.host.allowed(task, its_cpu) {
+            let wanted = self.task(task).move_to;
+            self.task_mut(task).move_to = wanted.filter(|&to| self.host.allowed(task, to));
+            return Ok(());
+        }
+        let target = self.call(cpu, |host| host.select_cpu(task, enq::MOVE))?;
+        self.drain_requests(cpu)?;
+        self.task_mut(task).move_to = Some(target);
+        if its_cpu != cpu {
+            self.kick(its_cpu);
+        }
+        Ok(())
+    }
+
+    /// Does something to every living task of a specification.
+    pub(crate) fn for_each_of(
+        &mut self,
+        spec: u32,
+        mut change: impl FnMut(&mut Self, TaskId) -> Result<(), SimError>,
+    ) -> Result<(), SimError> {
+        let mut members = std::mem::take(&mut self.members[spec as usize]);
+        members.retain(|&t| !matches!(self.task(t).state, State::Zombie | State::Reaped));
+        for &task in &members {
+            if !matches!(self.task(task).state, State::Unborn | State::Exiting(_)) {
+                change(self, task)?;
+            }
+        }
+        self.members[spec as usize] = members;
+        Ok(())
+    }
+}
