@@ -1,8 +1,18 @@
 //! What the engine's tests share.
+#![allow(dead_code)] // Each test binary uses a part of it.
+
+pub mod lab;
 
 use std::path::Path;
+use std::sync::OnceLock;
 
 use schedlab_policy::Policy;
+
+/// The policy `schedlab new fifo` writes: a tick of 1 ms, slices of 10 ms, a queue for each CPU.
+pub fn fifo() -> Policy {
+    static FIFO: OnceLock<Policy> = OnceLock::new();
+    *FIFO.get_or_init(|| fifo_with(&[]))
+}
 
 /// The policy `schedlab new fifo` writes, with some of its text replaced.
 pub fn fifo_with(replacements: &[(&str, &str)]) -> Policy {
