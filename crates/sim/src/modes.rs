@@ -148,9 +148,12 @@ impl<S: Sink> Simulation<'_, S> {
             }
             KernelWork::PolicyTimer(id) => {
                 self.cpu_mut(cpu).pending.pop_front();
-                self.call(cpu, |host| host.timer(id))?;
-                let cost = self.work_cost();
-                self.charge(cpu, Overhead::Tick, cost);
+                // It may have been stopped or set anew since it expired.
+                if self.host.timer_due(id, self.now) {
+                    self.timers_seen[id as usize] = 0;
+                    self.call(cpu, |host| host.timer(id))?;
+                    self.charge_work(cpu, Overhead::Tick);
+                }
             }
         }
         self.drain_requests(cpu)?;

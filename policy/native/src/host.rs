@@ -509,6 +509,11 @@ impl Host {
         self.guarded(Hook::SetCpumask, || unsafe { hook(s, p) })
     }
 
+    /// Is this timer armed for now or earlier?
+    pub fn timer_due(&self, id: u32, now: Time) -> bool {
+        (1..=now.0).contains(&self.sched().timer_expires[id as usize])
+    }
+
     /// A timer the policy armed has expired.
     pub fn timer(&mut self, id: u32) -> Result<(), Fault> {
         self.sched().timer_expires[id as usize] = 0;

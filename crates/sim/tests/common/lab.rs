@@ -200,6 +200,10 @@ impl Lab {
         })
     }
 
+    pub fn run_with(self, change: impl FnOnce(&mut Machine)) -> Ran {
+        self.machine(change).run()
+    }
+
     pub fn run(&self) -> Ran {
         self.try_run().unwrap_or_else(|error| panic!("{error}"))
     }
