@@ -79,23 +79,23 @@ impl<S: Sink> Simulation<'_, S> {
         Ok(())
     }
 
-    /// One more task waits on this CPU's run queue.
+    /// The task waits on this CPU's run queue from now on.
     #[inline]
-    pub(crate) fn waiting_here(&mut self, cpu: CpuId) {
+    pub(crate) fn waiting_here(&mut self, cpu: CpuId, task: TaskId) {
+        self.task_mut(task).queued_on = cpu;
         self.cpus[cpu.index()].nr_waiting += 1;
         self.population.queued += 1;
     }
 
-    /// The task no longer waits on this CPU's run queue, where the policy must have left it.
+    /// The task no longer waits on this CPU's run queue, where everybody must have known it.
     #[inline]
     pub(crate) fn waiting_no_more(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
-        match self.cpus.get_mut(cpu.index()) {
-            Some(c) if c.nr_waiting > 0 => c.nr_waiting -= 1,
-            _ => {
-                let detail = format!("no task waits on CPU {cpu}, which it says it belongs to");
-                return Err(self.violation(Rule::TaskLost, cpu, None, Some(task), detail));
-            }
+        let queued_on = self.task(task).queued_on;
+        if queued_on != cpu {
+            let detail = format!("it went from CPU {queued_on} to CPU {cpu} without move_task()");
+            return Err(self.violation(Rule::TaskLost, cpu, None, Some(task), detail));
         }
+        self.cpus[cpu.index()].nr_waiting -= 1;
         self.population.queued -= 1;
         Ok(())
     }

@@ -227,7 +227,7 @@ impl<S: Sink> Simulation<'_, S> {
             _ => (State::Waiting, PrevState::Preempted),
         };
         if state == State::Waiting && why != Prev::Moved {
-            self.waiting_here(cpu);
+            self.waiting_here(cpu, prev);
         }
         self.set_state(prev, state);
         shown
@@ -300,7 +300,7 @@ impl<S: Sink> Simulation<'_, S> {
         };
         let from = CpuId(self.host.task(task).cpu);
         self.host.set_task_cpu(task, target);
-        self.waiting_here(target);
+        self.waiting_here(target, task);
         self.emit(
             cpu,
             EventKind::Migrate {
@@ -336,7 +336,7 @@ impl<S: Sink> Simulation<'_, S> {
             return Err(self.violation(Rule::NotRunnable, cpu, None, Some(task), detail));
         }
         self.waiting_no_more(from, task)?;
-        self.waiting_here(to);
+        self.waiting_here(to, task);
         self.emit(cpu, EventKind::Migrate { task, from, to });
         Ok(())
     }

@@ -64,6 +64,8 @@ pub(crate) struct Task {
     pub transfer_left: Option<u32>,
     /// Messages its last receive-all took.
     pub received: u32,
+    /// The CPU whose run queue it waits on, or waited on last.
+    pub queued_on: CpuId,
     /// It asked to give up the CPU.
     pub yielding: bool,
     /// It must leave its CPU for this one as soon as it calls schedule().
@@ -108,6 +110,7 @@ impl Task {
             retrying: false,
             transfer_left: None,
             received: 0,
+            queued_on: CpuId(0),
             yielding: false,
             move_to: None,
             rng,

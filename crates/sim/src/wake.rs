@@ -107,7 +107,7 @@ impl<S: Sink> Simulation<'_, S> {
     ) -> Result<(), SimError> {
         self.host.set_task_cpu(task, target);
         self.set_state(task, State::Waiting);
-        self.waiting_here(target);
+        self.waiting_here(target, task);
         self.emit(cpu, EventKind::Wakeup { task, target });
         self.call(cpu, |host| host.enqueue(task, flags))?;
         self.drain_requests(cpu)?;

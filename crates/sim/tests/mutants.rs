@@ -182,6 +182,14 @@ fn chooses_a_cpu_that_does_not_exist() {
 }
 
 #[test]
+fn changes_a_tasks_cpu_behind_everybodys_back() {
+    let to = "	if (!list_empty(&rq_of(s, cpu)->queue))
+		task_of(list_entry(rq_of(s, cpu)->queue.next, ts_t, node))->cpu = (cpu + 1) % s->nr_cpus;
+	if (rq_of(s, cpu)->nr_waiting &&";
+    violates(TICK, to, Rule::TaskLost, None);
+}
+
+#[test]
 fn loops_without_end() {
     let to = "	repeat_while(s, cpu < s->nr_cpus)\n		;\n	if (rq_of(s, cpu)->nr_waiting &&";
     faults(TICK, to, Hook::Tick, |kind| *kind == FaultKind::Looped);
