@@ -79,8 +79,6 @@ pub struct Simulation<'a, S> {
     /// Kernel steps since time last moved.
     pub(crate) steps_at_once: u64,
     pub(crate) counters_seen: Vec<u64>,
-    /// When each policy timer expires, as far as the event queue knows.
-    pub(crate) timers_seen: [u64; schedlab_policy::ffi::MAX_TIMERS],
     ended: Option<EndReason>,
 }
 
@@ -137,7 +135,6 @@ impl<'a, S: Sink> Simulation<'a, S> {
             has_foreground: false,
             events: 0,
             steps_at_once: 0,
-            timers_seen: [0; schedlab_policy::ffi::MAX_TIMERS],
             counters_seen: vec![0; setup.tuned.policy.counters().len()],
             ended: None,
             setup: setup.clone(),

@@ -148,9 +148,8 @@ impl<S: Sink> Simulation<'_, S> {
             }
             KernelWork::PolicyTimer(id) => {
                 self.cpu_mut(cpu).pending.pop_front();
-                // It may have been stopped or set anew since it expired.
+                // It may have been stopped, set anew or handled since this was posted.
                 if self.host.timer_due(id, self.now) {
-                    self.timers_seen[id as usize] = 0;
                     self.call(cpu, |host| host.timer(id))?;
                     self.charge_work(cpu, Overhead::Tick);
                 }

@@ -39,10 +39,6 @@ impl<S: Sink> Simulation<'_, S> {
         }
         if let Some(timers) = self.host.take_timers() {
             for (id, &expires) in timers.iter().enumerate() {
-                // One that has expired may wait for its CPU to handle it: it is not armed again.
-                if std::mem::replace(&mut self.timers_seen[id], expires) == expires {
-                    continue;
-                }
                 match expires {
                     0 => self.queue.cancel(Actor::PolicyTimer(id as u32)),
                     at => self
