@@ -117,13 +117,13 @@ pub struct CommonArguments {
     pub machine: String,
     /// End of the run in simulated time, such as 500ms, 10s, 2min.  Default: what the workload says,
     /// or until its tasks have ended, or 10s for tasks that never end.
-    #[arg(long, value_name = "TIME", value_parser = positive_time)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = positive_time)]
     pub duration: Option<Ns>,
     /// The seed of everything random.
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "seeds", allow_negative_numbers = true, value_parser = seed)]
     pub seed: u64,
     /// Several runs, with medians and intervals: 5 (the seeds 1 to 5), 3..7, or 1,4,9.
-    #[arg(long, value_name = "SEEDS")]
+    #[arg(long, value_name = "SEEDS", allow_hyphen_values = true)]
     pub seeds: Option<Seeds>,
     /// Set a tunable of the policy (see `list policies NAME`).  Can be repeated.  With several
     /// policies NAME means each that has it, POLICY.NAME one of them.
@@ -143,7 +143,7 @@ pub struct CommonArguments {
     #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
     pub json: Option<PathBuf>,
     /// Runs at the same time; results do not depend on it.  Default: the number of CPUs.
-    #[arg(long, value_name = "N", value_parser = positive::<u16>)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = positive::<u16>)]
     pub jobs: Option<u16>,
     /// Keys that occur twice in an object of an rt-app file.
     #[arg(long, value_name = "MEANING", default_value = "ordered")]
@@ -215,13 +215,13 @@ fn name_of(value: &impl ValueEnum) -> String {
 #[derive(Args, Clone, Copy)]
 pub struct Bounds {
     /// Give up after so many simulated events.
-    #[arg(long, value_name = "N", default_value_t = 100_000_000_000, value_parser = positive::<u64>)]
+    #[arg(long, value_name = "N", default_value_t = 100_000_000_000, allow_negative_numbers = true, value_parser = positive::<u64>)]
     pub max_events: u64,
     /// Give up when so many tasks have existed.
-    #[arg(long, value_name = "N", default_value_t = 4_000_000, value_parser = positive::<u32>)]
+    #[arg(long, value_name = "N", default_value_t = 4_000_000, allow_negative_numbers = true, value_parser = positive::<u32>)]
     pub max_tasks: u32,
     /// Give up when one call of a policy's hook takes so much real CPU time.
-    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = hook_time)]
+    #[arg(long, value_name = "TIME", default_value = "20s", allow_hyphen_values = true, value_parser = hook_time)]
     pub hook_timeout: Ns,
 }
 

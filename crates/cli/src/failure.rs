@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use schedlab_input::Diagnostic;
+use schedlab_input::{reason, Diagnostic};
 use schedlab_policy::CompileError;
 use schedlab_sim::SimError;
 
@@ -68,9 +68,7 @@ impl std::fmt::Display for Failure {
             Failure::Simulation { run, error } => write!(f, "{run}: {error}"),
             Failure::Output(path, error) => {
                 // Neither numbers nor the names of files that are written aside help anybody.
-                let text = error.to_string();
-                let reason = text.split(" (os error").next().unwrap_or_default();
-                write!(f, "{path}: cannot be written ({reason})")
+                write!(f, "{path}: cannot be written ({})", reason(error))
             }
             Failure::Other(message) => f.write_str(message),
             Failure::Interrupted(_) => write!(f, "interrupted; nothing was written"),

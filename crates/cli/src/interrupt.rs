@@ -7,12 +7,21 @@ use std::sync::Arc;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
+use crate::failure::Failure;
+
 /// Notices SIGINT and SIGTERM.
 pub struct Interrupt(Arc<AtomicUsize>);
 
 impl Interrupt {
     /// From now on the first of these signals is noted, a second one kills.
-    pub fn listen() -> io::Result<Interrupt> {
+    ///
+    /// # Errors
+    /// The system refuses to tell of signals.
+    pub fn listen() -> Result<Interrupt, Failure> {
+        Interrupt::register().map_err(|e| Failure::Other(format!("signals: {e}")))
+    }
+
+    fn register() -> io::Result<Interrupt> {
         let noted = Arc::new(AtomicUsize::new(0));
         for signal in [SIGINT, SIGTERM] {
             let seen = Arc::new(AtomicBool::new(false));
@@ -21,6 +30,13 @@ impl Interrupt {
             flag::register_usize(signal, Arc::clone(&noted), signal as usize)?;
         }
         Ok(Interrupt(noted))
+    }
+
+    /// # Errors
+    /// A signal came.
+    pub fn check(&self) -> Result<(), Failure> {
+        self.signal()
+            .map_or(Ok(()), |signal| Err(Failure::Interrupted(signal)))
     }
 
     /// The signal that came, if one did.

@@ -36,9 +36,17 @@ pub fn in_parallel<T: Send, E: Send>(
     let (sender, receiver) = mpsc::channel();
     let mut results: Vec<Option<Result<T, E>>> = (0..count).map(|_| None).collect();
     std::thread::scope(|scope| {
+        let mut spawned = 0;
         for _ in 0..threads.clamp(1, count.max(1)) {
             let sender = sender.clone();
-            scope.spawn(|| worker(count, &next, &first_failed, &work, sender));
+            let thread = || worker(count, &next, &first_failed, &work, sender);
+            match std::thread::Builder::new().spawn_scoped(scope, thread) {
+                Ok(_) => spawned += 1,
+                Err(_) => break, // The system has no more threads; fewer do the same.
+            }
+        }
+        if spawned == 0 {
+            worker(count, &next, &first_failed, &work, sender.clone());
         }
         drop(sender);
         loop {

@@ -50,6 +50,20 @@ fn stray_pointer() {
 }
 
 #[test]
+fn division_by_zero() {
+    says("dividing", "enqueue", "crashed (division by zero");
+}
+
+#[test]
+fn unreachable_code() {
+    says(
+        "trapping",
+        "enqueue",
+        "crashed (it reached what it calls unreachable)",
+    );
+}
+
+#[test]
 fn endless_loop() {
     says("looping", "enqueue", "looped without end");
 }
@@ -126,5 +140,24 @@ fn missing_compiler() {
             "--policy: cannot run the C compiler \"no-such-compiler\" (set CC to choose another)"
         ),
         "{message}"
+    );
+}
+
+/// As make has it: options after the compiler's name.
+#[test]
+fn compiler_with_options() {
+    let source = root().join("crates/cli/tests/policies/losing.c");
+    let compile = |compiler: &str| {
+        let output = schedlab(&["run", "--policy", argument(&source), "--workload", "hogs"])
+            .env("CC", compiler)
+            .output()
+            .unwrap();
+        refusal(output)
+    };
+    assert!(compile("cc -O1").contains("policy losing, hook enqueue"));
+    let silent = compile("false");
+    assert!(
+        silent.ends_with("losing.c does not compile:\nfalse says nothing but exit status: 1"),
+        "{silent}"
     );
 }

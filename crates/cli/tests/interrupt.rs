@@ -73,3 +73,32 @@ fn interrupt_leaves_nothing_behind() {
 fn termination_leaves_nothing_behind() {
     ends_clean("-TERM", 143);
 }
+
+/// A policy whose compilation does not end is stopped with its compiler, and nothing stays behind.
+#[test]
+fn interrupt_while_compiling_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, temporary) = (folder.path().join("endless.c"), folder.path().join("tmp"));
+    std::fs::create_dir(&temporary).unwrap();
+    std::fs::write(&source, "int x;\n").unwrap();
+    let compiler = folder.path().join("cc");
+    std::fs::write(&compiler, "#!/bin/sh\nexec sleep 1000\n").unwrap();
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&compiler, executable).unwrap();
+    let child = schedlab(&["run", "--policy", argument(&source), "--workload", "hogs"])
+        .env("CC", &compiler)
+        .env("TMPDIR", &temporary)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for_parts(&temporary, 1);
+    send("-INT", &child);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert_eq!(
+        text(&output.stderr),
+        "schedlab: interrupted; nothing was written\n"
+    );
+    assert_eq!(names(&temporary), Vec::<String>::new());
+}

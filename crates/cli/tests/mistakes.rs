@@ -31,6 +31,15 @@ const MISTAKES: &[(&[&str], &str)] = &[
     (&["run", "--policy", "o1", "--workload", "hogs", "--duration", "10"], "--duration: \"10\" is not valid; expected a duration with its unit, such as …"),
     (&["run", "--policy", "o1", "--workload", "hogs", "--duration", "0s"], "--duration: \"0s\" is not valid; expected a duration longer than 0"),
     (&["run", "--policy", "o1", "--workload", "hogs", "--seed", "-1"], "--seed: \"-1\" is not valid; expected a whole number from 0 to …"),
+    (&["run", "--policy", "o1", "--workload", "hogs", "--seeds", "-5"], "--seeds: \"-5\" is not valid; expected a number of seeds (5), …"),
+    (&["run", "--policy", "o1", "--workload", "hogs", "--jobs", "-1"], "--jobs: \"-1\" is not valid; expected a whole number from 1 to 65535"),
+    (&["run", "--policy", "o1", "--workload", "hogs", "--duration", "-1s"], "--duration: \"-1s\" is not valid; expected a duration with its unit, such as …"),
+    (&["run", "--policy", "o1", "--workload", "hogs", "--max-events", "-1"], "--max-events: \"-1\" is not valid; expected a whole number from 1 to …"),
+    (&["run", "--policy", "o1", "--workload", "hogs --count -1"], "--workload: hogs --count: \"-1\" is not valid; expected a whole number, 1 to 1000000"),
+    (&["run", "--policy", "o1", "--workload", "hogs --count 1 --count 2"], "--workload: hogs --count: given twice"),
+    (&["run", "--policy", "o1,elsc", "--workload", "hogs"], "--policy: \"o1,elsc\" is more than one policy; expected one; several: schedlab compare --policies o1,elsc"),
+    (&["run", "--policy", "all", "--workload", "hogs"], "--policy: \"all\" is more than one policy; expected one; several: schedlab compare --policies all"),
+    (&["run", "--policy", "o1", "--workload", "hogs", "--machine", "ideal-007"], "--machine: there is no machine \"ideal-007\"; expected ideal-1 to ideal-1024 (did you mean \"ideal-7\"?)"),
     (&["run", "--policy", "o1", "--workload", "hogs", "--seed", "many"], "--seed: \"many\" is not valid; expected a whole number from 0 to 18446744073709551615"),
     (&["run", "--policy", "o1", "--workload", "hogs", "--seed", "1", "--seed", "2"], "--seed: given twice"),
     (&["run", "--policy", "o1", "--workload", "hogs", "--seed", "1", "--seeds", "2"], "--seed: cannot be used with --seeds"),
@@ -152,8 +161,31 @@ fn files_that_are_no_files_are_refused() {
         };
         let message = refused(&[&["run"], &flags[..]].concat());
         assert!(
-            message.starts_with(&format!("{}: the file cannot be read (", path.display())),
+            message.starts_with(&format!("{}: this is a folder; expected", path.display())),
             "{message}"
+        );
+    }
+}
+
+/// Nobody writes into the pipe: whoever opened it would wait for ever.
+#[test]
+fn pipes_are_refused_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["w.toml", "w.json", "m.toml", "p.c"] {
+        let path = folder.path().join(name);
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.unwrap().success());
+        let flags = match name {
+            "p.c" => ["--policy", argument(&path), "--workload", "hogs"],
+            _ => ["--policy", "o1", "--workload", argument(&path)],
+        };
+        let message = refused(&[&["run"], &flags[..]].concat());
+        assert_eq!(
+            message,
+            format!(
+                "{}: this is no file; expected a regular file",
+                path.display()
+            )
         );
     }
 }
@@ -223,4 +255,26 @@ fn failures_do_not_depend_on_threads() {
 #[test]
 fn help_is_not_a_mistake() {
     assert!(output(&["--help"]).contains("Usage: schedlab"));
+}
+
+/// As on a full disk: what was written so far does not stay behind.
+#[test]
+fn files_that_cannot_grow_are_said_and_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("x.ftrace");
+    let program = env!("CARGO_BIN_EXE_schedlab");
+    let run = "run --policy o1 --workload mixed --duration 2s --trace";
+    let output = std::process::Command::new("sh")
+        .args([
+            "-c",
+            &format!("ulimit -f 4; exec {program} {run} '{}'", trace.display()),
+        ])
+        .output()
+        .unwrap();
+    let message = common::refusal(output);
+    assert_eq!(
+        message,
+        format!("{}: cannot be written (File too large)", trace.display())
+    );
+    assert_eq!(names(folder.path()), Vec::<String>::new());
 }

@@ -297,6 +297,33 @@ fn what_never_ends_runs_for_ten_seconds_and_says_so() {
     assert_eq!(result["duration_ns"], 10_000_000_000_u64);
 }
 
+/// Whoever says how long is not told how long it would have been.
+#[test]
+fn endless_tasks_of_a_native_file_run_as_long_as_the_user_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("endless.toml");
+    fs::write(&file, "[task.t]\nprogram = \"forever\\nrun 1ms\\nend\"\n").unwrap();
+    let run = [
+        "run",
+        "--policy",
+        "o1",
+        "--workload",
+        argument(&file),
+        "--format",
+        "json",
+    ];
+    let duration = |out: &[u8]| {
+        let result: Value = serde_json::from_slice(out).unwrap();
+        result["duration_ns"].as_u64()
+    };
+    let out = schedlab(&run).output().unwrap();
+    let note = "endless.toml:1: duration: missing, and task \"t\" never ends: this runs for 10 s\n";
+    assert!(text(&out.stderr).ends_with(note), "{}", text(&out.stderr));
+    assert_eq!(duration(&out.stdout), Some(10_000_000_000));
+    let out = output(&[&run[..], &["--duration", "3s"]].concat());
+    assert_eq!(duration(out.as_bytes()), Some(3_000_000_000));
+}
+
 #[test]
 fn warnings_of_a_workload_come_once() {
     let folder = tempfile::tempdir().unwrap();

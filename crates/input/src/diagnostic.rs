@@ -65,9 +65,9 @@ impl fmt::Display for Diagnostic {
             write!(f, ":{}", self.line)?;
         }
         if !self.key.is_empty() {
-            write!(f, ": {}", self.key)?;
+            write!(f, ": {}", readable(&self.key))?;
         }
-        write!(f, ": {}", self.problem)?;
+        write!(f, ": {}", readable(&self.problem))?;
         if !self.expected.is_empty() {
             write!(f, "; expected {}", self.expected)?;
         }
@@ -80,9 +80,32 @@ impl fmt::Display for Diagnostic {
 
 impl std::error::Error for Diagnostic {}
 
+/// The longest text shown of what somebody wrote, in characters.
+const MOST_SHOWN: usize = 400;
+
+/// A text that may quote a file, fit for a terminal: control characters escaped, the middle of a
+/// very long one left out.
+fn readable(text: &str) -> String {
+    let nr_chars = text.chars().count();
+    let half = MOST_SHOWN / 2;
+    let escape = |c: char| match c.is_control() {
+        true => c.escape_default().to_string(),
+        false => c.to_string(),
+    };
+    if nr_chars <= MOST_SHOWN {
+        return text.chars().map(escape).collect();
+    }
+    let head = text.chars().take(half).map(escape);
+    let tail = text.chars().skip(nr_chars - half).map(escape);
+    head.chain([" … ".to_string()]).chain(tail).collect()
+}
+
 /// The candidate most like `name`, if any is like it at all.  Of equally like ones, one with the
 /// same first letter, and of those the first in alphabetical order.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    if name.len() > MOST_SHOWN {
+        return None; // Like nothing, and comparing takes long.
+    }
     let name = name.to_lowercase();
     let rank = |candidate: &'a str| {
         let other = candidate.to_lowercase();
@@ -101,6 +124,18 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_file_says_does_no_harm_to_a_terminal() {
+        let mistake = Diagnostic::new("\u{1b}[31m\u{7}é").at("f", 1).key("a\nb");
+        assert_eq!(mistake.to_string(), "f:1: a\\nb: \\u{1b}[31m\\u{7}é");
+        let long = format!("{}{}", "a".repeat(100_000), "b".repeat(100_000));
+        assert_eq!(
+            Diagnostic::new(&long).at("f", 0).to_string(),
+            format!("f: {} … {}", "a".repeat(200), "b".repeat(200))
+        );
+        assert_eq!(nearest(&long, [long.as_str()]), None);
+    }
 
     #[test]
     fn the_nearest_name_is_near() {

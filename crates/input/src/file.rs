@@ -11,15 +11,26 @@ pub const MAX_FILE_BYTES: u64 = 64 << 20;
 /// The text of a file of at most [`MAX_FILE_BYTES`].
 ///
 /// # Errors
-/// The file cannot be read, is too large or is not UTF-8.
+/// It is not a file (but a folder, a pipe or a device), cannot be read, is too large or is not UTF-8.
 pub fn read_text(path: &Path) -> Result<String, Diagnostic> {
     let mistake = |problem: String| Diagnostic::new(problem).at(path.display().to_string(), 0);
+    // Looked at before it is opened: to open a pipe waits for somebody who writes.
+    let found = std::fs::metadata(path)
+        .map_err(|e| mistake(format!("the file cannot be opened ({})", reason(&e))))?;
+    if !found.is_file() {
+        let what = if found.is_dir() {
+            "a folder"
+        } else {
+            "no file"
+        };
+        return Err(mistake(format!("this is {what}")).expected("a regular file"));
+    }
     let file = std::fs::File::open(path)
-        .map_err(|e| mistake(format!("the file cannot be opened ({e})")))?;
+        .map_err(|e| mistake(format!("the file cannot be opened ({})", reason(&e))))?;
     let mut bytes = Vec::new();
     file.take(MAX_FILE_BYTES + 1)
         .read_to_end(&mut bytes)
-        .map_err(|e| mistake(format!("the file cannot be read ({e})")))?;
+        .map_err(|e| mistake(format!("the file cannot be read ({})", reason(&e))))?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(mistake("the file is too large".into())
             .expected(format!("at most {} MiB", MAX_FILE_BYTES >> 20)));
@@ -28,6 +39,12 @@ pub fn read_text(path: &Path) -> Result<String, Diagnostic> {
         let line = 1 + count_lines(&e.as_bytes()[..e.utf8_error().valid_up_to()]);
         Diagnostic::new("not UTF-8 text").at(path.display().to_string(), line)
     })
+}
+
+/// What the system says, without the number, which helps nobody.
+pub fn reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().into()
 }
 
 fn count_lines(bytes: &[u8]) -> usize {
@@ -54,6 +71,23 @@ mod tests {
         assert!(
             error.starts_with("no/such.toml: the file cannot be opened"),
             "{error}"
+        );
+    }
+
+    #[test]
+    fn what_is_no_file_is_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().display().to_string();
+        assert_eq!(
+            read_text(folder.path()).unwrap_err().to_string(),
+            format!("{path}: this is a folder; expected a regular file")
+        );
+        let pipe = folder.path().join("pipe.toml");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        assert_eq!(
+            read_text(&pipe).unwrap_err().to_string(),
+            format!("{path}/pipe.toml: this is no file; expected a regular file")
         );
     }
 

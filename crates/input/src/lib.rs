@@ -12,5 +12,5 @@ mod table;
 
 pub use diagnostic::{nearest, Diagnostic};
 pub use document::{Document, Text};
-pub use file::{read_text, stem, MAX_FILE_BYTES};
+pub use file::{read_text, reason, stem, MAX_FILE_BYTES};
 pub use table::Table;

@@ -61,11 +61,15 @@ fn unknown(name: &str) -> Diagnostic {
 }
 
 fn ideal(name: &str, nr_cpus: &str) -> Result<Machine, Diagnostic> {
-    match nr_cpus.parse() {
-        Ok(n) if (1..=MAX_CPUS).contains(&n) && n.to_string() == nr_cpus => Ok(Machine::ideal(n)),
-        _ => Err(Diagnostic::new(format!("there is no machine \"{name}\""))
-            .at("--machine", 0)
-            .expected(format!("ideal-1 to ideal-{MAX_CPUS}"))),
+    let number = nr_cpus.parse().ok();
+    match number.filter(|n| (1..=MAX_CPUS).contains(n)) {
+        Some(n) if n.to_string() == nr_cpus => Ok(Machine::ideal(n)),
+        meant => Err(Diagnostic {
+            nearest: meant.map(|n| format!("{IDEAL}{n}")),
+            ..Diagnostic::new(format!("there is no machine \"{name}\""))
+                .at("--machine", 0)
+                .expected(format!("ideal-1 to ideal-{MAX_CPUS}"))
+        }),
     }
 }
 
@@ -163,12 +167,15 @@ mod tests {
     fn ideal_machines_have_the_cpus_they_are_asked_for() {
         assert_eq!(find("ideal-1024").unwrap().cpus.len(), 1024);
         assert_eq!(find("ideal-1").unwrap(), Machine::ideal(1));
-        for wrong in ["ideal-0", "ideal-1025", "ideal-", "ideal-+4", "ideal-04"] {
+        for wrong in ["ideal-0", "ideal-1025", "ideal-", "ideal--4"] {
             let error = find(wrong).unwrap_err().to_string();
             let expected = format!(
                 "--machine: there is no machine \"{wrong}\"; expected ideal-1 to ideal-1024"
             );
             assert_eq!(error, expected);
+        }
+        for wrong in ["ideal-+4", "ideal-04"] {
+            assert_eq!(find(wrong).unwrap_err().nearest.as_deref(), Some("ideal-4"));
         }
     }
 

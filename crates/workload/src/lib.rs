@@ -9,7 +9,7 @@ pub mod rtapp;
 
 pub use model::{
     Amount, Channel, Distribution, Op, Process, Program, ProgramId, SpecId, TaskSpec, TimerScope,
-    Times, Workload, MAX_LOOP_DEPTH, MAX_OWN_TIMERS,
+    Times, Workload, DURATION_OF_THE_ENDLESS, MAX_LOOP_DEPTH, MAX_OWN_TIMERS,
 };
 pub use random::random;
 

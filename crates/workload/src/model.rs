@@ -6,6 +6,9 @@
 
 use schedlab_trace::{MarkId, Ns, TaskClass};
 
+/// How long a file runs that says nothing about it and never ends of itself.
+pub const DURATION_OF_THE_ENDLESS: Ns = Ns::from_secs(10);
+
 /// A workload, ready to run.
 #[derive(Clone, Debug, Default)]
 pub struct Workload {
@@ -40,6 +43,9 @@ pub struct Workload {
     pub marks: Vec<String>,
     /// How long it runs if the user does not say; none: until its foreground tasks have ended.
     pub duration: Option<Ns>,
+    /// Why it runs for [`DURATION_OF_THE_ENDLESS`], if that is so: a warning for users who do not
+    /// say how long themselves.
+    pub assumed_duration: Option<String>,
     /// What a reader wants its user to know; printed once.
     pub warnings: Vec<String>,
 }

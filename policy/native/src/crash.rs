@@ -76,9 +76,10 @@ pub(crate) fn leave() {
 }
 
 /// From now on a crash within a hook prints the policy and the hook and ends the process with
-/// status 2; any other crash ends it as before.
+/// status 2; any other crash, or the end of memory, ends it as before.  All remove unfinished files.
+/// A file that grows larger than the system allows becomes an error of whoever writes it.
 pub fn install_crash_handler() {
-    use libc::{SIGBUS, SIGFPE, SIGILL, SIGSEGV};
+    use libc::{SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV};
     const STACK: usize = 64 * 1024;
     // SAFETY: plain system calls; the alternate stack lives as long as the process.
     unsafe {
@@ -88,7 +89,8 @@ pub fn install_crash_handler() {
             ss_size: STACK,
         };
         libc::sigaltstack(&stack, std::ptr::null_mut());
-        for signal in [SIGSEGV, SIGBUS, SIGFPE, SIGILL] {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+        for signal in [SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT] {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = on_crash as extern "C" fn(i32) as usize;
             action.sa_flags = libc::SA_ONSTACK | libc::SA_RESETHAND;
@@ -100,11 +102,21 @@ pub fn install_crash_handler() {
 /// Only async-signal-safe calls: write(2), unlink(2), _exit(2), raise(3).
 extern "C" fn on_crash(signal: i32) {
     match RUNNING.get() {
-        Some(call) => die(call, "crashed (stray pointer or endless recursion)\n"),
-        // SAFETY: the default action is back (SA_RESETHAND); die of the same signal.
-        None => unsafe {
-            libc::raise(signal);
-        },
+        Some(call) => die(call, reason(signal)),
+        None => {
+            remove_unfinished();
+            // SAFETY: the default action is back (SA_RESETHAND); die of the same signal.
+            unsafe { libc::raise(signal) };
+        }
+    }
+}
+
+/// What most likely happened.
+fn reason(signal: i32) -> &'static str {
+    match signal {
+        libc::SIGFPE => "crashed (division by zero, or of the least number by -1)\n",
+        libc::SIGILL => "crashed (it reached what it calls unreachable)\n",
+        _ => "crashed (stray pointer or endless recursion)\n",
     }
 }
 

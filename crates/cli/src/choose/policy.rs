@@ -7,13 +7,19 @@ use schedlab_policy::{Policy, Tuned};
 
 use super::tunables::Assignments;
 use crate::failure::Failure;
+use crate::interrupt::Interrupt;
 
 /// A policy and, if the user named one, its variant.
 type Choice<'a> = (Policy, Option<&'a str>);
 
 /// The policy a user means by NAME, NAME:VARIANT or PATH.c.
-pub fn policy(flag: &str, text: &str, set: &Assignments) -> Result<Tuned, Failure> {
-    let mut tuned = tune(flag, vec![find(flag, text)?], set)?;
+pub fn policy(
+    flag: &str,
+    text: &str,
+    set: &Assignments,
+    interrupt: &Interrupt,
+) -> Result<Tuned, Failure> {
+    let mut tuned = tune(flag, vec![find(flag, text, interrupt)?], set)?;
     Ok(tuned.remove(0))
 }
 
@@ -22,11 +28,12 @@ pub fn policies(
     flag: &str,
     text: &str,
     set: &Assignments,
+    interrupt: &Interrupt,
 ) -> Result<Vec<(String, Tuned)>, Failure> {
     let written: Vec<&str> = text.split(',').map(str::trim).flat_map(expand).collect();
     let chosen: Vec<Choice> = written
         .iter()
-        .map(|name| find(flag, name))
+        .map(|name| find(flag, name, interrupt))
         .collect::<Result<_, _>>()?;
     let tuned = tune(flag, chosen, set)?;
     let names: Vec<String> = tuned.iter().map(Tuned::name).collect();
@@ -64,12 +71,12 @@ fn tune(flag: &str, chosen: Vec<Choice>, set: &Assignments) -> Result<Vec<Tuned>
     tuned.collect::<Result<_, _>>().map_err(Failure::from)
 }
 
-fn find<'a>(flag: &str, text: &'a str) -> Result<Choice<'a>, Failure> {
+fn find<'a>(flag: &str, text: &'a str, interrupt: &Interrupt) -> Result<Choice<'a>, Failure> {
     if text.ends_with(".c") {
-        return Ok((compile(text)?, None));
+        return Ok((compile(text, interrupt)?, None));
     }
     if let Some(end) = text.rfind(".c:").map(|at| at + ".c".len()) {
-        return Ok((compile(&text[..end])?, Some(&text[end + 1..])));
+        return Ok((compile(&text[..end], interrupt)?, Some(&text[end + 1..])));
     }
     let (name, variant) = match text.split_once(':') {
         Some((name, variant)) => (name, Some(variant)),
@@ -81,13 +88,22 @@ fn find<'a>(flag: &str, text: &'a str) -> Result<Choice<'a>, Failure> {
     }
 }
 
-fn compile(path: &str) -> Result<Policy, Failure> {
+fn compile(path: &str, interrupt: &Interrupt) -> Result<Policy, Failure> {
     // Reading it first gives the same messages as for every other file.
     read_text(Path::new(path))?;
-    Policy::compile(Path::new(path)).map_err(Failure::Compile)
+    let stop = || interrupt.signal().is_some();
+    let compiled = Policy::compile_unless(Path::new(path), &stop);
+    interrupt.check()?;
+    compiled.map_err(Failure::Compile)
 }
 
 fn unknown(flag: &str, name: &str) -> Failure {
+    if flag == "--policy" && (name.contains(',') || name == "all") {
+        return Diagnostic::new(format!("\"{name}\" is more than one policy"))
+            .at(flag, 0)
+            .expected(format!("one; several: schedlab compare --policies {name}"))
+            .into();
+    }
     let names: Vec<&str> = Policy::all().iter().map(|policy| policy.name()).collect();
     Diagnostic::new(format!("there is no policy \"{name}\""))
         .at(flag, 0)

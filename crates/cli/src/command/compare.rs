@@ -3,17 +3,20 @@
 use crate::arguments::CompareArguments;
 use crate::choose::{policies, Assignments};
 use crate::failure::Failure;
+use crate::interrupt::Interrupt;
 
 use super::result::{perform, Asked};
 
 /// Runs a workload under several policies and prints them side by side.
 pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
+    let interrupt = Interrupt::listen()?;
     let set = Assignments::parse(&arguments.common.set)?;
-    let policies = policies("--policies", &arguments.policies, &set)?;
+    let policies = policies("--policies", &arguments.policies, &set, &interrupt)?;
     perform(Asked {
         command: "compare",
         policies,
         set,
+        interrupt,
         common: &arguments.common,
     })
 }

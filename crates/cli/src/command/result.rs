@@ -27,6 +27,7 @@ pub struct Asked<'a> {
     /// The policies, each beside what the user called it.
     pub policies: Vec<(String, Tuned)>,
     pub set: Assignments,
+    pub interrupt: Interrupt,
     pub common: &'a CommonArguments,
 }
 
@@ -36,19 +37,21 @@ pub fn perform(asked: Asked) -> Result<(), Failure> {
     if let Some(help) = builtin::help(&common.workload) {
         return print(&help);
     }
-    let workload = choose::workload(&common.workload, &common.rtapp_options())?;
+    let mut workload = choose::workload(&common.workload, &common.rtapp_options())?;
+    if common.duration.is_none() {
+        workload.warnings.extend(workload.assumed_duration.take());
+    }
     for warning in &workload.warnings {
         note(&format!("warning: {warning}"));
     }
     let machine = schedlab_machine::find(&common.machine)?;
     let session = session(&asked, workload, machine)?;
-    let interrupt = Interrupt::listen().map_err(|e| Failure::Other(format!("signals: {e}")))?;
     let report = text_file("--report", common.report.as_deref(), "html")?;
     let json = text_file("--json", common.json.as_deref(), "json")?;
     let command = reproduce(&asked, &session);
     let mut files = Vec::new();
     let mut runs: Vec<Run> = Vec::new();
-    for mut result in session.run(&interrupt)? {
+    for mut result in session.run(&asked.interrupt)? {
         files.extend(result.trace.take());
         runs.push(reported(&session, result, &command.to_string()));
     }
@@ -58,6 +61,7 @@ pub fn perform(asked: Asked) -> Result<(), Failure> {
     if let Some(json) = json {
         files.push(json.write(&as_json(&runs)?)?);
     }
+    asked.interrupt.check()?;
     files.into_iter().try_for_each(Finished::keep)?;
     print(&formatted(runs, &session, common.format)?)
 }

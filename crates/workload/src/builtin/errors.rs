@@ -45,6 +45,9 @@ pub(super) fn diagnostic(benchmark: &str, error: &clap::Error) -> Diagnostic {
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
             (format!("\"{value}\" is not valid"), reason(error))
         }
+        ErrorKind::ArgumentConflict if text(error, ContextKind::PriorArg) == option => {
+            ("given twice".to_string(), String::new())
+        }
         ErrorKind::ArgumentConflict => (
             format!(
                 "{option} and {} exclude each other",

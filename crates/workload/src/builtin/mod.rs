@@ -129,7 +129,14 @@ fn unknown(name: &str) -> Diagnostic {
 
 /// Parses the arguments of one benchmark and builds its workload.
 fn parse_as<B: Benchmark>(args: &[String]) -> Result<Workload, Diagnostic> {
-    let command = B::command().no_binary_name(true).disable_version_flag(true);
+    // A negative number is a bad value of an option, not an unknown option.
+    let command = B::command()
+        .no_binary_name(true)
+        .disable_version_flag(true)
+        .mut_args(|option| {
+            let takes_values = option.get_action().takes_values();
+            option.allow_negative_numbers(takes_values)
+        });
     let options = command
         .try_get_matches_from(args)
         .and_then(|matches| B::from_arg_matches(&matches))

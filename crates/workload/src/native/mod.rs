@@ -17,8 +17,9 @@ mod tests;
 pub use shipped::{find, list};
 
 use schedlab_input::{stem, Diagnostic, Document, Table};
+use schedlab_trace::Ns;
 
-use crate::{Op, Times, Workload};
+use crate::{Op, TaskSpec, Times, Workload, DURATION_OF_THE_ENDLESS};
 use names::Kind;
 use pool::Pool;
 use task::Planned;
@@ -35,6 +36,11 @@ pub fn parse(file_name: &str, text: &str) -> Result<Workload, Diagnostic> {
     let root = document.root().only(&keys.collect::<Vec<_>>())?;
     root.string("title")?;
     let duration = root.duration("duration")?;
+    if duration == Some(Ns::ZERO) {
+        return Err(root
+            .mistake("duration", "nothing can happen in no time")
+            .expected("a duration longer than 0"));
+    }
     let drafts = task::drafts(&root)?;
     let planned = task::plan(&drafts)?;
     let mut pool = Pool::read(&root, task::targets(&drafts, &planned))?;
@@ -47,7 +53,7 @@ pub fn parse(file_name: &str, text: &str) -> Result<Workload, Diagnostic> {
     };
     warn_of_unused(&root, &planned, &workload, &mut pool);
     pool.finish(file_name, &mut workload)?;
-    check_end(&root, &workload)?;
+    bound(&root, &mut workload);
     Ok(workload)
 }
 
@@ -69,40 +75,34 @@ fn warn_of_unused(root: &Table<'_>, planned: &[Planned], workload: &Workload, po
     }
 }
 
-/// A run ends after its duration or with its foreground tasks.
-fn check_end(root: &Table<'_>, workload: &Workload) -> Result<(), Diagnostic> {
+/// A run ends after its duration or with its foreground tasks; one that would not do either gets
+/// a duration.
+fn bound(root: &Table<'_>, workload: &mut Workload) {
     if workload.duration.is_some() {
-        return Ok(());
+        return;
     }
-    let mistake = |problem| {
-        Err(root
-            .mistake("duration", problem)
-            .expected("how long to run, such as duration = \"10s\""))
+    let Some(why) = endless(workload) else {
+        return;
     };
-    let endless = |op: &Op| {
-        matches!(
-            op,
-            Op::Loop {
-                times: Times::Forever,
-                ..
-            }
-        )
+    let warning = root.mistake(
+        "duration",
+        format!("missing, and {why}: this runs for 10 s"),
+    );
+    workload.duration = Some(DURATION_OF_THE_ENDLESS);
+    workload.assumed_duration = Some(warning.to_string());
+}
+
+/// Why the workload does not end of itself, if it does not.
+fn endless(workload: &Workload) -> Option<String> {
+    if workload.tasks.iter().all(|task| task.background) {
+        return Some("all tasks are in the background".to_string());
+    }
+    let times = Times::Forever;
+    let for_ever = |op: &Op| matches!(op, Op::Loop { times: t, .. } if *t == times);
+    let goes_on = |task: &&TaskSpec| {
+        let program = &workload.programs[task.program.0 as usize];
+        !task.background && program.ops.iter().any(for_ever)
     };
-    let mut foreground = workload
-        .tasks
-        .iter()
-        .filter(|task| !task.background)
-        .peekable();
-    if foreground.peek().is_none() {
-        return mistake("missing, and all tasks are in the background".to_string());
-    }
-    match foreground.find(|task| {
-        workload.programs[task.program.0 as usize]
-            .ops
-            .iter()
-            .any(endless)
-    }) {
-        Some(task) => mistake(format!("missing, and task \"{}\" never ends", task.name)),
-        None => Ok(()),
-    }
+    let task = workload.tasks.iter().find(goes_on)?;
+    Some(format!("task \"{}\" never ends", task.name))
 }

@@ -414,7 +414,6 @@ fn mistakes_in_tables_have_line_key_and_expectation() {
         &task("[task.t-3]\nprogram = \"run 1ms\""),
         "w.toml:3: task.t-3: instances of task \"t\" are named like this; expected another name",
     );
-    says(&task("background = true"), "w.toml:1: duration: missing, and all tasks are in the background; expected how long to run, such as duration = \"10s\"");
     says(
         "[task.t]\n",
         "w.toml:1: task.t.program: missing; expected the statements it runs, between \"\"\"",
@@ -426,7 +425,36 @@ fn mistakes_in_tables_have_line_key_and_expectation() {
         &task("[task.\"\"]\nprogram = \"\""),
         "w.toml:3: task: \"\" is not a name: a letter, then letters, digits, \"-\" and \"_\"",
     );
-    says("[task.t]\nprogram = \"forever\\nrun 1ms\\nend\"", "w.toml:1: duration: missing, and task \"t\" never ends; expected how long to run, such as duration = \"10s\"");
+    says(
+        "duration = \"0s\"\n[task.t]\nprogram = \"run 1ms\"",
+        "w.toml:1: duration: nothing can happen in no time; expected a duration longer than 0",
+    );
+}
+
+#[test]
+fn what_never_ends_runs_ten_seconds_and_says_so() {
+    let assumed = |text: &str| {
+        let workload = read(text);
+        (workload.duration, workload.assumed_duration)
+    };
+    let ten = Some(Ns::from_secs(10));
+    let note = |why: &str| {
+        Some(format!(
+            "w.toml:1: duration: missing, and {why}: this runs for 10 s"
+        ))
+    };
+    let endless = "[task.t]\nprogram = \"forever\\nrun 1ms\\nend\"\n";
+    assert_eq!(assumed(endless), (ten, note("task \"t\" never ends")));
+    let background = "[task.t]\nbackground = true\nprogram = \"run 1ms\"\n";
+    assert_eq!(
+        assumed(background),
+        (ten, note("all tasks are in the background"))
+    );
+    // Who says how long, or ends, needs no assumption.
+    let given = format!("duration = \"3s\"\n{endless}");
+    assert_eq!(assumed(&given), (Some(Ns::from_secs(3)), None));
+    let ends = "[task.t]\nprogram = \"run 1ms\"\n[task.b]\nbackground = true\nprogram = \"forever\\nrun 1ms\\nend\"";
+    assert_eq!(assumed(ends), (None, None));
 }
 
 #[test]

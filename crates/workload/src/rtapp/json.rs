@@ -286,8 +286,10 @@ impl<'a> Parser<'a> {
 
     /// An integer, saturating as json-c's do, or some other number.
     fn number(&mut self) -> Result<Value, Diagnostic> {
-        if self.rest.to_ascii_lowercase().starts_with("-infinity") {
-            self.take("-infinity".len());
+        const INFINITE: &str = "-infinity";
+        let next = self.rest.get(..INFINITE.len());
+        if next.is_some_and(|next| next.eq_ignore_ascii_case(INFINITE)) {
+            self.take(INFINITE.len());
             return Ok(Value::Double);
         }
         let text = self.take_while(|c| c.is_ascii_digit() || "+-.eE".contains(c));

@@ -10,10 +10,10 @@ use super::global::Global;
 use super::survey::{at, Survey};
 use super::task::{Params, Phase, Step, Task};
 use crate::builder::{self, Builder, Ops};
-use crate::{Amount, Op, Process, SpecId, TaskSpec, TimerScope, Times, Workload, MAX_OWN_TIMERS};
-
-/// How long a run lasts that rt-app would only end when interrupted.
-const DURATION_S: u32 = 10;
+use crate::{
+    Amount, Op, Process, SpecId, TaskSpec, TimerScope, Times, Workload, DURATION_OF_THE_ENDLESS,
+    MAX_OWN_TIMERS,
+};
 
 /// rt-app's threads wait for each other at a barrier and leave it one after the other.  If they
 /// left at once, two tasks of equal length that resume each other would both do so before either
@@ -39,7 +39,6 @@ pub(super) fn lower(
     global: &Global,
     tasks: &[Task],
     survey: &Survey,
-    warnings: &mut Vec<Diagnostic>,
 ) -> Result<Workload, Diagnostic> {
     let mut order: Vec<&str> = tasks.iter().map(|t| t.name.as_str()).collect();
     order.sort_unstable();
@@ -59,28 +58,29 @@ pub(super) fn lower(
     builder.workload().nr_mutexes = names.mutexes.len() as u32;
     builder.workload().nr_conditions = names.conditions.len() as u32;
     builder.workload().nr_shared_timers = names.timers.len() as u32;
-    builder.workload().duration = duration(global, tasks, warnings);
+    set_duration(builder.workload(), global, tasks);
     Ok(builder.finish())
 }
 
 /// The given duration; a default if some task never ends.
-fn duration(global: &Global, tasks: &[Task], warnings: &mut Vec<Diagnostic>) -> Option<Ns> {
-    let seconds = |s: u32| Some(Ns::from_secs(u64::from(s)));
-    if let Some(duration) = global.duration_s {
-        return seconds(duration);
+fn set_duration(workload: &mut Workload, global: &Global, tasks: &[Task]) {
+    if let Some(seconds) = global.duration_s {
+        workload.duration = Some(Ns::from_secs(u64::from(seconds)));
+        return;
     }
     let endless = |task: &&Task| {
         let goes_on = |phase: &Phase| phase.rounds.is_none();
         task.rounds.is_none() || (task.rounds != Some(0) && task.phases.iter().any(goes_on))
     };
-    let task = tasks.iter().find(endless)?;
-    warnings.push(Diagnostic {
-        line: task.line,
-        key: format!("tasks.{}", task.name),
-        problem: format!("never ends, and global.duration is not set: rt-app would run until interrupted, this runs for {DURATION_S} s"),
-        ..Diagnostic::default()
-    });
-    seconds(DURATION_S)
+    let Some(task) = tasks.iter().find(endless) else {
+        return;
+    };
+    let why = "never ends, and global.duration is not set: rt-app would run until interrupted, this runs for 10 s";
+    let warning = Diagnostic::new(why)
+        .at(&workload.source, task.line)
+        .key(format!("tasks.{}", task.name));
+    workload.duration = Some(DURATION_OF_THE_ENDLESS);
+    workload.assumed_duration = Some(warning.to_string());
 }
 
 /// Numbers of rt-app's resources.  suspend and resume use the mutex and the condition

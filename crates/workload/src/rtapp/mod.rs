@@ -135,7 +135,7 @@ fn read(
     warn_of_costs(&tasks, warnings);
     let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str());
     let builder = Builder::new(stem.unwrap_or(file), file);
-    lower::lower(builder, &global, &tasks, &survey, warnings)
+    lower::lower(builder, &global, &tasks, &survey)
 }
 
 /// Repeated keys and what follows the end.
