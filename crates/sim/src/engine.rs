@@ -296,8 +296,7 @@ impl<'a, S: Sink> Simulation<'a, S> {
             if self.queue.only_routine() {
                 self.ended = Some(self.quiescent()?);
             } else if next > self.end_at {
-                self.now = self.end_at;
-                self.ended = Some(EndReason::TimeUp);
+                self.ended = Some(self.time_up()?);
             } else if next > limit {
                 return Ok(Status::Running);
             } else {
@@ -356,6 +355,21 @@ impl<'a, S: Sink> Simulation<'a, S> {
             .take(most)
             .map(|t| instance_name(&self.setup.workload.tasks[t.spec as usize], t.instance))
             .collect()
+    }
+
+    /// The run's time is over: the time asked for, or more than any run may take.
+    fn time_up(&mut self) -> Result<EndReason, SimError> {
+        self.now = self.end_at;
+        let limit = self.setup.limits.time;
+        if self.asked_for().is_some_and(|asked| asked <= limit) {
+            return Ok(EndReason::TimeUp);
+        }
+        Err(SimError::TooLong { limit })
+    }
+
+    /// How long the user or else the workload wants the run to be.
+    fn asked_for(&self) -> Option<Ns> {
+        self.setup.duration.or(self.setup.workload.duration)
     }
 
     /// Nothing can happen any more.

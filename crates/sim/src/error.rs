@@ -3,7 +3,7 @@
 use std::fmt;
 
 use schedlab_policy::{Fault, Hook};
-use schedlab_trace::{CpuId, TaskId, Time};
+use schedlab_trace::{CpuId, Ns, TaskId, Time};
 
 /// Why a simulation could not go on.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -36,6 +36,12 @@ pub enum SimError {
         limit: u32,
         /// When it was reached.
         time: Time,
+    },
+    /// More simulated time than [`Limits::time`](crate::Limits::time).
+    #[error("the run reached its limit of {limit} of simulated time")]
+    TooLong {
+        /// The limit.
+        limit: Ns,
     },
     /// Time stands still.
     #[error("time stands still at {time}: task {task} ({name}) goes on without using any")]

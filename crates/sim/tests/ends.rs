@@ -99,7 +99,9 @@ fn a_run_has_at_most_so_many_tasks() {
 fn a_run_lasts_at_most_so_long() {
     let mut lab = Lab::new(1).task(forever(&[run(100)]));
     lab.limits.time = Ns::from_ms(7);
-    lab.run().ends(7000, TimeUp);
+    assert!(
+        matches!(lab.try_run().err(), Some(SimError::TooLong { limit }) if limit == Ns::from_ms(7))
+    );
     let lab = lab.for_us(5000);
     lab.run().ends(5000, TimeUp);
 }
