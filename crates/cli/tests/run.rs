@@ -324,6 +324,17 @@ fn endless_tasks_of_a_native_file_run_as_long_as_the_user_says() {
     assert_eq!(duration(out.as_bytes()), Some(3_000_000_000));
 }
 
+/// Background tasks alone that end are no deadlock.
+#[test]
+fn background_tasks_alone_may_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("background.toml");
+    let task = "duration = \"1s\"\n[task.t]\nbackground = true\nprogram = \"run 1ms\"\n";
+    fs::write(&file, task).unwrap();
+    let out = output(&["run", "--policy", "o1", "--workload", argument(&file)]);
+    assert!(out.contains("(all tasks ended)"), "{out}");
+}
+
 #[test]
 fn warnings_of_a_workload_come_once() {
     let folder = tempfile::tempdir().unwrap();

@@ -375,7 +375,11 @@ impl<'a, S: Sink> Simulation<'a, S> {
     /// Nothing can happen any more.
     fn quiescent(&self) -> Result<EndReason, SimError> {
         self.check_none_waits()?;
-        Ok(if self.has_foreground && self.foreground == 0 {
+        let over = match self.has_foreground {
+            true => self.foreground == 0,
+            false => self.sleepers(1).is_empty(),
+        };
+        Ok(if over {
             EndReason::Finished
         } else {
             EndReason::Deadlock
