@@ -1,6 +1,7 @@
 //! Mistakes in flags, as clap finds them, in the form all mistakes have.
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::{ContextKind, ErrorKind};
+use schedlab_input::flags::{allowed, first_line, suggestion, text};
 use schedlab_input::Diagnostic;
 
 /// The commands most likely meant.
@@ -64,42 +65,4 @@ fn ways_out(error: &clap::Error) -> String {
     let usage = text(error, ContextKind::Usage);
     let line = usage.lines().next().unwrap_or_default();
     line.trim_start_matches("Usage: ").trim().to_string()
-}
-
-/// What the value should have been.
-fn allowed(error: &clap::Error) -> String {
-    if let Some(source) = std::error::Error::source(error) {
-        return source.to_string();
-    }
-    list(error, ContextKind::ValidValue).join(", ")
-}
-
-fn suggestion(error: &clap::Error) -> Option<String> {
-    [
-        ContextKind::SuggestedArg,
-        ContextKind::SuggestedSubcommand,
-        ContextKind::SuggestedValue,
-    ]
-    .into_iter()
-    .find_map(|kind| list(error, kind).first().cloned())
-}
-
-/// The first line of clap's own message, without its prefix.
-fn first_line(error: &clap::Error) -> String {
-    let text = error.to_string();
-    let line = text.lines().next().unwrap_or_default();
-    line.trim_start_matches("error: ").to_string()
-}
-
-fn text(error: &clap::Error, kind: ContextKind) -> String {
-    list(error, kind).join(", ")
-}
-
-fn list(error: &clap::Error, kind: ContextKind) -> Vec<String> {
-    match error.get(kind) {
-        Some(ContextValue::String(text)) => vec![text.clone()],
-        Some(ContextValue::Strings(texts)) => texts.clone(),
-        Some(ContextValue::StyledStr(text)) => vec![text.to_string()],
-        _ => Vec::new(),
-    }
 }

@@ -7,6 +7,7 @@
 mod diagnostic;
 mod document;
 mod file;
+pub mod flags;
 pub mod quantity;
 mod table;
 

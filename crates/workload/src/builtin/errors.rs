@@ -1,6 +1,7 @@
 //! What clap reports, as one [`Diagnostic`].
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::{ContextKind, ErrorKind};
+use schedlab_input::flags::{allowed, first_line, suggestion, text};
 use schedlab_input::Diagnostic;
 
 /// A diagnostic about the option users give workloads with.
@@ -43,7 +44,7 @@ pub(super) fn diagnostic(benchmark: &str, error: &clap::Error) -> Diagnostic {
             (format!("{option} has no value"), String::new())
         }
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
-            (format!("\"{value}\" is not valid"), reason(error))
+            (format!("\"{value}\" is not valid"), allowed(error))
         }
         ErrorKind::ArgumentConflict if text(error, ContextKind::PriorArg) == option => {
             ("given twice".to_string(), String::new())
@@ -74,40 +75,4 @@ pub(super) fn diagnostic(benchmark: &str, error: &clap::Error) -> Diagnostic {
 /// "--rooms <N>" without its value.
 fn option_name(option: &str) -> &str {
     option.split([' ', '=']).next().unwrap_or(option)
-}
-
-/// What the value's own parser said was expected.
-fn reason(error: &clap::Error) -> String {
-    match std::error::Error::source(error) {
-        Some(source) => source.to_string(),
-        None => list(error, ContextKind::ValidValue).join(", "),
-    }
-}
-
-/// The option or value clap thinks was meant.
-fn suggestion(error: &clap::Error) -> Option<String> {
-    [ContextKind::SuggestedArg, ContextKind::SuggestedValue]
-        .into_iter()
-        .find_map(|kind| list(error, kind).first().cloned())
-}
-
-/// The first line of clap's own message, without its prefix.
-fn first_line(error: &clap::Error) -> String {
-    let text = error.to_string();
-    let line = text.lines().next().unwrap_or_default();
-    line.trim_start_matches("error: ").to_string()
-}
-
-/// One piece of an error's context as text; empty if it has none.
-fn text(error: &clap::Error, kind: ContextKind) -> String {
-    list(error, kind).join(" and ")
-}
-
-/// One piece of an error's context as a list.
-fn list(error: &clap::Error, kind: ContextKind) -> Vec<String> {
-    match error.get(kind) {
-        Some(ContextValue::String(text)) => vec![text.clone()],
-        Some(ContextValue::Strings(texts)) => texts.clone(),
-        _ => Vec::new(),
-    }
 }
