@@ -121,7 +121,6 @@ impl<S: Sink> Simulation<'_, S> {
         why: Prev,
         next: Option<TaskId>,
     ) -> Result<(), SimError> {
-        self.check_cpu_time(cpu)?;
         let Some(next) = next else {
             return self.check_conserving(cpu);
         };
@@ -263,6 +262,16 @@ impl<S: Sink> Simulation<'_, S> {
             return Err(self.violation(Rule::CpuTime, cpu, None, None, detail));
         }
         Ok(())
+    }
+
+    /// The books of a CPU something has just happened on, and of its task.
+    #[inline]
+    pub(crate) fn check_time_and_work(&self, cpu: CpuId) -> Result<(), SimError> {
+        self.check_cpu_time(cpu)?;
+        match self.cpu(cpu).curr {
+            Some(task) => self.check_work(cpu, task),
+            None => Ok(()),
+        }
     }
 
     /// What a task has done and has left is what it asked for.

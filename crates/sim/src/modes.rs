@@ -98,6 +98,7 @@ impl<S: Sink> Simulation<'_, S> {
 
     /// The CPU does its kernel work, reschedules if it must, and returns to its task or idles.
     pub(crate) fn advance(&mut self, cpu: CpuId) -> Result<(), SimError> {
+        self.check_time_and_work(cpu)?;
         loop {
             if self.cpu(cpu).kernel_until > self.now {
                 let until = self.cpu(cpu).kernel_until;
