@@ -361,8 +361,7 @@ static inline __unused u32 try_balance(sched_t *s, struct balance *b)
 	find_busiest_queue(s, b, group);
 	if (!b->busiest)
 		return false;
-	if (b->busiest->nr_running > 1) {
-		rq_lock(s, b->busiest->cpu);
+	if (b->busiest->nr_running > 1 && rq_lock(s, b->busiest->cpu)) {
 		move_tasks(s, b);
 		rq_unlock(s, b->busiest->cpu);
 	}
@@ -382,7 +381,8 @@ static inline __unused u32 kick_active_balance(sched_t *s, struct balance *b)
 
 	if (++sd->nr_balance_failed <= tries + 2)
 		return false;
-	rq_lock(s, b->busiest->cpu);
+	if (!rq_lock(s, b->busiest->cpu))
+		return false;
 	if (!b->busiest->smp.active_balance) {
 		b->busiest->smp.active_balance = 1;
 		b->busiest->smp.push_cpu = b->this_cpu;
@@ -490,7 +490,8 @@ static inline __unused void push_one(sched_t *s, rq_t *busiest, u32 target, u32 
 		.busiest = busiest, .migration = 1, .preempted = preempted, .max_nr_move = 1,
 	};
 
-	rq_lock(s, target);
+	if (!rq_lock(s, target))
+		return;
 	move_tasks(s, &b);
 	rq_unlock(s, target);
 }
@@ -560,9 +561,8 @@ static inline __unused void finish_active_balance(sched_t *s, rq_t *rq)
 		return;
 	p = ts_of(task);
 	rq->smp.pushed = NULL;
-	if (task->on_cpu || !p->array || !cpu_allowed(task, target->cpu))
+	if (task->on_cpu || !p->array || !cpu_allowed(task, target->cpu) || !rq_lock(s, target->cpu))
 		return;
-	rq_lock(s, target->cpu);
 	deactivate_task(p, rq);
 	attach_task(s, p, target->cpu, rq->smp.pushed_array);
 	check_preempt(s, p, target->cpu);

@@ -70,10 +70,16 @@ static inline __unused void move_task(sched_t *s, task_t *p, u32 cpu)
 	p->cpu = cpu;
 }
 
-/** rq_lock - take the lock of another CPU's run queue (LOCK_PER_CPU only). */
-static inline __unused void rq_lock(sched_t *s, u32 cpu)
+/**
+ * rq_lock - take the lock of another CPU's run queue (LOCK_PER_CPU only)
+ *
+ * Returns false where two CPUs reach for each other's: then do without, there
+ * will be another time.  In the simulator it always succeeds.
+ */
+static inline __unused __must_check u32 rq_lock(sched_t *s, u32 cpu)
 {
 	s->work.locks++;
+	return true;
 }
 
 /** rq_unlock - release what rq_lock() took. */

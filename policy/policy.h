@@ -39,7 +39,7 @@
  * The host serialises the hooks that touch one run queue.  With LOCK_GLOBAL one
  * lock covers every hook; with LOCK_PER_CPU each hook holds the lock of the CPU
  * named by its @cpu argument or by @p->cpu.  A hook that reaches into another
- * CPU's run queue brackets that with rq_lock() and rq_unlock().
+ * CPU's run queue brackets that with rq_lock(), which may fail, and rq_unlock().
  *
  * The dialect
  * -----------

@@ -13,6 +13,7 @@
 #include "native/dialect.h"
 #endif
 
+#define __must_check	__attribute__((warn_unused_result))
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define NULL		((void *)0)
 #define true		1u
