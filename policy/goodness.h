@@ -183,19 +183,23 @@ static inline __unused void goodness_fork(sched_t *s, task_t *parent, task_t *ch
 		resched_cpu(s, parent->cpu);
 }
 
+/* The most ticks @reaper can have from reaping children. */
+static inline __unused s32 reap_cap(sched_t *s, task_t *reaper)
+{
+	if (!tun(s)->reap_cap_ms)
+		return 2 * priority_of(s, reaper) - 1;
+	return (s32)((u64)(tun(s)->reap_cap_ms * tun(s)->hz) / 1000);
+}
+
 /* What a dead child did not use goes back to whoever reaps it, up to a limit. */
 static inline __unused void goodness_exit(sched_t *s, task_t *p, task_t *reaper)
 {
 	linux_task_t *t;
-	s32 cap;
 
 	if (!reaper)
 		return;
 	t = linux_task(reaper);
-	cap = (s32)((u64)(tun(s)->reap_cap_ms * tun(s)->hz) / 1000);
-	if (!tun(s)->reap_cap_ms)
-		cap = 2 * priority_of(s, reaper) - 1;
-	t->counter = min_of(t->counter + linux_task(p)->counter, cap);
+	t->counter = min_of(t->counter + linux_task(p)->counter, reap_cap(s, reaper));
 }
 
 /* ---- goodness ----------------------------------------------------------- */
