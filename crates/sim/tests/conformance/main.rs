@@ -1,9 +1,11 @@
 //! Policies over the engine: the values their specifications print, and what their papers say.
 //! One file for each policy.
 
+mod affinity24;
 mod elsc;
 mod linux24;
 mod o1;
+mod switches;
 
 use schedlab_machine::Machine;
 use schedlab_measure::{Measure, Metrics};
