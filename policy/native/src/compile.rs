@@ -25,6 +25,12 @@ const HEADERS: &[(&str, &str)] = &[
     ("placement.h", include_str!("../../placement.h")),
     ("native/dialect.h", include_str!("../../native/dialect.h")),
     ("bpf/dialect.h", include_str!("../../bpf/dialect.h")),
+    // Policies that others include as a part, "../NAME/NAME.c".
+    (
+        "../linux24/linux24.c",
+        include_str!("../../../policies/linux24/linux24.c"),
+    ),
+    ("../o1/o1.c", include_str!("../../../policies/o1/o1.c")),
 ];
 
 /// Why a policy file cannot be used.
@@ -81,9 +87,10 @@ impl Policy {
             CompileError::Io(format!("no temporary folder in {parent} (see TMPDIR)"), e)
         })?;
         let wrap = |e| CompileError::Io(folder.path().display().to_string(), e);
-        write_headers(folder.path()).map_err(wrap)?;
+        let headers = folder.path().join("policy");
+        write_headers(&headers).map_err(wrap)?;
         let library = folder.path().join(format!("{name}.so"));
-        run_compiler(source, folder.path(), &library, stop)?;
+        run_compiler(source, &headers, &library, stop)?;
         load(&library, &shown, &name)
     }
 }
@@ -96,6 +103,7 @@ fn policy_name(source: &Path) -> Option<String> {
 }
 
 fn write_headers(folder: &Path) -> io::Result<()> {
+    fs::create_dir(folder)?; // First, as "../" leads out of it.
     for (name, text) in HEADERS {
         let path = folder.join(name);
         fs::create_dir_all(path.parent().expect("a header is in a folder"))?;
