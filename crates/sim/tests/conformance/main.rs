@@ -5,6 +5,7 @@ mod affinity24;
 mod elsc;
 mod linux24;
 mod o1;
+mod rbs;
 mod switches;
 
 use schedlab_machine::Machine;
