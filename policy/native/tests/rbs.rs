@@ -9,12 +9,14 @@ mod choice;
 mod future;
 #[path = "o1/kernel.rs"]
 mod kernel;
+mod script;
 #[path = "rbs/usage.rs"]
 mod usage;
 
 use kernel::{normal, Kernel, TaskState, MS};
 use schedlab_policy::{enq, Policy, Tuned};
 use schedlab_trace::TaskId;
+use script::random;
 
 const IRQ: u32 = enq::WAKEUP | enq::IRQ;
 const DISK: u32 = enq::WAKEUP | enq::UNINTERRUPTIBLE;
@@ -92,5 +94,18 @@ fn a_policy_with_a_part_compiles_far_from_its_sources() {
         let copy = folder.path().join(format!("{name}.c"));
         std::fs::copy(source, &copy).unwrap();
         assert_eq!(Policy::compile(&copy).unwrap().name(), name);
+    }
+}
+
+#[test]
+fn random_lives_lose_no_task_and_waste_no_cpu() {
+    let variants = Policy::find("rbs").unwrap().variants();
+    assert!(variants.len() >= 4);
+    for variant in variants {
+        let name = format!("rbs:{}", variant.name);
+        // On one CPU: several may idle beside each other's tasks until they balance.
+        for seed in 1..=30 {
+            random::live(&mut script::Machine::new(&name, 1, &[]), seed, 500);
+        }
     }
 }
