@@ -112,6 +112,35 @@ fn interactive_tasks_are_served_as_before_nearly_always() {
     assert!(patched[2] > 60.0 && patched[3] <= 241.0, "{patched:?}");
 }
 
+/// How much more four compilers get done with the patch, in percent: 700 KB each on one 700 MHz Xeon
+/// with 2 MB of cache, beside a web server that wakes at every tick or two.
+fn gain_percent(hz: i64) -> f64 {
+    let mut machine = schedlab_machine::find("xeon-700-8p").unwrap();
+    machine.cpus.truncate(1);
+    machine.caches.truncate(1);
+    let text = "[task.cc]\ncount = 4\nworking_set = \"700KiB\"\n\
+                program = \"forever\\n  run 1ms\\n  mark work\\nend\"\n\
+                [task.apache]\nworking_set = \"64KiB\"\n\
+                program = \"forever\\n  sleep exp(1ms)\\n  run 300us\\nend\"\n";
+    let workload = native::parse("cc.toml", text).unwrap();
+    let [stock, patched] = [STOCK, PATCHED].map(|policy| {
+        let tuned = tuned(policy, &[("hz", hz)]);
+        let (_, metrics) = run(&tuned, &machine, &workload, Ns::from_secs(60));
+        metrics.marks[0].count as f64
+    });
+    (patched / stock - 1.0) * 100.0
+}
+
+#[test]
+fn caches_profit_and_the_more_the_shorter_the_tick() {
+    // The mail: compiling in parallel beside a constant network load is 7 % faster, and "with smaller
+    // timeslices, the effect of cache trashing shows up more visibly".  The direction is the claim;
+    // how much depends on what is compiled.
+    let [hz_100, hz_1024] = [100, 1024].map(gain_percent);
+    assert!(hz_100 > 2.0, "{hz_100} %");
+    assert!(hz_1024 > 1.5 * hz_100, "{hz_1024} %, {hz_100} %");
+}
+
 #[test]
 fn the_stock_variant_is_linux24() {
     // Over random workloads on one to eight CPUs, to the last switch.
