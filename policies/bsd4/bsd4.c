@@ -71,7 +71,7 @@ static s32 idle_level(task_t *p)
 
 static u32 is_timeshare(task_t *p)
 {
-	return p->class == CLASS_NORMAL || p->class == CLASS_BATCH;
+	return !task_is_rt(p) && p->class != CLASS_IDLE;
 }
 
 static u32 is_ithread(sched_t *s, task_t *p)
