@@ -1,6 +1,7 @@
 //! Every policy under random workloads on random machines, every check on.
 //!
-//! `SCHEDLAB_TRIALS=1000` runs more seeds than the usual 150; `SCHEDLAB_SEED=N` runs one.
+//! `SCHEDLAB_TRIALS=1000` runs more seeds than the usual 150; `SCHEDLAB_SEED=N` runs one;
+//! `SCHEDLAB_POLICY=NAME` runs one policy.
 
 use std::path::{Path, PathBuf};
 
@@ -120,7 +121,15 @@ fn every_policy() -> Vec<Tuned> {
             .map(|v| Tuned::new(*policy, Some(v.name), &[]).unwrap())
             .collect()
     };
-    Policy::all().iter().flat_map(variants).collect()
+    let only = std::env::var("SCHEDLAB_POLICY").ok();
+    let chosen = |policy: &&Policy| only.as_deref().is_none_or(|name| policy.name() == name);
+    let all: Vec<Tuned> = Policy::all()
+        .iter()
+        .filter(chosen)
+        .flat_map(variants)
+        .collect();
+    assert!(!all.is_empty(), "SCHEDLAB_POLICY names no policy");
+    all
 }
 
 #[test]
