@@ -1,7 +1,10 @@
 //! Policies over the engine: the values their specifications print, and what their papers say.
 //! One file for each policy.
 
+mod bsd4;
+mod bsd43;
 mod elsc;
+mod usage;
 mod linux24;
 mod o1;
 
