@@ -45,7 +45,8 @@ fn the_least_nice_gets_more_than_its_part() {
 fn usage_makes_up_for_36_points_of_priority() {
     // A hog's estcpu of at most 295 is worth 36 points: 18 nice levels of 2 in 4.x.  Against nice 0,
     // 50 + 36 = 86 and queue 21 (84 to 87), nice 18 begins at 86, nice 19 at 88.
-    let share = |set: &[(&str, i64)], policy: &str, nice: [i8; 2]| shares(policy, set, &nice, 120)[1];
+    let share =
+        |set: &[(&str, i64)], policy: &str, nice: [i8; 2]| shares(policy, set, &nice, 120)[1];
     assert!(share(&[], "bsd4:4.x", [0, 17]) > 1.0);
     assert!(share(&[], "bsd4:4.x", [0, 18]) > 1.0);
     assert_eq!(share(&[], "bsd4:4.x", [0, 19]), 0.0);
@@ -69,7 +70,10 @@ fn a_usage_of_one_nth_settles_32_points_up() {
         let settled = &series[4000..];
         let best = settled.iter().min().unwrap() - base;
         let worst = settled.iter().max().unwrap() - base;
-        assert!((30..=32).contains(&best) && (34..=36).contains(&worst), "{best}, {worst}");
+        assert!(
+            (30..=32).contains(&best) && (34..=36).contains(&worst),
+            "{best}, {worst}"
+        );
     }
 }
 
@@ -80,7 +84,9 @@ fn priorities_are_cyclic() {
     let series = priorities("bsd4:5.x", &[], &built_in(FIGURE_2), 360);
     let settled = &series[2400..];
     let lags: Vec<f64> = (2..=15).map(|lag| autocorrelation(settled, lag)).collect();
-    let best = (0..lags.len()).max_by(|&a, &b| lags[a].total_cmp(&lags[b])).unwrap();
+    let best = (0..lags.len())
+        .max_by(|&a, &b| lags[a].total_cmp(&lags[b]))
+        .unwrap();
     assert_eq!(best + 2, 10, "tenths of a second: {lags:.2?}");
     assert!(lags[best] > 0.9);
     let swings: Vec<i32> = settled
@@ -110,8 +116,16 @@ fn idle_gets_what_is_left_and_real_time_what_it_wants() {
             let task = metrics.tasks.iter().find(|t| t.name == name).unwrap();
             task.activity.cpu_share
         };
-        assert!((share("rt") - 0.3).abs() < 0.01, "{policy}: {}", share("rt"));
-        assert!((share("hog") - 0.7).abs() < 0.01, "{policy}: {}", share("hog"));
+        assert!(
+            (share("rt") - 0.3).abs() < 0.01,
+            "{policy}: {}",
+            share("rt")
+        );
+        assert!(
+            (share("hog") - 0.7).abs() < 0.01,
+            "{policy}: {}",
+            share("hog")
+        );
         assert_eq!(share("idle"), 0.0, "{policy}");
     }
 }

@@ -29,7 +29,9 @@ fn priorities_are_cyclic() {
         let series = priorities(policy, &[], &built_in(line), 360);
         let settled = &series[2400..];
         let lags: Vec<f64> = (2..=15).map(|lag| autocorrelation(settled, lag)).collect();
-        let best = (0..lags.len()).max_by(|&a, &b| lags[a].total_cmp(&lags[b])).unwrap();
+        let best = (0..lags.len())
+            .max_by(|&a, &b| lags[a].total_cmp(&lags[b]))
+            .unwrap();
         assert_eq!(best + 2, 10, "tenths of a second: {lags:.2?}");
         let swing = |second: &[i32]| second.iter().max().unwrap() - second.iter().min().unwrap();
         let swings: Vec<i32> = settled.chunks(10).map(swing).collect();

@@ -4,9 +4,9 @@
 mod bsd4;
 mod bsd43;
 mod elsc;
-mod usage;
 mod linux24;
 mod o1;
+mod usage;
 
 use schedlab_machine::Machine;
 use schedlab_measure::{Measure, Metrics};

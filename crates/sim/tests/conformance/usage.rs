@@ -70,7 +70,12 @@ pub fn assert_shares(shares: &[f64], expected: [f64; 9], tolerance: f64) {
 }
 
 /// The priority of task 0 every tenth of a second.
-pub fn priorities(policy: &str, set: &[(&str, i64)], workload: &Workload, seconds: u64) -> Vec<i32> {
+pub fn priorities(
+    policy: &str,
+    set: &[(&str, i64)],
+    workload: &Workload,
+    seconds: u64,
+) -> Vec<i32> {
     let events: Vec<Event> = traced(policy, set, workload, seconds, Vec::new());
     let mut series = Vec::new();
     let mut current = 0;
@@ -78,7 +83,11 @@ pub fn priorities(policy: &str, set: &[(&str, i64)], workload: &Workload, second
         while series.len() as u64 * 100_000_000 < event.time.0 {
             series.push(current);
         }
-        if let EventKind::Priority { task: TaskId(0), priority } = event.kind {
+        if let EventKind::Priority {
+            task: TaskId(0),
+            priority,
+        } = event.kind
+        {
             current = priority;
         }
     }
