@@ -155,7 +155,7 @@ static inline __unused u32 loadfactor(sched_t *s)
 	return 2 * bsd_of(s)->load;
 }
 
-/* "digital decay to forget 90 % of usage in 5 * loadav sec" */
+/* What a second leaves: fixed point, rounded down. */
 static inline __unused u32 decay_cpu(u32 loadfac, u32 estcpu)
 {
 	return (u32)div_u64((u64)loadfac * estcpu, (u64)loadfac + FSCALE);
@@ -260,7 +260,7 @@ static inline __unused void proc_fork(sched_t *s, task_t *parent, task_t *child)
 	t->pri = t->user_pri;
 }
 
-/* "charge childs scheduling cpu usage to parent"; its priority follows at its next tick or second. */
+/* The reaper pays for what the child used; its priority follows at its next tick or second. */
 static inline __unused void proc_exit(sched_t *s, task_t *p, task_t *reaper)
 {
 	bsd_task_t *t;
