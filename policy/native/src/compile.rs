@@ -23,6 +23,8 @@ const HEADERS: &[(&str, &str)] = &[
     ("build_domains.h", include_str!("../../build_domains.h")),
     ("balance.h", include_str!("../../balance.h")),
     ("placement.h", include_str!("../../placement.h")),
+    ("bsd_runq.h", include_str!("../../bsd_runq.h")),
+    ("decay.h", include_str!("../../decay.h")),
     ("native/dialect.h", include_str!("../../native/dialect.h")),
     ("bpf/dialect.h", include_str!("../../bpf/dialect.h")),
     // Policies that others include as a part, "../NAME/NAME.c".

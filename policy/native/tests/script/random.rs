@@ -31,7 +31,7 @@ pub fn live(m: &mut Machine, seed: u64, events: u32) {
     let every_set = cpu_sets(m, cpus as u32);
     for _ in 0..events {
         let cpu = rng.below(cpus) as u32;
-        m.from(cpu).after(1_000_000);
+        m.from(cpu).timers_for(1_000_000);
         match m.running(cpu) {
             Some(_) => event_of_running(m, &mut rng, cpu),
             None => drop(m.schedule(cpu)),
