@@ -43,7 +43,8 @@ enum task_class {
 	CLASS_NORMAL,	/* SCHED_OTHER */
 	CLASS_BATCH,
 	CLASS_IDLE,
-	CLASS_FIFO,	/* real time, no slice */
+	CLASS_ISO,	/* SCHED_ISO of the -ck kernels: soft real time for anybody; who does not know it takes it for normal */
+	CLASS_FIFO,	/* real time, no slice; all from here on are */
 	CLASS_RR,	/* real time, round robin */
 };
 

@@ -512,6 +512,7 @@ pub(crate) fn class_of(class: TaskClass) -> Class {
         TaskClass::Normal => Class::Normal,
         TaskClass::Batch => Class::Batch,
         TaskClass::Idle => Class::Idle,
+        TaskClass::Iso => Class::Iso,
         TaskClass::Fifo => Class::Fifo,
         TaskClass::Rr => Class::Rr,
     }

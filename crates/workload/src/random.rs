@@ -112,8 +112,8 @@ fn task(draw: &mut Draw, habits: &Habits, spec: u32, nr_cpus: u32) -> TaskSpec {
 }
 
 fn class(draw: &mut Draw) -> TaskClass {
-    use TaskClass::{Batch, Fifo, Idle, Normal, Rr};
-    [Normal, Normal, Batch, Idle, Fifo, Rr][draw.below(6) as usize]
+    use TaskClass::{Batch, Fifo, Idle, Iso, Normal, Rr};
+    [Normal, Iso, Batch, Idle, Fifo, Rr][draw.below(6) as usize]
 }
 
 fn rt_priority(draw: &mut Draw, class: TaskClass) -> u8 {

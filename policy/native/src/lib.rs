@@ -65,8 +65,9 @@ pub enum Class {
     Normal = 0,
     Batch = 1,
     Idle = 2,
-    Fifo = 3,
-    Rr = 4,
+    Iso = 3,
+    Fifo = 4,
+    Rr = 5,
 }
 
 /// Most CPUs a machine can have.
