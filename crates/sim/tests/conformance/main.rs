@@ -8,6 +8,7 @@ mod elsc;
 mod linux24;
 mod o1;
 mod rbs;
+mod staircase;
 mod switches;
 mod usage;
 
@@ -16,7 +17,7 @@ use schedlab_measure::{Measure, Metrics};
 use schedlab_policy::{Policy, Tuned};
 use schedlab_sim::{Limits, Setup, Simulation, TieBreak};
 use schedlab_trace::Ns;
-use schedlab_workload::builtin;
+use schedlab_workload::{builtin, native, Workload};
 
 /// Seed 1, to the end of the workload or for so many seconds.
 fn run(policy: &str, machine: &str, workload: &str, seconds: Option<u64>) -> Metrics {
@@ -25,12 +26,29 @@ fn run(policy: &str, machine: &str, workload: &str, seconds: Option<u64>) -> Met
         None => (policy, None),
     };
     let tuned = Tuned::new(Policy::find(name).unwrap(), variant, &[]).unwrap();
+    simulate(&tuned, machine, &builtin::parse(workload).unwrap(), seconds)
+}
+
+/// Tasks in the native format, under a policy with some tunables set; seed 1, to the end.
+fn measured(
+    policy: &str,
+    variant: Option<&str>,
+    set: &[(&str, i64)],
+    machine: &str,
+    tasks: &str,
+) -> Metrics {
+    let set: Vec<(String, i64)> = set.iter().map(|&(n, v)| (n.to_string(), v)).collect();
+    let tuned = Tuned::new(Policy::find(policy).unwrap(), variant, &set).unwrap();
+    let workload = native::parse("tasks.toml", tasks).unwrap_or_else(|error| panic!("{error}"));
+    simulate(&tuned, machine, &workload, None)
+}
+
+fn simulate(tuned: &Tuned, machine: &str, workload: &Workload, seconds: Option<u64>) -> Metrics {
     let machine: Machine = schedlab_machine::find(machine).unwrap();
-    let workload = builtin::parse(workload).unwrap();
     let setup = Setup {
         machine: &machine,
-        workload: &workload,
-        tuned: &tuned,
+        workload,
+        tuned,
         seed: 1,
         duration: seconds.map(Ns::from_secs),
         limits: Limits::default(),
