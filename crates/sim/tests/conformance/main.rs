@@ -6,6 +6,7 @@ mod bsd43;
 mod bsd4;
 mod elsc;
 mod linux24;
+mod lottery;
 mod o1;
 mod rbs;
 mod staircase;
