@@ -24,6 +24,7 @@ fn staircase_shares_of_nice_0_10_19() {
 fn staircase_shares_of_equals() {
     // Two descents of 200 ms: twice what a task waits under O(1).
     hogs("staircase:10.5", &[0, 0, 0], &[1.0 / 3.0; 3], &[400; 3]);
+    hogs("staircase:10.5", &[0; 5], &[0.2; 5], &[800; 5]);
 }
 
 #[test]
@@ -203,4 +204,31 @@ end
     let (iso, normal) = (wait("iso"), wait("normal"));
     assert_eq!(iso, Ns(0));
     assert!(normal > Ns::from_ms(50), "{normal}");
+}
+
+#[test]
+fn sleepers_starve_a_hog_under_10_5_but_not_under_12() {
+    // Each of five runs for 20 ms and sleeps for 1 ms: under 10.5 that is enough to be lifted every
+    // time.  The hog runs where it is not worse and goes down until it is, for good.  12 wants as
+    // much sleep as they have run, so they go down, too: slowly, as of 20 ms only the last step's
+    // part is charged, 4 ms or so.  To run off 19 steps of 8 ms takes each 800 ms, all five 4 s.
+    let tasks = "
+duration = '60s'
+[task.sleeper]
+count = 5
+program = '''
+forever
+  run 20ms
+  sleep 1ms
+end
+'''
+[task.hog]
+program = 'run 100s'
+";
+    let longest_wait = |variant| {
+        let metrics = staircase(variant, &[], tasks);
+        task(&metrics, "hog").activity.longest_wait.unwrap().ns
+    };
+    assert!(longest_wait("10.5") > Ns::from_secs(55));
+    assert!(longest_wait("12") < Ns::from_secs(4));
 }

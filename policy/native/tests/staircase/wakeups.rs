@@ -69,6 +69,22 @@ fn short_runs_add_up_to_a_slice() {
 }
 
 #[test]
+fn only_what_was_run_since_the_last_step_is_charged() {
+    // Five steps and 2 ms, then 1 ms of sleep: `runtime` begins anew in every schedule(), so this
+    // is a run of 2 ms, too short to be lifted for; but the renewed slice is charged no more.
+    let mut m = up(&[]);
+    let task = running(&mut m);
+    for _ in 0..5 {
+        m.ticks(0, 1);
+        m.schedule(0);
+    }
+    assert_eq!((m.priority(task), state(&m, task).slice), (125, 15));
+    cycles(&mut m, task, 1, 2, 1);
+    let s = state(&m, task);
+    assert_eq!((s.totalrun, s.prio, s.slice, s.burst), (2 * MS, 120, 20, 0));
+}
+
+#[test]
 fn waiting_for_a_disk_lifts_but_earns_no_burst() {
     let mut m = up(&[]);
     let task = running(&mut m);
