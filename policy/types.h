@@ -140,6 +140,7 @@ struct sched {
 	const void *tunables;
 	const char *error;
 	task_t *error_task;
+	u64 error_row;		/* of a table of tunables, + 1; 0: the error is about none */
 	task_t *moved;		/* tasks that changed CPU during this hook call */
 	u32 resched;		/* CPUs to reschedule: index + 1 of the first, 0 for none */
 	u32 smp;

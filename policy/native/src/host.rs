@@ -570,7 +570,8 @@ impl Host {
             let message = CStr::from_ptr(s.error).to_string_lossy().into_owned();
             (message, s.error_task.as_ref().map(|t| TaskId(t.id)))
         };
-        self.fault(hook, FaultKind::Reported { message, task })
+        let row = s.error_row.checked_sub(1);
+        self.fault(hook, FaultKind::Reported { message, task, row })
     }
 
     #[cold]
