@@ -49,6 +49,7 @@ enum task_class {
 
 enum task_flags {
 	TASK_KTHREAD = 1 << 0,	/* a kernel thread: no address space, never "interactive" */
+	TASK_FOREGROUND = 1 << 1,	/* of the group a user looks at: the focused window, the terminal's foreground */
 };
 
 /**

@@ -45,6 +45,7 @@ pub fn normal(nice: i8) -> NewTask {
         mm: u32::MAX, // Machine::add() turns it into a number of its own.
         cpu_set: 0,
         cpu: CpuId(0),
+        foreground: false,
     }
 }
 
