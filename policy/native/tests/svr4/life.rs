@@ -113,7 +113,11 @@ fn sleep_return_is_earned_by_an_update() {
     m.after(TICK_NS);
     state(&m, a).dispwait = 1;
     m.wake(a);
-    assert_eq!(standing(&m, a), (52, 52, 4, 0), "with the quantum of row 52");
+    assert_eq!(
+        standing(&m, a),
+        (52, 52, 4, 0),
+        "with the quantum of row 52"
+    );
     assert_eq!(m.priority(a), 52);
 }
 

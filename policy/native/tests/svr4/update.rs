@@ -9,7 +9,11 @@ fn a_running_task_only_learns_of_it_at_the_next_tick() {
     m.timer(0);
     assert_eq!(standing(&m, a), (29, 29, 7, 1));
     assert!(!m.ticks(0, 1));
-    assert_eq!(standing(&m, a), (52, 52, 4, 0), "slpret, and the quantum of row 52");
+    assert_eq!(
+        standing(&m, a),
+        (52, 52, 4, 0),
+        "slpret, and the quantum of row 52"
+    );
 }
 
 /// A quantum that ends with that tick comes first, and takes back what the update gave.
