@@ -6,6 +6,7 @@ mod bsd43;
 mod bsd4;
 mod elsc;
 mod linux24;
+mod mlfq;
 mod o1;
 mod rbs;
 mod switches;
