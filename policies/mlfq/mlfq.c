@@ -27,11 +27,11 @@
 	T(boost_ms, 1000, 0, 1000000, "S of rule 5: all move to the top so often, in ms; 0: never [OSTEP 8.5: a second or so in Solaris]") \
 	T(forgive, 0, 0, 1, "1: who blocks begins a new allotment, as in rule 4b; 0: rule 4 [OSTEP 8.2, 8.4]")	\
 	T(wake_at_top, 0, 0, 1, "1: who blocks comes back at the level where it entered [CTSS; MEM]")	\
-	T(nice_levels, 1, 0, 1, "1: a positive nice lowers the level at which a task enters and is boosted to [our choice]") \
+	T(nice_levels, 0, 0, 1, "nice means 0: nothing [OSTEP], 1: the level at which a task enters and is boosted to, if positive [our choice]") \
 	T(rr_slice_ms, 100, 1, 10000, "slice of SCHED_RR, in ms [our choice]")
 
 #define MLFQ_TABLES(R)								\
-	R(slice_ms, MAX_LEVELS, 1, 1000000, "slice of each level, in ms [OSTEP figure 8.5: 10, 20, 40; then doubled as in CTSS]", \
+	R(level_slice_ms, MAX_LEVELS, 1, 1000000, "slice of each level, in ms [OSTEP figure 8.5: 10, 20, 40; then doubled as in CTSS]", \
 	  10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 10240, 20480, 40960, 81920, 163840, 327680)
 
 POLICY_TUNABLES_AND_TABLES(MLFQ_TUNABLES, MLFQ_TABLES)
@@ -70,7 +70,7 @@ static u64 slice_ns(sched_t *s, ts_t *p)
 {
 	if (task_is_rt(task_of(p)))
 		return (u64)tun(s)->rr_slice_ms * NSEC_PER_MSEC;
-	return (u64)tun(s)->slice_ms[min_of(p->level, MAX_LEVELS - 1)] * NSEC_PER_MSEC;
+	return (u64)tun(s)->level_slice_ms[min_of(p->level, MAX_LEVELS - 1)] * NSEC_PER_MSEC;
 }
 
 static u64 allotment_ns(sched_t *s, ts_t *p)
@@ -399,8 +399,8 @@ static const struct variant mlfq_variants[] = {
 	{ "naive", "rules 1 to 4b, the first attempt: who blocks in time stays on top, who is below can starve",
 	  "forgive=1 allotment_slices=1 boost_ms=0" },
 	{ "ctss", "in the manner of 1962: nine queues, slices of 16 ms doubled, the top after each wait for the user",
-	  "levels=9 allotment_slices=1 boost_ms=0 wake_at_top=1 nice_levels=0 "
-	  "slice_ms=16,32,64,128,256,512,1024,2048,4096,8192,16384,32768,65536,131072,262144,524288" },
+	  "levels=9 allotment_slices=1 boost_ms=0 wake_at_top=1 "
+	  "level_slice_ms=16,32,64,128,256,512,1024,2048,4096,8192,16384,32768,65536,131072,262144,524288" },
 };
 
 _Static_assert(sizeof(struct mlfq_task) <= 96, "a million tasks must fit");
@@ -413,8 +413,8 @@ POLICY(mlfq,
 	.lock = LOCK_GLOBAL,
 	.promise = {
 		.conserving = CONSERVING_QUEUE,
-		.nice = NICE_ORDERED,
-		.starvation_bound_ns = 0,	/* none for the nice, or without a boost */
+		.nice = NICE_IGNORED,
+		.starvation_bound_ns = 0,	/* none without a boost */
 	},
 	.init = mlfq_init,
 	.fork = mlfq_fork,

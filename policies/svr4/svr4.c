@@ -695,7 +695,7 @@ POLICY(svr4,
 	.lock = LOCK_PER_CPU,
 	.promise = {
 		.conserving = CONSERVING_QUEUE,
-		.nice = NICE_ORDERED,
+		.nice = NICE_ORDERED,	/* but for -15 beside -10: see README.md */
 		.starvation_bound_ns = 0,	/* nice 5 starves beside nice 0: see README.md */
 	},
 	.init = svr4_init,

@@ -154,23 +154,25 @@ fn yield_goes_behind_the_equals_and_costs_nothing_else() {
     );
 }
 
-/// nice 7 to 13 enter at the second of three queues, 14 to 19 at the third; nobody above the top.
+/// If wanted nice 7 to 13 enter at the second of three queues, 14 to 19 at the third; nobody above the top.
 #[test]
 fn nice_lowers_the_queue_of_entry() {
-    let mut m = Machine::new("mlfq", 1, &[]);
+    let mut m = Machine::new("mlfq", 1, &[("nice_levels", 1)]);
     for (nice, level) in [(-20, 0), (0, 0), (6, 0), (7, 1), (13, 1), (14, 2), (19, 2)] {
         let task = m.start(&normal(nice));
         assert_eq!(m.priority(task), TOP + level, "nice {nice}");
     }
-    let mut m = Machine::new("mlfq", 1, &[("nice_levels", 0)]);
+    let mut m = Machine::new("mlfq", 1, &[]);
     let task = m.start(&normal(19));
     assert_eq!(m.priority(task), TOP);
 }
 
 #[test]
 fn renice_is_no_way_to_the_top() {
-    let (mut m, tasks) = hogs("", 2);
-    let waiting = tasks[1];
+    let mut m = Machine::new("mlfq", 1, &[("nice_levels", 1)]);
+    m.start(&normal(0));
+    m.schedule(0);
+    let waiting = m.start(&normal(0));
     m.set_nice(waiting, 19);
     assert_eq!(m.priority(waiting), TOP + 2);
     m.set_nice(waiting, 0);
@@ -218,7 +220,7 @@ fn real_time_is_above_and_idle_below() {
 /// One queue for all: an idle CPU first, then the one that runs the lowest; its own of equals.
 #[test]
 fn a_waking_task_goes_to_the_cpu_that_does_the_worst() {
-    let mut m = Machine::new("mlfq", 3, &[]);
+    let mut m = Machine::new("mlfq", 3, &[("nice_levels", 1)]);
     for cpu in [0, 1] {
         let hog = m.pinned(cpu, if cpu == 1 { 19 } else { 0 });
         m.start(&hog);
@@ -245,7 +247,7 @@ fn random_lives_lose_no_task_and_waste_no_cpu() {
         &[],
         &[("forgive", 1), ("boost_ms", 0)],
         &[("wake_at_top", 1), ("levels", 9)],
-        &[("levels", 1), ("nice_levels", 0)],
+        &[("levels", 7), ("nice_levels", 1)],
     ];
     for set in switches {
         for cpus in [1, 2, 5] {
