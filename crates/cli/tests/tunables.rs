@@ -154,3 +154,37 @@ fn mistakes_in_files_name_the_line() {
         "--tunables: \"my.txt\" has no known extension; expected a file ending in .toml or .dispadmin",
     );
 }
+
+/// What "dispadmin -c TS -g" prints of a table in which each quantum is 150 ms.
+fn dispadmin(rows: u32) -> String {
+    let row = |i: u32| format!("150 {} {} 0 {} # {i}\n", i / 2, (i + 1).min(59), i.max(50));
+    let rows: String = (0..rows).map(row).collect();
+    format!("# Time Sharing Dispatcher Configuration\nRES=1000\n\n{rows}")
+}
+
+#[test]
+fn solaris_tables_are_loaded() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ts.dispadmin");
+    let load = ["--tunables", argument(&path)];
+    fs::write(&path, dispadmin(60)).unwrap();
+    let result = json(&run_of("svr4", &load));
+    assert_eq!(result["tunables"]["quantum"], ["15"; 60].join(","));
+    assert!(result["tunables"]["tqexp"]
+        .as_str()
+        .unwrap()
+        .ends_with(",28,29,29"));
+    fs::write(&path, dispadmin(59)).unwrap();
+    assert_eq!(
+        refused(&run_of("svr4", &load)),
+        format!(
+            "{}:4: quantum: there are 59 values; expected a table: 60 values, or quantum[ROW] for one row",
+            argument(&path)
+        )
+    );
+    let absurd = dispadmin(60).replace("150 6 13 0 50 # 12", "150 13 13 0 50 # 12");
+    fs::write(&path, absurd).unwrap();
+    let message = refused(&run_of("svr4", &load));
+    let fault = "tqexp is above its row: who uses up a quantum would gain by it (row 12)";
+    assert!(message.ends_with(fault), "{message}");
+}
