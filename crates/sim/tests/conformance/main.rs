@@ -2,16 +2,16 @@
 //! One file for each policy.
 
 mod affinity24;
-mod bsd43;
 mod bsd4;
+mod bsd43;
 mod elsc;
 mod linux24;
 mod mlfq;
 mod o1;
 mod rbs;
+mod svr4;
 mod switches;
 mod usage;
-mod svr4;
 
 use schedlab_machine::Machine;
 use schedlab_measure::{Measure, Metrics};
