@@ -125,10 +125,15 @@ pub struct CommonArguments {
     /// Several runs, with medians and intervals: 5 (the seeds 1 to 5), 3..7, or 1,4,9.
     #[arg(long, value_name = "SEEDS", allow_hyphen_values = true)]
     pub seeds: Option<Seeds>,
-    /// Set a tunable of the policy (see `list policies NAME`).  Can be repeated.  With several
-    /// policies NAME means each that has it, POLICY.NAME one of them.
+    /// Set a tunable of the policy (see `list policies NAME`), or with NAME[ROW]=VALUE a row of a
+    /// table.  Can be repeated.  With several policies NAME means each that has it, POLICY.NAME one
+    /// of them.
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub set: Vec<String>,
+    /// Set the tunables a file names, before those of --set: .toml (`name = 1`, `table = [1, 2]`,
+    /// under `[POLICY]` for one of several) or .dispadmin (a dispatch table as Solaris writes it).
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub tunables: Vec<PathBuf>,
     /// How to print the result.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub format: Format,

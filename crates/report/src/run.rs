@@ -55,10 +55,17 @@ pub struct Comparison<'a> {
 }
 
 impl Run {
-    /// Tunables as they were given: "granularity=5 max_sleep=1000".
+    /// Tunables as they were given: "granularity=5 max_sleep=1000"; of a long table its beginning.
     pub fn tunables_text(&self) -> String {
-        let set = self.tunables.iter().map(|(k, v)| format!("{k}={v}"));
-        set.collect::<Vec<_>>().join(" ")
+        const MOST_SHOWN: usize = 20;
+        let shown = |value: &str| match value.char_indices().nth(MOST_SHOWN) {
+            Some((end, _)) => format!("{}…", &value[..end]),
+            None => value.to_string(),
+        };
+        let set = self.tunables.iter();
+        set.map(|(k, v)| format!("{k}={}", shown(v)))
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     fn same_setup(&self, other: &Run) -> bool {

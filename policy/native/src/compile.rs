@@ -25,6 +25,7 @@ const HEADERS: &[(&str, &str)] = &[
     ("placement.h", include_str!("../../placement.h")),
     ("bsd_runq.h", include_str!("../../bsd_runq.h")),
     ("decay.h", include_str!("../../decay.h")),
+    ("disp.h", include_str!("../../disp.h")),
     ("native/dialect.h", include_str!("../../native/dialect.h")),
     ("bpf/dialect.h", include_str!("../../bpf/dialect.h")),
     // Policies that others include as a part, "../NAME/NAME.c".

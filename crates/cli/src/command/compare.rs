@@ -10,7 +10,7 @@ use super::result::{perform, Asked};
 /// Runs a workload under several policies and prints them side by side.
 pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
-    let set = Assignments::parse(&arguments.common.set)?;
+    let set = Assignments::read(&arguments.common.tunables, &arguments.common.set)?;
     let policies = policies("--policies", &arguments.policies, &set, &interrupt)?;
     perform(Asked {
         command: "compare",

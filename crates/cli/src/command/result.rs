@@ -126,6 +126,12 @@ fn reproduce(asked: &Asked, session: &Session) -> Reproduce {
         duration: session.duration,
         seed: asked.common.seed,
         seeds: asked.common.seeds.clone(),
+        tunables: asked
+            .common
+            .tunables
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect(),
         set: asked.set.texts().map(str::to_string).collect(),
         rtapp: asked.common.rtapp_flags(),
     }
@@ -140,7 +146,7 @@ fn reported(session: &Session, result: RunResult, command: &str) -> Run {
         policy: tuned.policy.name().to_string(),
         variant: tuned.variant.to_string(),
         tunables: changed
-            .map(|(name, value)| (name.clone(), value.to_string()))
+            .map(|set| (set.target(), set.values_text()))
             .collect::<BTreeMap<_, _>>(),
         workload: session.workload.name.clone(),
         machine: session.machine.name.clone(),

@@ -10,7 +10,7 @@ use super::result::{perform, Asked};
 /// Runs a workload under one policy and prints what was measured.
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
-    let set = Assignments::parse(&arguments.common.set)?;
+    let set = Assignments::read(&arguments.common.tunables, &arguments.common.set)?;
     let tuned = policy("--policy", &arguments.policy, &set, &interrupt)?;
     perform(Asked {
         command: "run",

@@ -2,14 +2,16 @@
 //! One file for each policy.
 
 mod affinity24;
-mod bsd43;
 mod bsd4;
+mod bsd43;
 mod elsc;
 mod linux24;
 mod lottery;
+mod mlfq;
 mod o1;
 mod rbs;
 mod staircase;
+mod svr4;
 mod switches;
 mod usage;
 

@@ -160,7 +160,7 @@ fn every_statement_has_its_operation() {
 #[test]
 fn a_task_table_is_a_specification() {
     let text = "[task.t]\ncount = 3\nnice = -3\nclass = \"fifo\"\nrt_priority = 40\ncpus = \"1-2\"\n\
-                process = \"p\"\ngroup = \"g\"\nworking_set = \"1MiB\"\nstart = \"5ms\"\nbackground = true\n\
+                process = \"p\"\ngroup = \"g\"\nworking_set = \"1MiB\"\nstart = \"5ms\"\nbackground = true\nforeground = true\n\
                 program = \"run 1ms\"\n[task.u]\nprogram = \"run 2ms\"\n";
     let workload = read(text);
     let t = &workload.tasks[0];
@@ -174,7 +174,7 @@ fn a_task_table_is_a_specification() {
     );
     assert_eq!(workload.cpu_sets[t.cpus.unwrap() as usize], [1, 2]);
     assert_eq!(
-        (t.working_set_bytes, t.start, t.background),
+        (t.working_set_bytes, t.start, t.background && t.foreground),
         (1 << 20, Ns::from_ms(5), true)
     );
     let u = &workload.tasks[1];
@@ -188,7 +188,7 @@ fn a_task_table_is_a_specification() {
             u.cpus,
             u.working_set_bytes,
             u.start,
-            u.background
+            u.background || u.foreground
         ),
         (Process::Own, None, 0, Ns(0), false)
     );
@@ -395,7 +395,7 @@ fn nobody_waits_for_what_nobody_does() {
 #[test]
 fn mistakes_in_tables_have_line_key_and_expectation() {
     let task = |keys: &str| format!("[task.t]\nprogram = \"run 1ms\"\n{keys}\n");
-    says(&task("nise = 3"), "w.toml:3: task.t.nise: unknown key; expected one of count, nice, class, rt_priority, cpus, process, group, working_set, start, background, program (did you mean \"nice\"?)");
+    says(&task("nise = 3"), "w.toml:3: task.t.nise: unknown key; expected one of count, nice, class, rt_priority, cpus, process, group, working_set, start, background, foreground, program (did you mean \"nice\"?)");
     says(
         &task("nice = 20"),
         "w.toml:3: task.t.nice: 20 is out of range; expected a whole number from -20 to 19",
