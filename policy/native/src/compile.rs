@@ -25,6 +25,9 @@ const HEADERS: &[(&str, &str)] = &[
     ("placement.h", include_str!("../../placement.h")),
     ("bsd_runq.h", include_str!("../../bsd_runq.h")),
     ("decay.h", include_str!("../../decay.h")),
+    ("interact.h", include_str!("../../interact.h")),
+    ("runq.h", include_str!("../../runq.h")),
+    ("kseq_smp.h", include_str!("../../kseq_smp.h")),
     ("native/dialect.h", include_str!("../../native/dialect.h")),
     ("bpf/dialect.h", include_str!("../../bpf/dialect.h")),
     // Policies that others include as a part, "../NAME/NAME.c".

@@ -10,6 +10,7 @@ mod o1;
 mod rbs;
 mod switches;
 mod usage;
+mod ule;
 
 use schedlab_machine::Machine;
 use schedlab_measure::{Measure, Metrics};

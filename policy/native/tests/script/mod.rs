@@ -304,6 +304,13 @@ impl Machine {
         self.host.need_resched(CpuId(cpu))
     }
 
+    /// The policy's timer with this number fires on CPU 0.
+    pub fn timer(&mut self, id: u32) -> Vec<u32> {
+        self.event(0).timer(id).unwrap();
+        self.settle();
+        self.asked()
+    }
+
     // ---- changes --------------------------------------------------------------------
 
     /// setpriority()
@@ -411,6 +418,7 @@ impl Machine {
         if let Some(timers) = self.host.take_timers() {
             self.timers = timers;
         }
+        while self.host.take_moved().is_some() {}
         for task in self.those(Place::Waiting) {
             assert!(self.host.queued(task).unwrap(), "task {task} is lost");
         }
