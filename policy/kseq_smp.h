@@ -347,7 +347,7 @@ static inline __unused u32 kseq_pickcpu(sched_t *s, task_t *p, u32 flags)
 	u32 cpu = class_of_task(p) <= PRI_REALTIME && cpu_allowed(p, s->this_cpu) ? s->this_cpu : p->cpu;
 	rq_t *home = rq_of(s, cpu), *to;
 
-	if ((flags & ENQ_EXEC) && !(flags & ENQ_NEW))
+	if ((flags & ENQ_EXEC) && !(flags & ENQ_NEW) && cpu_allowed(p, p->cpu))
 		return p->cpu;
 	if (!cpu_allowed(p, cpu))
 		home = first_allowed(s, p);

@@ -28,6 +28,7 @@ const HEADERS: &[(&str, &str)] = &[
     ("interact.h", include_str!("../../interact.h")),
     ("runq.h", include_str!("../../runq.h")),
     ("kseq_smp.h", include_str!("../../kseq_smp.h")),
+    ("tdq_smp.h", include_str!("../../tdq_smp.h")),
     ("native/dialect.h", include_str!("../../native/dialect.h")),
     ("bpf/dialect.h", include_str!("../../bpf/dialect.h")),
     // Policies that others include as a part, "../NAME/NAME.c".
