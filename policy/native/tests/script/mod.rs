@@ -104,6 +104,11 @@ impl Machine {
         })
     }
 
+    /// How many CPUs there are.
+    pub fn cpus(&self) -> u32 {
+        self.curr.len() as u32
+    }
+
     // ---- time and place of the next events --------------------------------------
 
     /// Time passes.
