@@ -12,10 +12,11 @@
  *	rq_t	cpu, curr, next, idle, load, loads[], idled, sibling, ncpus, leader
  *	ts_t	runq_link, class
  *	class_of_task(p), kseq_runq_rem(p), kseq_load_rem(s, kseq, p), sched_add(s, kseq, p)
- *	tunables push, pull, handoff, smt_one_kseq, balance_ms, balance_random
+ *	tunables push, pull, idle_polls, handoff, smt_one_kseq
  *	counters pushed, pulled, handed_off
  *
  * FIDELITY: a thread sent to another CPU is inserted there under that CPU's lock, not put on its list of assigned threads.
+ * FIDELITY: an idle loop that polls sees a waiting thread in no time.
  * FIDELITY: smt_one_kseq leaves each logical CPU its own queues; see kseq_unit_load().
  */
 #ifndef SCHEDLAB_KSEQ_SMP_H
@@ -190,6 +191,27 @@ static inline __unused u32 kseq_find(sched_t *s, rq_t *kseq)
 	return highest && pull_from(s, highest, kseq, rule);
 }
 
+/*
+ * Up to R2 the idle loop looks at the other CPUs' queues without a pause, so it
+ * notices at once that @p waits behind another; from R3 on it waits to be told.
+ */
+static inline __unused void idle_loop_sees(sched_t *s, rq_t *kseq, task_t *p)
+{
+	u32 cpu;
+
+	if (!tun(s)->idle_polls || !tun(s)->pull || kseq->load < 2)
+		return;
+	for_each_cpu(s, cpu) {
+		rq_t *poller = rq_of(s, cpu);
+
+		if (!poller->idled || cpu_curr(s, cpu) || !cpu_allowed(p, cpu))
+			continue;
+		poller->idled = false;
+		resched_cpu(s, cpu);
+		return;
+	}
+}
+
 /* ---- push CPU migration ------------------------------------------------- */
 
 /* Half of the difference, rounded up; R3 does not count what the busiest CPU can run at once. */
@@ -305,15 +327,16 @@ static inline __unused u32 core_load(sched_t *s, rq_t *kseq)
 	return load;
 }
 
-/* R4 and R5: the thread would be one more here. */
+/* R4 and R5: @p would be one more here.  An idle core if it would be one too many, else a sibling. */
 static inline __unused rq_t *handoff_by_core(sched_t *s, task_t *p, rq_t *home)
 {
-	u32 crowded = tun(s)->handoff == 4 ? core_load(s, home) + 1 > home->ncpus : home->load > 0;
-	rq_t *to;
+	u32 crowded = tun(s)->handoff == 5 || core_load(s, home) + 1 > home->ncpus;
+	rq_t *to = home;
 
-	if (!crowded)
+	if (!home->load)
 		return home;
-	to = first_idled(s, p, home, true);
+	if (crowded)
+		to = first_idled(s, p, home, true);
 	return to == home ? idled_sibling(s, p, home) : to;
 }
 

@@ -57,6 +57,7 @@
 	T(balance_random, 0, 0, 1, "the period is drawn from 0 to twice that [R4]")	\
 	T(push, 2, 0, 4, "push migration: 0 off, 2 an imbalance of one moves one [P, R2], 3 not [R3], 4 as 2, but next before current [R4]")	\
 	T(pull, 3, 0, 4, "pull by idle CPUs: 0 off, from CPUs with a load above 0 [1: R0] or 1 [2: R2], interrupt threads apart [3: P, R3], SMT siblings only [4: R4]")	\
+	T(idle_polls, 0, 0, 1, "idle CPUs keep looking for threads to pull [R0, R2: from memory] instead of waiting to be told [R3]")	\
 	T(handoff, 3, 0, 5, "a waking thread goes to an idle CPU if its own is busy [3: R3]; core by core if its core has more threads than CPUs [4: R4], or its CPU more than one [5: R5]; 0 off [P, R2]")	\
 	T(smt_one_kseq, 0, 0, 1, "the logical CPUs of a core count as one kseq [P; R3: with ULE_HTT_EXPERIMENTAL only]")	\
 	T(initial_slptime_ms, 500, 0, 60000, "sleep time of threads that exist from the start: children of an interactive shell, in ms [our choice]")	\
@@ -529,6 +530,7 @@ static void ule_enqueue(sched_t *s, task_t *task, u32 flags)
 	if (flags & ENQ_WAKEUP)
 		sched_wakeup(s, kseq, ts_of(task));
 	sched_add(s, kseq, ts_of(task));
+	idle_loop_sees(s, kseq, task);
 }
 
 /* ---- the CPU usage estimator -------------------------------------------- */
@@ -756,11 +758,11 @@ static const struct variant ule_variants[] = {
 	{ "R2", "June 2003: 100 ms of memory, slices up to 100 ms, no hand-off",
 	  "slice_max_ms=100 interact_thresh=20 slp_run_max_ms=100 slp_run_fork_ms=0 history_bound=2 "
 	  "equal_scores_zero=1 pri_base=180 pri_range=24 wake_slice=0 child_slice=0 fork_runtime=0 "
-	  "exit_slptime=1 userret_resched=2 balance_ms=1000 pull=2 handoff=0" },
+	  "exit_slptime=1 userret_resched=2 balance_ms=1000 pull=2 idle_polls=1 handoff=0" },
 	{ "R0", "February 2003, the early ULE: slices by priority, no nice window, pull only",
 	  "slice_max_ms=250 slice_by_priority=1 interact_max=24 slp_run_max_ms=30000 slp_run_fork_ms=0 "
 	  "history_bound=2 equal_scores_zero=1 pri_base=180 pri_range=24 curr_rule=0 keep_runq=1 wake_slice=0 "
-	  "child_slice=0 fork_runtime=0 exit_runtime=0 userret_resched=0 tick_preempt=1 push=0 pull=1 handoff=0" },
+	  "child_slice=0 fork_runtime=0 exit_runtime=0 userret_resched=0 tick_preempt=1 push=0 pull=1 idle_polls=1 handoff=0" },
 };
 
 _Static_assert(sizeof(struct ule_task) <= 96, "a million tasks must fit");

@@ -11,6 +11,7 @@ mod rbs;
 mod switches;
 mod usage;
 mod ule;
+mod ule14;
 
 use schedlab_machine::Machine;
 use schedlab_measure::{Measure, Metrics};

@@ -191,3 +191,15 @@ fn a_thread_that_loses_its_cpu_goes_to_one_it_may_use() {
     assert_eq!(m.schedule(2), Some(task));
     assert_eq!(loads_of(&m), [0, 0, 1]);
 }
+
+#[test]
+fn an_idle_loop_that_polls_sees_a_waiting_thread_at_once() {
+    for (polls, asked) in [(0, vec![]), (1, vec![1])] {
+        let mut m = alone(2, &[("pull", 2), ("idle_polls", polls)]);
+        run_on(&mut m, 0, &real_time(Class::Fifo, 50));
+        m.start(&on_cpu(0, 0));
+        assert_eq!(m.asked(), asked);
+        m.start(&on_cpu(0, 0));
+        assert_eq!(m.asked(), [], "CPU 1 is on its way");
+    }
+}
