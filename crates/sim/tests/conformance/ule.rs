@@ -4,7 +4,7 @@ use schedlab_machine::Machine;
 use schedlab_measure::{Measure, Metrics, TaskMetrics};
 use schedlab_policy::{Policy, Tuned};
 use schedlab_sim::{Limits, Setup, Simulation, TieBreak};
-use schedlab_trace::{Event, EventKind, Ns, Tee};
+use schedlab_trace::{Event, EventKind, Ns, PrevState, Tee};
 use schedlab_workload::{builtin, native};
 
 /// What to run: a policy with a variant and tunables, on a machine, a workload as it is written.
@@ -232,6 +232,67 @@ fn figure_6_early_ule_and_linux_make_vi_wait_and_ule_does_not() {
     assert!(mean_ms("ule:R3") < 0.1);
     assert!(mean_ms("ule:R0") > 5.0, "early ULE fell victim to it");
     assert!(mean_ms("o1:2.5.73") > 50.0);
+}
+
+/// The longest response of an interactive program, from wakeup to sleep, in the first 5 s of the
+/// second batch of 30 compilers a shell starts, in ms.
+fn second_batch(set: &[(&str, i64)]) -> f64 {
+    let workload = "[task.mozilla]\ncount = 2\nbackground = true\n\
+        program = \"forever\\n run 25ms\\n sleep 100ms\\nend\"\n\
+        [task.shell]\nprogram = \"loop 2\\n loop 30\\n fork compiler\\n end\\n wait-children\\nend\"\n\
+        [task.compiler]\ncount = 0\n\
+        program = \"loop 6\\n run 200ms\\n sleep 10ms\\nend\"\n";
+    let run = Run {
+        set,
+        seconds: None,
+        ..up("ule", workload, 0)
+    };
+    let (metrics, events) = simulate(&run);
+    let mozilla = |task| {
+        metrics
+            .tasks
+            .iter()
+            .any(|t| t.id == task && t.name.starts_with("mozilla"))
+    };
+    let fork = |e: &&Event| {
+        matches!(
+            e.kind,
+            EventKind::Fork {
+                parent: Some(_),
+                ..
+            }
+        )
+    };
+    let begin = events.iter().filter(fork).nth(30).unwrap().time.0;
+    let (mut woken, mut longest) = ([begin; 64], 0);
+    for event in events
+        .iter()
+        .filter(|e| (begin..begin + 5_000_000_000).contains(&e.time.0))
+    {
+        match event.kind {
+            EventKind::Wakeup { task, .. } if mozilla(task) => woken[task.index()] = event.time.0,
+            EventKind::Switch {
+                prev: Some(task),
+                prev_state: PrevState::Sleeping,
+                ..
+            } if mozilla(task) => longest = longest.max(event.time.0 - woken[task.index()]),
+            _ => {}
+        }
+    }
+    longest as f64 / 1e6
+}
+
+#[test]
+fn figure_4_the_second_batch_is_not_felt_because_the_shell_has_learned() {
+    // Claims C21 and C22.  25 ms of work; what the shell learned from the first batch makes the
+    // second one's children compilers from the start.
+    let learned = second_batch(&[]);
+    assert!(learned < 60.0, "{learned} ms");
+    let forgot = second_batch(&[("exit_runtime", 0)]);
+    assert!(
+        forgot > 1000.0,
+        "{forgot} ms: thirty of them interactive at once"
+    );
 }
 
 // ---- section 3.6: SMP --------------------------------------------------------------------------------
