@@ -80,7 +80,7 @@ POLICY_COUNTERS(ULE_COUNTERS)
 
 #define NICE_VALUES		40
 #define SCHED_CPU_TIME		10	/* s: the window of %cpu */
-#define SLICE_UNIT		1000	/* ms a second */
+#define HISTORY_MAX		(1u << 30)
 
 enum ule_class { PRI_ITHD, PRI_REALTIME, PRI_TIMESHARE, PRI_IDLE, PRI_CLASSES };
 
@@ -157,11 +157,11 @@ static void sched_interact_update(sched_t *s, ts_t *p)
 
 	if (tun(s)->history_bound == 0)
 		interact_bound(&p->history, limit);
-	else if (tun(s)->history_bound == 1 && interact_sum(&p->history) >= limit)
+	else if (interact_sum(&p->history) >= (tun(s)->history_bound == 1 ? limit : HISTORY_MAX))
 		interact_scale(&p->history, 1, 2);
 }
 
-/* R2 and before: only now and then, but thoroughly. */
+/* R2 and before: only now and then, but thoroughly.  (HISTORY_MAX: theirs would overflow after days.) */
 static void forget_in_slice(sched_t *s, ts_t *p)
 {
 	if (tun(s)->history_bound == 2 && interact_sum(&p->history) >= glob_of(s)->slp_run_max)
@@ -711,7 +711,7 @@ static u32 ule_queued(sched_t *s, task_t *p)
 
 static s32 slice_ticks(sched_t *s, s64 ms)
 {
-	return (s32)max_of(ms * tun(s)->hz / SLICE_UNIT, 1);
+	return (s32)max_of(ms * tun(s)->hz / 1000, 1);
 }
 
 static void kseq_setup(sched_t *s, u32 cpu)
