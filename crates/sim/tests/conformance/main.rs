@@ -2,16 +2,16 @@
 //! One file for each policy.
 
 mod affinity24;
-mod bsd43;
 mod bsd4;
+mod bsd43;
 mod elsc;
 mod linux24;
 mod o1;
 mod rbs;
 mod switches;
-mod usage;
 mod ule;
 mod ule14;
+mod usage;
 
 use schedlab_machine::Machine;
 use schedlab_measure::{Measure, Metrics};

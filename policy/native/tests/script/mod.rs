@@ -132,7 +132,8 @@ impl Machine {
         self.asked()
     }
 
-    fn next_timer(&self) -> Option<(u64, u32)> {
+    /// When the next of the policy's timers goes off, and which.
+    pub fn next_timer(&self) -> Option<(u64, u32)> {
         let armed = self.timers.iter().zip(0..).filter(|&(&at, _)| at > 0);
         armed.map(|(&at, id)| (at, id)).min()
     }

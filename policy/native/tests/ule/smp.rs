@@ -62,10 +62,13 @@ fn r3_leaves_an_imbalance_of_one() {
 }
 
 #[test]
-fn push_is_off() {
-    let mut m = loaded(&[4, 1], &[]);
-    assert_eq!(m.host.take_timers(), None, "no timer was started");
-    m.set_nice(TaskId(0), 1);
+fn push_comes_twice_a_second_or_not_at_all() {
+    for (push, loads) in [(0, [4, 1]), (2, [2, 3])] {
+        let mut m = loaded(&[4, 1], &[("push", push)]);
+        assert_eq!(m.next_timer().is_some(), push != 0);
+        m.timers_for(600_000_000);
+        assert_eq!(loads_of(&m), loads);
+    }
 }
 
 #[test]
