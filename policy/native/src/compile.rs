@@ -26,6 +26,10 @@ const HEADERS: &[(&str, &str)] = &[
     ("bsd_runq.h", include_str!("../../bsd_runq.h")),
     ("decay.h", include_str!("../../decay.h")),
     ("disp.h", include_str!("../../disp.h")),
+    ("interact.h", include_str!("../../interact.h")),
+    ("kseq_smp.h", include_str!("../../kseq_smp.h")),
+    ("runq.h", include_str!("../../runq.h")),
+    ("tdq_smp.h", include_str!("../../tdq_smp.h")),
     ("native/dialect.h", include_str!("../../native/dialect.h")),
     ("bpf/dialect.h", include_str!("../../bpf/dialect.h")),
     // Policies that others include as a part, "../NAME/NAME.c".

@@ -296,6 +296,14 @@ impl Host {
         self.states[0].as_ptr()
     }
 
+    /// The policy's state of one CPU, for tests that look inside.
+    pub fn cpu_state(&self, cpu: CpuId) -> *const u8 {
+        let size = self.table.cpu_size as usize;
+        assert!(cpu.index() < self.sched().nr_cpus as usize, "CPU {cpu}");
+        // SAFETY: there is one such state for each CPU.
+        unsafe { self.states[1].as_ptr::<u8>().add(cpu.index() * size) }
+    }
+
     #[inline]
     #[allow(clippy::mut_from_ref)]
     fn task_mut(&self, task: TaskId) -> &mut ffi::Task {

@@ -13,6 +13,8 @@ mod rbs;
 mod staircase;
 mod svr4;
 mod switches;
+mod ule;
+mod ule14;
 mod usage;
 
 use schedlab_machine::Machine;

@@ -105,6 +105,11 @@ impl Machine {
         })
     }
 
+    /// How many CPUs there are.
+    pub fn cpus(&self) -> u32 {
+        self.curr.len() as u32
+    }
+
     // ---- time and place of the next events --------------------------------------
 
     /// Time passes.
@@ -128,7 +133,8 @@ impl Machine {
         self.asked()
     }
 
-    fn next_timer(&self) -> Option<(u64, u32)> {
+    /// When the next of the policy's timers goes off, and which.
+    pub fn next_timer(&self) -> Option<(u64, u32)> {
         let armed = self.timers.iter().zip(0..).filter(|&(&at, _)| at > 0);
         armed.map(|(&at, id)| (at, id)).min()
     }
