@@ -2,8 +2,8 @@
 //! One file for each policy.
 
 mod affinity24;
-mod bsd43;
 mod bsd4;
+mod bsd43;
 mod cfs;
 mod elsc;
 mod fair;
