@@ -4,7 +4,7 @@
  *
  * A policy is one C file, policies/NAME/NAME.c, that includes this header and
  * nothing else, unless it belongs to a family: then the family's headers beside
- * this one may follow (goodness.h; domains.h and what that names).  A policy that
+ * this one may follow (goodness.h; domains.h or fair.h and what that names).  A policy that
  * is another one but for a few functions includes that one's file as a part
  * instead (o1.c and linux24.c say how).  It declares
  * the state it needs, fills a table of hooks with designated initialisers and
