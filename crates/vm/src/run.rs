@@ -85,19 +85,15 @@ pub fn run(
 ) -> Result<Outcome, VmError> {
     let mut guest = Guest::start(machine, &content.pack()?)?;
     let mut story = Story::default();
-    while story.state != None {
+    loop {
         guest.listen(&mut story, listener)?;
-        match story.state {
-            None => break,
-            Some(state) => guest.check(state, timeout, stop)?,
-        }
-        story
-            .state
-            .into_iter()
-            .for_each(|state| listener.beat(state));
+        let Some(state) = story.state else {
+            return story.outcome();
+        };
+        guest.check(state, timeout, stop)?;
+        listener.beat(state);
         thread::sleep(BEAT);
     }
-    story.outcome()
 }
 
 /// A machine that is on.
