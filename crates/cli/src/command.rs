@@ -4,6 +4,7 @@ mod compare;
 mod generate;
 mod list;
 mod new;
+mod reproduce;
 mod result;
 mod run;
 mod vm;
@@ -40,6 +41,7 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Command::List(arguments) => list::list(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
+        Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
         Command::New(arguments) => new::new(&arguments),
         Command::Completions { shell } => generate::completions(shell),
         Command::Man { folder } => generate::man_pages(&folder),

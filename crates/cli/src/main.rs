@@ -7,11 +7,10 @@ mod failure;
 mod interrupt;
 mod outputs;
 mod progress;
-mod reproduce;
+mod recipe;
 mod seeds;
 mod session;
 mod usage;
-mod workers;
 
 use std::process::ExitCode;
 
