@@ -38,6 +38,7 @@ impl Cycle {
                 rt_priority: 0,
                 mm,
                 cpu_set: 0,
+                foreground: false,
                 cpu: CPU,
             };
             let task = host.add_task(&new, None);
