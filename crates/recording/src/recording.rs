@@ -29,6 +29,8 @@ pub struct Recording {
     pub nr_lost: u64,
     /// What is known about tasks that existed at the start.
     pub tasks: Vec<KnownTask>,
+    /// What the scheduler itself counted meanwhile, by name.
+    pub counters: Vec<(String, u64)>,
     events: Vec<KernelEvent>,
     names: Names,
     nr_cpus: u32,
@@ -49,6 +51,7 @@ impl Recording {
             span: (Time::ZERO, Time::ZERO),
             nr_lost: 0,
             tasks: Vec::new(),
+            counters: Vec::new(),
             events: Vec::new(),
             names: Names::default(),
             nr_cpus,
@@ -104,11 +107,12 @@ impl Recording {
 
     /// Gives the recording to a sink as a trace that begins at 0, and says what had to be mended.
     ///
-    /// Of `info` the number of CPUs and whether there are costs are set here.
+    /// Of `info` the number of CPUs, the counters and whether there are costs are set here.
     pub fn play(&self, info: &TraceInfo, sink: &mut dyn Sink) -> Mended {
         let info = TraceInfo {
             nr_cpus: self.nr_cpus,
             has_costs: false,
+            counters: self.counters.iter().map(|(name, _)| name.clone()).collect(),
             ..info.clone()
         };
         play(self, &info, sink)

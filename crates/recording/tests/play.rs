@@ -355,6 +355,16 @@ fn a_task_that_dies_first_thing() {
     assert_eq!(played.run_ns("t1"), 10);
 }
 
+/// What the scheduler counted arrives under its names.
+#[test]
+fn counters_are_told_at_the_end() {
+    let mut script = Script::new(BOTH);
+    script.recording.counters = vec![("examined".into(), 7), ("passes".into(), 0)];
+    let played = script.switch(10, 1, "S", 0).play(0, 30);
+    assert_eq!(played.metrics.counters["examined"], 7);
+    assert_eq!(played.events.last().unwrap().time, Time(30));
+}
+
 /// Known tasks bring what events cannot tell: batch class, kernel, process, observer.
 #[test]
 fn known_tasks_and_groups() {

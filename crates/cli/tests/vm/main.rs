@@ -43,7 +43,7 @@ fn a_command_runs_in_a_real_kernel() {
     // It slept for 50 ms of the guest's time.
     assert!(duration > 50_000_000, "{duration}");
     let cpu = &result["cpus"][0];
-    let (tasks, idle) = (number(&cpu["task_ns"]), number(&cpu["idle_ns"]));
+    let (tasks, idle) = (number(&cpu["run_ns"]), number(&cpu["idle_ns"]));
     assert_eq!(tasks + idle, duration);
     assert!(idle > 40_000_000 && tasks > 0, "{cpu}");
     let run = number(&result["total"]["run_ns"]);
