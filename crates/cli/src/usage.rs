@@ -5,13 +5,14 @@ use schedlab_input::flags::{allowed, first_line, suggestion, text};
 use schedlab_input::Diagnostic;
 
 /// The commands most likely meant.
-const COMMANDS: [&str; 8] = [
+const COMMANDS: [&str; 9] = [
     "compare",
     "completions",
     "list",
     "man",
     "new",
     "record",
+    "reproduce",
     "run",
     "vm",
 ];
