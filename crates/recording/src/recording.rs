@@ -83,7 +83,7 @@ impl Recording {
     }
 
     /// The process a thread is one of, if anybody said so.
-    pub(crate) fn process_of(&self, pid: Pid) -> Option<Pid> {
+    pub fn process_of(&self, pid: Pid) -> Option<Pid> {
         self.threads.get(&pid).copied()
     }
 
