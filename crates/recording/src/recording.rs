@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use schedlab_trace::{CpuId, Sink, Time, TraceInfo};
 
-use crate::event::{Comm, KernelEvent, KernelEventKind};
+use crate::event::{Comm, KernelEvent, KernelEventKind, Pid};
 use crate::identity::KnownTask;
 use crate::order::straighten;
 use crate::play::{play, Mended};
@@ -32,6 +32,7 @@ pub struct Recording {
     pub tasks: Vec<KnownTask>,
     /// What the scheduler itself counted meanwhile, by name.
     pub counters: Vec<(String, u64)>,
+    threads: HashMap<Pid, Pid>,
     events: Vec<KernelEvent>,
     names: Names,
     nr_cpus: u32,
@@ -54,6 +55,7 @@ impl Recording {
             nr_lost: 0,
             tasks: Vec::new(),
             counters: Vec::new(),
+            threads: HashMap::new(),
             events: Vec::new(),
             names: Names::default(),
             nr_cpus,
@@ -75,6 +77,17 @@ impl Recording {
     /// The name with a number this recording gave.
     pub fn name(&self, comm: Comm) -> &str {
         &self.names.list[comm.0 as usize]
+    }
+
+    /// A thread is one of this process: said beside the events, without the rest of what a
+    /// [`KnownTask`] tells.  What is said first counts.
+    pub fn thread(&mut self, pid: Pid, tgid: Pid) {
+        self.threads.entry(pid).or_insert(tgid);
+    }
+
+    /// The process a thread is one of, if anybody said so.
+    pub fn process_of(&self, pid: Pid) -> Option<Pid> {
+        self.threads.get(&pid).copied()
     }
 
     /// Adds an event; those of one CPU in their order.
