@@ -47,8 +47,7 @@ static inline __unused void resched_cpu(sched_t *s, u32 cpu)
 		return;
 	c->need_resched = 1;
 	s->requests = 1;
-	c->resched_next = s->resched;
-	s->resched = cpu + 1;
+	note_resched(s, c, cpu);
 }
 
 /**
@@ -79,12 +78,13 @@ static inline __unused void move_task(sched_t *s, task_t *p, u32 cpu)
 static inline __unused __must_check u32 rq_lock(sched_t *s, u32 cpu)
 {
 	s->work.locks++;
-	return true;
+	return take_rq_lock(s, cpu);
 }
 
 /** rq_unlock - release what rq_lock() took. */
 static inline __unused void rq_unlock(sched_t *s, u32 cpu)
 {
+	drop_rq_lock(s, cpu);
 }
 
 /** examined - @n more tasks were looked at to make this choice; it has a price. */
@@ -163,7 +163,7 @@ static inline __unused u32 random_u32(sched_t *s)
 
 /** for_each_task - every task of the system, oldest first; @n is a list_t * to walk with. */
 #define for_each_task(s, p, n)							\
-	for ((n) = (s)->tasks.next;						\
-	     (n) != &(s)->tasks && ((p) = list_entry(n, task_t, all), 1) && may_loop(s);	\
+	for ((n) = (s)->tasks->next;						\
+	     (n) != (s)->tasks && ((p) = list_entry(n, task_t, all), 1) && may_loop(s);	\
 	     (n) = (n)->next)
 #endif

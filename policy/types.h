@@ -120,7 +120,7 @@ struct work {
  * @nr_cpus: CPUs 0..nr_cpus-1 exist and are online.
  * @smp: the kernel is built for several CPUs, even if it runs on one.
  * @nr_tasks: tasks that exist, exited but not yet reaped ones included.
- * @tasks: head of the list of all tasks, oldest first.
+ * @tasks: head of the list of all tasks, oldest first; CPUs share it.
  * @rng: state of random_u32(), seeded by the host.
  * @loops_left: what is left of the loop budget of this hook call.
  * The rest is between host.h and the host.
@@ -132,7 +132,7 @@ struct sched {
 	u32 nr_cpus;
 	u32 nr_tasks;
 	u32 loops_left;
-	struct list tasks;
+	list_t *tasks;
 	u64 rng;
 	cpu_t *cpus;
 	void __arena *global_state;
@@ -150,4 +150,6 @@ struct sched {
 	u64 counters[MAX_COUNTERS];
 };
 typedef struct sched __arena sched_t;
+
+DIALECT_PROTOTYPES
 #endif

@@ -67,7 +67,7 @@ pub struct Sched {
     pub nr_cpus: u32,
     pub nr_tasks: u32,
     pub loops_left: u32,
-    pub tasks: List,
+    pub tasks: *mut List,
     pub rng: u64,
     pub cpus: *mut Cpu,
     pub global_state: *mut c_void,
