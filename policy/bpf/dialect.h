@@ -59,9 +59,9 @@ typedef long long s64;
 	(((u64 __arena *)((s) + 1))[(cpu) / 64] |= 1ull << ((cpu) % 64))
 
 /* Defined by the back end, after the policy. */
-#define take_rq_lock(s, cpu)	try_lock_rq(s, cpu)
-#define drop_rq_lock(s, cpu)	unlock_rq(s, cpu)
+#define take_rq_lock(s, cpu)	host_try_lock_rq(s, cpu)
+#define drop_rq_lock(s, cpu)	host_unlock_rq(s, cpu)
 #define DIALECT_PROTOTYPES							\
-	static u32 try_lock_rq(sched_t *s, u32 cpu) __unused;			\
-	static void unlock_rq(sched_t *s, u32 cpu) __unused;
+	static u32 host_try_lock_rq(sched_t *s, u32 cpu) __unused;			\
+	static void host_unlock_rq(sched_t *s, u32 cpu) __unused;
 #endif

@@ -1,155 +1,102 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * hooks.h - calling the policy: what is held before, what is done after.
+ * hooks.h - the policy's hooks, each a function of its own.
  *
- * begin() takes a run queue's lock and returns the machine as this CPU sees it;
- * end() does what the hooks asked for and releases the lock.  In between runs
- * nothing but the policy and the bookkeeping that belongs to it.  Interrupts are
- * off: the kernel calls us with its own run-queue locks held, or the caller sees
- * to it.
+ * Absent hooks do nothing, or what policy.h says they do by default.
  */
 #ifndef SCHEDLAB_BPF_HOOKS_H
 #define SCHEDLAB_BPF_HOOKS_H
 
-static void host_arm_timers(sched_t *s);
-
-/* ---- errors --------------------------------------------------------------------- */
-
-#define NAME_OF(p)	((u64)(p))
-#define POLICY_TEXT	((u64)the_policy.name)
-
-/* The policy is wrong: the kernel goes back to its own scheduler, and says why. */
-#define host_policy_failed(fmt, ...)								\
-	({										\
-		if (!host_machine.stopped)							\
-			host_stop_scheduler("policy %s: " fmt, POLICY_TEXT, __VA_ARGS__);	\
-		host_machine.stopped = 1;							\
-	})
-
-static __noinline s32 host_pid_of(task_t *t)
+SEPARATE s32 hook_init(sched_t *s __arg_arena)
 {
-	u32 index = t ? host_slot_of_task(t)->index : ~0u;
-	struct host_kernel_task *entry = bpf_map_lookup_elem(&host_kernel_tasks, &index);
-	struct task_struct *p = entry ? entry->task : NULL;
-
-	return p ? p->pid : -1;
+	return the_policy.init ? the_policy.init(s) : 0;
 }
 
-static __noinline void host_report_fault(sched_t *s, const char *hook)
+SEPARATE u32 hook_fork(sched_t *s __arg_arena, task_t *parent __arg_arena, task_t *child __arg_arena)
 {
-	if (s->error)
-		host_policy_failed("%s() reports: %s (pid %d)", NAME_OF(hook), (u64)s->error,
-			      (u64)host_pid_of(s->error_task));
-	else
-		host_policy_failed("%s() looped for 250 ms", NAME_OF(hook));
+	if (the_policy.fork)
+		the_policy.fork(s, parent, child);
+	return 0;
 }
 
-/* ---- before and after --------------------------------------------------------------- */
-
-static __always_inline sched_t *host_view_of(u32 this_cpu)
+SEPARATE u32 hook_exit(sched_t *s __arg_arena, task_t *p __arg_arena, task_t *reaper __arg_arena)
 {
-	sched_t *s = &host_cpu_of(GLOBAL_LOCK ? 0 : this_cpu)->s;
-
-	s->now = bpf_ktime_get_ns();
-	s->this_cpu = this_cpu;
-	s->loops_left = 1;
-	s->nr_tasks = host_machine.nr_tasks;
-	return s;
+	if (the_policy.exit)
+		the_policy.exit(s, p, reaper);
+	return 0;
 }
 
-/* NULL after an error. */
-static __always_inline sched_t *host_begin(u32 cpu)
+SEPARATE u32 hook_select_cpu(sched_t *s __arg_arena, task_t *p __arg_arena, u32 flags)
 {
-	if (READ_ONCE(host_machine.stopped))
-		return NULL;
-	if (!host_lock(host_lock_of(cpu))) {
-		host_policy_failed("the run queue of CPU %d stays locked", cpu);
-		return NULL;
-	}
-	return host_view_of(bpf_get_smp_processor_id());
+	return the_policy.select_cpu ? the_policy.select_cpu(s, p, flags) : p->cpu;
 }
 
-/* Sends every CPU that was asked to reschedule into schedule(). */
-static __always_inline void host_kick(sched_t *s)
+SEPARATE u32 hook_enqueue(sched_t *s __arg_arena, task_t *p __arg_arena, u32 flags)
 {
-	host_cpu_t *host = (host_cpu_t *)s;
-	u32 word, cpu;
-
-	repeat(s, word, host_machine.mask_words) {
-		u64 kicks = host->kicks[word];
-
-		if (!kicks)
-			continue;
-		host->kicks[word] = 0;
-		repeat_while(s, kicks) {
-			cpu = word * 64 + find_first_bit(kicks);
-			kicks &= kicks - 1;
-			scx_bpf_kick_cpu((s32)cpu, host_kernel_value(scx_kick_flags, SCX_KICK_PREEMPT));
-		}
-	}
+	the_policy.enqueue(s, p, flags);
+	return 0;
 }
 
-static __always_inline void host_book_work(sched_t *s)
+SEPARATE u32 hook_dequeue(sched_t *s __arg_arena, task_t *p __arg_arena, u32 flags)
 {
-	struct host_statistics __arena *stats = &((host_cpu_t *)s)->stats;
-
-	stats->examined += s->work.examined;
-	s->work.examined = 0;
-	stats->locks += s->work.locks;
-	s->work.locks = 0;
-	if (!s->work.recalculations)
-		return;
-	stats->recalculations += s->work.recalculations;
-	stats->recalculated += s->work.recalculated;
-	s->work.recalculations = s->work.recalculated = 0;
+	the_policy.dequeue(s, p, flags);
+	return 0;
 }
 
-static __always_inline void host_obey(sched_t *s, const char *hook)
+SEPARATE u64 hook_pick_next(sched_t *s __arg_arena, u32 cpu, task_t *prev __arg_arena, u32 why)
 {
-	if (!s->loops_left || s->error)
-		host_report_fault(s, hook);
-	host_book_work(s);
-	if (!s->requests)
-		return;
-	s->requests = 0;
-	host_kick(s);
-	if (s->timers_changed)
-		host_arm_timers(s);
+	return (u64)the_policy.pick_next(s, cpu, prev, why);
 }
 
-static __always_inline void host_end(sched_t *s, u32 cpu, const char *hook)
+SEPARATE u32 hook_switched(sched_t *s __arg_arena, u32 cpu, task_t *prev __arg_arena, task_t *next __arg_arena)
 {
-	host_obey(s, hook);
-	host_unlock(host_lock_of(cpu));
+	if (the_policy.switched)
+		the_policy.switched(s, cpu, prev, next);
+	return 0;
 }
 
-/* The lock of the run queue @t belongs to, which may change until we have it. */
-static __always_inline sched_t *host_begin_for(task_t *t, u32 *cpu)
+SEPARATE u32 hook_tick(sched_t *s __arg_arena, u32 cpu, task_t *p __arg_arena)
 {
-	sched_t *s;
-
-	*cpu = READ_ONCE(t->cpu);
-	s = host_begin(*cpu);
-	if (GLOBAL_LOCK) {
-		*cpu = s ? t->cpu : *cpu;
-		return s;
-	}
-	spin_while(s && READ_ONCE(t->cpu) != *cpu) {
-		host_unlock(host_lock_of(*cpu));
-		*cpu = READ_ONCE(t->cpu);
-		s = host_begin(*cpu);
-	}
-	return s;
+	if (the_policy.tick)
+		the_policy.tick(s, cpu, p);
+	return 0;
 }
 
-/* From one run queue to another, in the middle of a hook. */
-static __always_inline sched_t *host_change_lock(sched_t *s, u32 *cpu, u32 to)
+SEPARATE u32 hook_yield(sched_t *s __arg_arena, task_t *p __arg_arena)
 {
-	if (!GLOBAL_LOCK) {
-		host_unlock(host_lock_of(*cpu));
-		s = host_begin(to);
-	}
-	*cpu = to;
-	return s;
+	return the_policy.yield ? the_policy.yield(s, p) : true;
+}
+
+SEPARATE u32 hook_set_nice(sched_t *s __arg_arena, task_t *p __arg_arena, s32 old_nice)
+{
+	if (the_policy.set_nice)
+		the_policy.set_nice(s, p, old_nice);
+	return 0;
+}
+
+SEPARATE u32 hook_set_class(sched_t *s __arg_arena, task_t *p __arg_arena, u32 old_class, u32 old_rt_priority)
+{
+	if (the_policy.set_class)
+		the_policy.set_class(s, p, old_class, old_rt_priority);
+	return 0;
+}
+
+SEPARATE u32 hook_set_cpumask(sched_t *s __arg_arena, task_t *p __arg_arena)
+{
+	if (the_policy.set_cpumask)
+		the_policy.set_cpumask(s, p);
+	return 0;
+}
+
+SEPARATE u32 hook_timer(sched_t *s __arg_arena, u32 id)
+{
+	if (the_policy.timer)
+		the_policy.timer(s, id);
+	return 0;
+}
+
+SEPARATE s32 hook_priority(sched_t *s __arg_arena, task_t *p __arg_arena)
+{
+	return the_policy.priority ? the_policy.priority(s, p) : 0;
 }
 #endif

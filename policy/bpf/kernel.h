@@ -22,12 +22,20 @@
 #define __weak		__attribute__((weak))
 #define __ksym		__attribute__((section(".ksyms")))
 #define __kptr		__attribute__((btf_type_tag("kptr")))
+#define __arg_arena	__attribute__((btf_decl_tag("arg:arena")))
 #define __relocated	__attribute__((preserve_access_index))
 #define __uint(name, value)	int (*name)[value]
 #define __type(name, of)	of *name
 #define READ_ONCE(x)	(*(const volatile __typeof__(x) *)&(x))
 
 typedef _Bool bool_t;
+
+/*
+ * A function that the verifier looks at once, by itself, whoever calls it with
+ * whatever: else the paths through a policy and those around it would multiply.
+ * Weak, so that the compiler may not know either that an argument goes unused.
+ */
+#define SEPARATE	__attribute__((noinline, weak))
 
 /* Programs of struct_ops get their arguments as an array of u64. */
 #define OPS(name)	SEC("struct_ops/" #name) 
@@ -73,8 +81,10 @@ struct task_struct {
 	struct sched_ext_entity scx;
 } __relocated;
 
+enum scx_exit_kind { SCX_EXIT_NONE };
+
 struct scx_exit_info {
-	int kind;
+	enum scx_exit_kind kind;
 	s64 exit_code;
 	const char *reason;
 	char *msg;
@@ -155,8 +165,8 @@ extern void scx_bpf_kick_cpu(s32 cpu, u64 flags) __ksym;
 extern void scx_bpf_error_bstr(char *fmt, unsigned long long *data, u32 size) __ksym;
 extern bool_t scx_bpf_task_set_slice(struct task_struct *p, u64 slice) __ksym;
 extern bool_t scx_bpf_task_set_dsq_vtime(struct task_struct *p, u64 vtime) __ksym;
-/* Up to 6.18 it answered nothing; ___ and what follows is not part of the kernel's name. */
-extern bool_t scx_bpf_dsq_insert___v2___(struct task_struct *p, u64 dsq, u64 slice, u64 flags) __ksym;
+/* Up to 6.18 it answered nothing; what follows the last ___ is not part of the name. */
+extern bool_t scx_bpf_dsq_insert___v2___schedlab(struct task_struct *p, u64 dsq, u64 slice, u64 flags) __ksym;
 
 extern const u32 __preempt_count __ksym __weak;
 

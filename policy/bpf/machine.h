@@ -64,6 +64,7 @@ typedef struct host_cpu __arena host_cpu_t;
  */
 struct host_slot {
 	u64 kernel;			/* its task_struct, to know it by; 0: free */
+	u64 kernel_mask, kernel_mm;	/* where its set of CPUs and its address space are */
 	u64 runnable_since;
 	struct host_slot __arena *parent;
 	u32 parent_generation, generation;
@@ -132,61 +133,5 @@ static __always_inline host_slot_t *host_slot_of(struct task_struct *p)
 	host_slot_t *slot = (host_slot_t *)p->scx.dsq_vtime;
 
 	return slot && slot->kernel == (u64)p ? slot : NULL;
-}
-
-/* ---- locks -------------------------------------------------------------------- */
-
-/*
- * Run-queue locks are ticket locks of our own.  The kernel's bpf_res_spin_lock
- * lives in a map, and no map can be looked into while one is held, so a policy
- * could never take the lock of a second run queue that it has just chosen.
- */
-static __always_inline u32 host_lock(host_lock_t *l)
-{
-	u32 ticket = __sync_fetch_and_add(&l->next, 1);
-
-	if (READ_ONCE(l->owner) == ticket)
-		return true;
-	spin_while(READ_ONCE(l->owner) != ticket)
-		;
-	return __sync_fetch_and_add(&l->owner, 0) == ticket;
-}
-
-/* Two CPUs may reach for each other's: ask for a while, do not queue. */
-static __always_inline u32 host_try_lock(sched_t *s, host_lock_t *l)
-{
-	u32 i;
-
-	repeat(s, i, 256) {
-		u32 next = READ_ONCE(l->next);
-
-		if (READ_ONCE(l->owner) == next && __sync_val_compare_and_swap(&l->next, next, next + 1) == next)
-			return true;
-	}
-	return false;
-}
-
-static __always_inline void host_unlock(host_lock_t *l)
-{
-	__sync_fetch_and_add(&l->owner, 1);
-}
-
-static __always_inline host_lock_t *host_lock_of(u32 cpu)
-{
-	return &host_cpu_of(GLOBAL_LOCK ? 0 : cpu)->lock;
-}
-
-static u32 try_lock_rq(sched_t *s, u32 cpu)
-{
-	if (GLOBAL_LOCK || host_try_lock(s, host_lock_of(cpu)))
-		return true;
-	((host_cpu_t *)s)->stats.failed_locks++;
-	return false;
-}
-
-static void unlock_rq(sched_t *s, u32 cpu)
-{
-	if (!GLOBAL_LOCK)
-		host_unlock(host_lock_of(cpu));
 }
 #endif

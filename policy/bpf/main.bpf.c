@@ -9,6 +9,7 @@
 #include "kernel.h"
 #include "machine.h"
 #include "hooks.h"
+#include "locking.h"
 #include "tasks.h"
 #include "schedule.h"
 #include "ops.h"

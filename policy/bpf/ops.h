@@ -57,16 +57,17 @@ OPS(select_cpu) s32 select_cpu_op(u64 *ctx)
 
 	if (!slot)
 		return prev_cpu;
-	s = host_begin_for(&slot->t, &cpu);
+	s = host_begin_for(&slot->t);
 	if (!s)
 		return prev_cpu;
+	cpu = slot->t.cpu;
 	if (slot->t.on_cpu)
 		host_settle(s, slot);
 	host_follow_affinity(s, p, slot);
 	slot->wake_flags = (u16)((slot->wake_flags & ENQ_UNINTERRUPTIBLE) | host_wake_flags(p, ctx[2]));
 	slot->waker = s->this_cpu;
 	answer = host_choose_cpu(s, &slot->t, slot->born ? ENQ_NEW : slot->wake_flags);
-	host_end(s, cpu, "select_cpu");
+	host_end(s, cpu, HOOK_SELECT_CPU);
 	return (s32)answer;
 }
 
@@ -76,7 +77,7 @@ static __always_inline void host_wake(sched_t *s, host_slot_t *slot, struct task
 	u32 cpu = slot->t.cpu, idle = !cpu_curr(s, cpu);
 	u32 flags = slot->born ? ENQ_NEW : ENQ_WAKEUP | slot->wake_flags;
 
-	slot->t.mm = host_mm_of(p);
+	host_read_mm(p, slot);
 	if (slot->born)
 		host_check_parent(slot);
 	if (slot->waker != NO_WAKER)
@@ -108,9 +109,10 @@ OPS(enqueue) void enqueue_op(u64 *ctx)
 		return;
 	if (!slot->queued && !slot->t.on_cpu)
 		slot->t.cpu = (u32)scx_bpf_task_cpu(p);
-	s = host_begin_for(&slot->t, &cpu);
+	s = host_begin_for(&slot->t);
 	if (!s)
 		return;
+	cpu = slot->t.cpu;
 	host_follow_affinity(s, p, slot);
 	if (!slot->queued && slot->t.on_cpu && slot->why != PREV_MOVED)
 		host_settle(s, slot);
@@ -118,7 +120,8 @@ OPS(enqueue) void enqueue_op(u64 *ctx)
 		host_wake(s, slot, p);
 	else if (!slot->t.on_cpu && !cpu_allowed(&slot->t, cpu)) {
 		host_take_off(s, slot, DEQ_MOVE, PREV_MOVED);
-		s = host_requeue(s, slot, &cpu);
+		s = (sched_t *)host_requeue(s, slot, cpu);
+		cpu = slot->t.cpu;
 	} else if (slot->t.on_cpu && slot->queued) {
 		if (host_may_run(p, slot, cpu))
 			given_to = cpu;
@@ -126,7 +129,7 @@ OPS(enqueue) void enqueue_op(u64 *ctx)
 			host_must_move(s, slot);
 	}
 	if (s)
-		host_end(s, cpu, "enqueue");
+		host_end(s, cpu, HOOK_ENQUEUE);
 	if (given_to < MAX_CPUS)
 		host_give_to_kernel(p, given_to);
 }
@@ -136,7 +139,7 @@ OPS(enqueue) void enqueue_op(u64 *ctx)
 /* What the policy must know of @p before it is asked. */
 static __always_inline void host_refresh_prev(sched_t *s, struct task_struct *p, host_slot_t *slot)
 {
-	slot->t.mm = host_mm_of(p);
+	host_read_mm(p, slot);
 	host_follow_affinity(s, p, slot);
 }
 
@@ -191,12 +194,13 @@ OPS(dispatch) void dispatch_op(u64 *ctx)
 		host_slot_t *left = host_slot_of_task(prev);
 
 		if (!left->queued && left->why == PREV_MOVED && left->ours) {
-			host_obey(s, "pick_next");
-			s = host_requeue(s, left, &locked);
+			host_obey(s, HOOK_PICK_NEXT);
+			s = (sched_t *)host_requeue(s, left, cpu);
+			locked = left->t.cpu;
 		}
 	}
 	if (s)
-		host_end(s, locked, "pick_next");
+		host_end(s, locked, HOOK_PICK_NEXT);
 	if (keep && p)
 		scx_bpf_task_set_slice(p, SCX_SLICE_INF);
 	if (chosen != ~0u)
@@ -212,9 +216,10 @@ OPS(quiescent) void quiescent_op(u64 *ctx)
 
 	if (!slot || !(ctx[1] & host_kernel_value(scx_deq_flags, SCX_DEQ_SLEEP)))
 		return;
-	s = host_begin_for(&slot->t, &cpu);
+	s = host_begin_for(&slot->t);
 	if (!s)
 		return;
+	cpu = slot->t.cpu;
 	state = p->__state;
 	if (slot->queued && p->flags & PF_EXITING && p->exit_state) {
 		host_take_off(s, slot, DEQ_EXIT, PREV_EXITED);
@@ -226,7 +231,7 @@ OPS(quiescent) void quiescent_op(u64 *ctx)
 	} else {
 		slot->why = PREV_BLOCKED;	/* it was about to move */
 	}
-	host_end(s, cpu, "dequeue");
+	host_end(s, cpu, HOOK_DEQUEUE);
 }
 
 /* Time has passed on a CPU, with or without a task: as many ticks of the policy as that is. */
@@ -244,8 +249,7 @@ static __always_inline void host_tick_cpu(sched_t *s, u32 cpu, task_t *t)
 			return;
 		host->next_tick_ns += s->tick_ns;
 		host->stats.ticks++;
-		if (the_policy.tick)
-			the_policy.tick(s, cpu, t);
+		hook_tick(s, cpu, t);
 	}
 }
 
@@ -269,7 +273,7 @@ OPS(tick) void tick_op(u64 *ctx)
 		resched = cpu_of(s, cpu)->need_resched;
 		((host_cpu_t *)s)->kicks[cpu / 64 % MASK_WORDS] &= ~(1ull << (cpu % 64));
 	}
-	host_end(s, cpu, "tick");
+	host_end(s, cpu, HOOK_TICK);
 	if (resched)
 		scx_bpf_task_set_slice(p, 0);
 }
@@ -283,14 +287,15 @@ OPS(yield) bool_t yield_op(u64 *ctx)
 
 	if (ctx[1] || !slot)
 		return false;
-	s = host_begin_for(&slot->t, &cpu);
+	s = host_begin_for(&slot->t);
 	if (!s)
 		return false;
+	cpu = slot->t.cpu;
 	if (slot->queued && slot->t.on_cpu) {
-		answer = the_policy.yield ? the_policy.yield(s, &slot->t) : true;
+		answer = hook_yield(s, &slot->t);
 		slot->yielded = answer != 0;
 	}
-	host_end(s, cpu, "yield");
+	host_end(s, cpu, HOOK_YIELD);
 	if (answer)
 		scx_bpf_task_set_slice(p, 0);
 	return answer != 0;
@@ -307,11 +312,12 @@ OPS(set_weight) void set_weight_op(u64 *ctx)
 
 	if (!slot)
 		return;
-	s = host_begin_for(&slot->t, &cpu);
+	s = host_begin_for(&slot->t);
 	if (!s)
 		return;
+	cpu = slot->t.cpu;
 	host_follow_attributes(s, p, &slot->t);
-	host_end(s, cpu, "set_nice");
+	host_end(s, cpu, HOOK_SET_NICE);
 }
 
 OPS(set_cpumask) void set_cpumask_op(u64 *ctx)
@@ -323,14 +329,14 @@ OPS(set_cpumask) void set_cpumask_op(u64 *ctx)
 
 	if (!slot)
 		return;
-	s = host_begin_for(&slot->t, &cpu);
+	s = host_begin_for(&slot->t);
 	if (!s)
 		return;
+	cpu = slot->t.cpu;
 	slot->pinned = (u8)host_is_pinned(p);
 	host_read_affinity(s, p, slot);
-	if (the_policy.set_cpumask)
-		the_policy.set_cpumask(s, &slot->t);
-	host_end(s, cpu, "set_cpumask");
+	hook_set_cpumask(s, &slot->t);
+	host_end(s, cpu, HOOK_SET_CPUMASK);
 }
 
 /* ---- beginning and end -------------------------------------------------------------------------- */
@@ -356,12 +362,13 @@ OPS(disable) void disable_op(u64 *ctx)
 	if (!slot)
 		return;
 	slot->ours = false;
-	s = host_begin_for(&slot->t, &cpu);
+	s = host_begin_for(&slot->t);
 	if (!s)
 		return;
+	cpu = slot->t.cpu;
 	if (slot->queued)
 		host_take_off(s, slot, DEQ_SLEEP, PREV_BLOCKED);
-	host_end(s, cpu, "dequeue");
+	host_end(s, cpu, HOOK_DEQUEUE);
 }
 
 OPS(exit_task) void exit_task_op(u64 *ctx)
@@ -374,10 +381,11 @@ OPS(exit_task) void exit_task_op(u64 *ctx)
 	if (!slot)
 		return;
 	if (slot->t.on_cpu) {
-		s = host_begin_for(&slot->t, &cpu);
+		s = host_begin_for(&slot->t);
 		if (s) {
+			cpu = slot->t.cpu;
 			host_settle(s, slot);
-			host_end(s, cpu, "pick_next");
+			host_end(s, cpu, HOOK_PICK_NEXT);
 		}
 	}
 	host_task_ends(p, slot);

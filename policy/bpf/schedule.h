@@ -38,23 +38,29 @@ static __always_inline void host_book_run(sched_t *s, host_slot_t *slot, u32 cpu
 /* ---- schedule() ---------------------------------------------------------------------- */
 
 /* May the policy answer @next?  If not, the kernel hears what is wrong with it. */
-static __noinline u32 host_check_pick(sched_t *s, u32 cpu, task_t *next)
+SEPARATE u32 host_check_pick(task_t *next __arg_arena, u32 cpu)
 {
 	host_slot_t *slot = host_slot_of_task(next);
+	s32 pid;
 
-	if (slot->index >= host_machine.max_tasks || host_slot_at(slot->index) != slot || !slot->kernel)
-		host_policy_failed("pick_next() answers %p, which is no task", (u64)next);
-	else if (!slot->queued)
-		host_policy_failed("pick_next() chooses pid %d, which is not runnable", (u64)host_pid_of(next));
+	if (slot->index >= host_machine.max_tasks || host_slot_at(slot->index) != slot || !slot->kernel) {
+		host_fail("pick_next() answers %p, which is no task", (u64)next);
+		return false;
+	}
+	if (slot->queued && !next->on_cpu && cpu_allowed(next, cpu))
+		return true;
+	pid = host_pid_of(next);
+	if (!slot->queued)
+		host_fail("pick_next() chooses pid %d, which is not runnable", (u64)pid);
 	else if (next->on_cpu)
-		host_policy_failed("pick_next() chooses pid %d, which runs on CPU %d", (u64)host_pid_of(next), next->cpu);
-	else if (!cpu_allowed(next, cpu))
-		host_policy_failed("pick_next() chooses pid %d for CPU %d, which it may not use", (u64)host_pid_of(next), cpu);
-	return !host_machine.stopped;
+		host_fail("pick_next() chooses pid %d, which runs on CPU %d", (u64)pid, next->cpu);
+	else
+		host_fail("pick_next() chooses pid %d for CPU %d, which it may not use", (u64)pid, cpu);
+	return false;
 }
 
 /* Updates the public fields as the CPU stops running @prev and runs @next, then tells the policy. */
-static __always_inline void host_switch_to(sched_t *s, u32 cpu, task_t *prev, task_t *next)
+SEPARATE u32 host_switch(sched_t *s __arg_arena, u32 cpu, task_t *prev __arg_arena, task_t *next __arg_arena)
 {
 	cpu_t *c = cpu_of(s, cpu);
 
@@ -72,26 +78,27 @@ static __always_inline void host_switch_to(sched_t *s, u32 cpu, task_t *prev, ta
 	c->curr = next;
 	host_cpu_of(cpu)->given = false;
 	((host_cpu_t *)s)->stats.switches++;
-	if (the_policy.switched)
-		the_policy.switched(s, cpu, prev, next);
+	hook_switched(s, cpu, prev, next);
+	return 0;
 }
 
 /* Has the policy choose who runs on @cpu, which runs @prev. */
-static __always_inline void host_choose(sched_t *s, u32 cpu, task_t *prev, u32 why)
+SEPARATE u32 host_choose(sched_t *s __arg_arena, u32 cpu, task_t *prev __arg_arena, u32 why)
 {
 	task_t *next;
 
 	cpu_of(s, cpu)->need_resched = 0;
-	next = the_policy.pick_next(s, cpu, prev, why);
+	next = (task_t *)hook_pick_next(s, cpu, prev, why);
 	((host_cpu_t *)s)->stats.schedule_calls++;
 	if (next == prev && (!prev || host_slot_of_task(prev)->queued))
-		return;
-	if (next && !host_check_pick(s, cpu, next))
-		return;
-	host_switch_to(s, cpu, prev, next);
+		return 0;
+	if (next && !host_check_pick(next, cpu))
+		return 0;
+	host_switch(s, cpu, prev, next);
+	return 0;
 }
 
-/* Why does @t not run on? */
+/* Why does @slot's task not run on? */
 static __always_inline u32 host_prev_state(host_slot_t *slot)
 {
 	if (!slot->queued)
@@ -103,22 +110,23 @@ static __always_inline u32 host_prev_state(host_slot_t *slot)
  * @slot's task has stopped, and its CPU has not chosen another one yet, being
  * busy with a task of a higher class.  Choose for it; it will find out.
  */
-static __always_inline void host_settle(sched_t *s, host_slot_t *slot)
+SEPARATE u32 host_settle(sched_t *s __arg_arena, host_slot_t *slot __arg_arena)
 {
 	u32 cpu = slot->t.cpu;
 
 	if (cpu_curr(s, cpu) != &slot->t)
-		return;
+		return 0;
 	host_choose(s, cpu, &slot->t, slot->why);
 	if (cpu_curr(s, cpu))
 		resched_cpu(s, cpu);
+	return 0;
 }
 
 /* ---- on and off the run queue ------------------------------------------------------------ */
 
 static __always_inline void host_take_off(sched_t *s, host_slot_t *slot, u32 flags, u32 why)
 {
-	the_policy.dequeue(s, &slot->t, flags);
+	hook_dequeue(s, &slot->t, flags);
 	slot->queued = false;
 	slot->why = why;
 }
@@ -127,41 +135,54 @@ static __always_inline void host_put_on(sched_t *s, host_slot_t *slot, u32 flags
 {
 	slot->queued = true;
 	slot->runnable_since = s->now;
-	the_policy.enqueue(s, &slot->t, flags);
+	hook_enqueue(s, &slot->t, flags);
 }
 
-static __always_inline u32 host_choose_cpu(sched_t *s, task_t *t, u32 flags)
+SEPARATE u32 host_first_allowed(sched_t *s __arg_arena, task_t *t __arg_arena)
+{
+	u32 word;
+
+	repeat(s, word, host_machine.mask_words) {
+		if (t->allowed->bits[word])
+			return word * 64 + find_first_bit(t->allowed->bits[word]);
+	}
+	return 0;
+}
+
+SEPARATE u32 host_choose_cpu(sched_t *s __arg_arena, task_t *t __arg_arena, u32 flags)
 {
 	u32 cpu = t->cpu;
 
 	if (the_policy.select_cpu && t->nr_allowed > 1)
-		cpu = the_policy.select_cpu(s, t, flags);
+		cpu = hook_select_cpu(s, t, flags);
 	else if (!cpu_allowed(t, cpu))
 		cpu = host_first_allowed(s, t);
-	if (cpu >= s->nr_cpus || !cpu_allowed(t, cpu)) {
-		host_policy_failed("select_cpu() answers CPU %d, which pid %d may not use", cpu, (u64)host_pid_of(t));
-		cpu = host_first_allowed(s, t);
-	}
-	return cpu;
+	if (cpu < s->nr_cpus && cpu_allowed(t, cpu))
+		return cpu;
+	host_fail("select_cpu() answers CPU %d, which pid %d may not use", cpu, (u64)host_pid_of(t));
+	return host_first_allowed(s, t);
 }
 
-/* A runnable task that is in no run queue goes to one it may be in.  @cpu is the one locked. */
-static __always_inline sched_t *host_requeue(sched_t *s, host_slot_t *slot, u32 *cpu)
+/* A runnable task that is in no run queue goes to one it may be in.  Its present one is locked; at the end the new one is. */
+SEPARATE u64 host_requeue(sched_t *s __arg_arena, host_slot_t *slot __arg_arena, u32 locked)
 {
 	u32 to = host_choose_cpu(s, &slot->t, ENQ_MOVE);
 
 	slot->t.cpu = to;
-	s = host_change_lock(s, cpu, to);
+	if (!GLOBAL_LOCK) {
+		host_unlock(host_lock_of(locked));
+		s = host_begin(to);
+	}
 	if (s)
 		host_put_on(s, slot, ENQ_MOVE);
-	return s;
+	return (u64)s;
 }
 
 /* ---- giving a chosen task to the kernel -------------------------------------------------- */
 
 static __always_inline void host_give_to_kernel(struct task_struct *p, u32 cpu)
 {
-	scx_bpf_dsq_insert___v2___(p, host_kernel_value(scx_dsq_id_flags, SCX_DSQ_LOCAL_ON) | cpu, SCX_SLICE_INF, 0);
+	scx_bpf_dsq_insert___v2___schedlab(p, host_kernel_value(scx_dsq_id_flags, SCX_DSQ_LOCAL_ON) | cpu, SCX_SLICE_INF, 0);
 }
 
 static __always_inline void host_give_slot(u32 index, u32 cpu)

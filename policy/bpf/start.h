@@ -7,7 +7,7 @@
 
 #define PAGE_BYTES	4096
 
-static __always_inline void __arena *host_allocate(u64 bytes)
+static __always_inline u64 __arena *host_allocate(u64 bytes)
 {
 	u32 pages = (u32)((bytes + PAGE_BYTES - 1) / PAGE_BYTES);
 
@@ -35,7 +35,7 @@ static __always_inline u32 host_allocate_machine(void)
 	return host_machine.hosts && host_machine.cpus && host_machine.slots;
 }
 
-static __always_inline void host_init_slots(sched_t *s)
+SEPARATE u32 host_init_slots(sched_t *s __arg_arena)
 {
 	u32 i;
 
@@ -48,9 +48,10 @@ static __always_inline void host_init_slots(sched_t *s)
 		slot->t.moved_from = 0;		/* nobody reads who moved: do not record it */
 	}
 	host_machine.free = 1;
+	return 0;
 }
 
-static __always_inline void host_init_cpu(u32 cpu, void __arena *global, void __arena *cpus)
+SEPARATE u32 host_init_cpu(u32 cpu, u64 __arena *global __arg_arena, u64 __arena *cpus __arg_arena)
 {
 	struct host_place *place = &host_config.place[cpu % MAX_CPUS];
 	host_cpu_t *host = host_cpu_of(cpu);
@@ -70,12 +71,13 @@ static __always_inline void host_init_cpu(u32 cpu, void __arena *global, void __
 	s->global_state = global;
 	s->cpu_state = cpus;
 	s->tasks = &host_machine.tasks;
+	return 0;
 }
 
 /* 0, or a negative error number of the kernel. */
 static __always_inline s32 host_init_machine(void)
 {
-	void __arena *global, *cpus;
+	u64 __arena *global, *cpus;
 	sched_t *s;
 	u32 cpu;
 
@@ -93,11 +95,11 @@ static __always_inline s32 host_init_machine(void)
 
 static __always_inline s32 host_init_policy(sched_t *s)
 {
-	s32 code = the_policy.init ? the_policy.init(s) : 0;
+	s32 code = hook_init(s);
 
-	host_obey(s, "init");
+	host_obey(s, HOOK_INIT);
 	if (code && !host_machine.stopped)
-		host_policy_failed("init() fails with %d", (u64)code);
+		host_fail("init() fails with %d", (u64)code);
 	return code || host_machine.stopped ? -22 : 0;	/* EINVAL */
 }
 
@@ -108,7 +110,7 @@ SEC("struct_ops.s/init") s32 init_op(u64 *ctx)
 
 	if (code)
 		return code;
-	s = host_view_of(0);
+	s = host_view(0);
 	code = host_init_policy(s);
 	if (!code)
 		host_init_timers(s);

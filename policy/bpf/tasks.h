@@ -8,7 +8,7 @@
 /* ---- slots ------------------------------------------------------------------------ */
 
 /* A free slot, NULL if there is none.  No lock: the tag makes each state of the list unique. */
-static __always_inline host_slot_t *host_take_slot(sched_t *s)
+SEPARATE u64 host_take_slot(sched_t *s __arg_arena)
 {
 	u64 head = READ_ONCE(host_machine.free), seen;
 
@@ -18,13 +18,13 @@ static __always_inline host_slot_t *host_take_slot(sched_t *s)
 
 		seen = __sync_val_compare_and_swap(&host_machine.free, head, next);
 		if (seen == head)
-			return slot;
+			return (u64)slot;
 		head = seen;
 	}
-	return NULL;
+	return 0;
 }
 
-static __always_inline void host_return_slot(sched_t *s, host_slot_t *slot)
+SEPARATE u32 host_return_slot(sched_t *s __arg_arena, host_slot_t *slot __arg_arena)
 {
 	u64 head = READ_ONCE(host_machine.free), seen;
 	u32 done = false;
@@ -38,21 +38,31 @@ static __always_inline void host_return_slot(sched_t *s, host_slot_t *slot)
 		done = seen == head;
 		head = seen;
 	}
+	return 0;
 }
 
 /* The kernel's task stays valid while it is here. */
 static __always_inline void host_hold_task(u32 index, struct task_struct *p)
 {
 	struct host_kernel_task *entry = bpf_map_lookup_elem(&host_kernel_tasks, &index);
-	struct task_struct *held = p ? bpf_task_acquire(p) : NULL;
+	struct task_struct *held = bpf_task_acquire(p);
 
-	if (entry)
+	if (held && entry)
 		held = bpf_kptr_xchg(&entry->task, held);
 	if (held)
 		bpf_task_release(held);
 }
 
-static __always_inline void host_link_task(task_t *t)
+static __always_inline void host_release_task(u32 index)
+{
+	struct host_kernel_task *entry = bpf_map_lookup_elem(&host_kernel_tasks, &index);
+	struct task_struct *held = entry ? bpf_kptr_xchg(&entry->task, NULL) : NULL;
+
+	if (held)
+		bpf_task_release(held);
+}
+
+SEPARATE u32 host_link_task(task_t *t __arg_arena)
 {
 	if (!GLOBAL_LOCK)
 		host_lock(&host_machine.list_lock);
@@ -60,10 +70,11 @@ static __always_inline void host_link_task(task_t *t)
 	host_machine.nr_tasks++;
 	if (!GLOBAL_LOCK)
 		host_unlock(&host_machine.list_lock);
+	return 0;
 }
 
 /* Who walks the list without its lock (LOCK_PER_CPU) finds the way on from here. */
-static __always_inline void host_unlink_task(task_t *t)
+SEPARATE u32 host_unlink_task(task_t *t __arg_arena)
 {
 	if (!GLOBAL_LOCK)
 		host_lock(&host_machine.list_lock);
@@ -72,6 +83,7 @@ static __always_inline void host_unlink_task(task_t *t)
 	host_machine.nr_tasks--;
 	if (!GLOBAL_LOCK)
 		host_unlock(&host_machine.list_lock);
+	return 0;
 }
 
 /* ---- public fields ---------------------------------------------------------------- */
@@ -83,10 +95,14 @@ static __always_inline u32 host_class_of(struct task_struct *p)
 	return p->policy == KERNEL_SCHED_IDLE ? CLASS_IDLE : CLASS_NORMAL;
 }
 
-/* Address spaces are numbered by where they are described: 64-byte lines, of which 256 GiB hold no two alike. */
-static __always_inline u32 host_mm_of(struct task_struct *p)
+/*
+ * Address spaces are numbered by where they are described: 64-byte lines, of which
+ * 256 GiB hold no two alike.  Through the arena, since a pointer cannot be shifted.
+ */
+static __always_inline void host_read_mm(struct task_struct *p, host_slot_t *slot)
 {
-	return (u32)((u64)p->mm >> 6);
+	*(volatile u64 __arena *)&slot->kernel_mm = (u64)p->mm;
+	slot->t.mm = (u32)(READ_ONCE(slot->kernel_mm) >> 6);
 }
 
 /*
@@ -102,13 +118,14 @@ static __always_inline u32 host_is_pinned(struct task_struct *p)
 	return disabled > 1 || !host_machine.prolog_pins || bpf_get_current_task_btf() != p;
 }
 
-static __always_inline void host_set_only_cpu(sched_t *s, task_t *t, u32 cpu)
+SEPARATE u32 host_set_only_cpu(sched_t *s __arg_arena, task_t *t __arg_arena, u32 cpu)
 {
 	u32 word;
 
 	repeat(s, word, host_machine.mask_words)
 		t->allowed->bits[word] = word == cpu / 64 ? 1ull << (cpu % 64) : 0;
 	t->nr_allowed = 1;
+	return 0;
 }
 
 static __always_inline u32 host_count_bits(u64 x)
@@ -119,28 +136,32 @@ static __always_inline u32 host_count_bits(u64 x)
 	return (u32)((x * 0x0101010101010101ull) >> 56);
 }
 
-static __always_inline void host_read_cpus(sched_t *s, struct task_struct *p, task_t *t)
+SEPARATE u32 host_read_cpus(sched_t *s __arg_arena, host_slot_t *slot __arg_arena)
 {
-	const struct cpumask *from = p->cpus_ptr;
-	u32 word;
+	task_t *t = &slot->t;
+	u64 mask = slot->kernel_mask;
+	u32 word, nr = 0;
 
-	t->nr_allowed = 0;
 	repeat(s, word, host_machine.mask_words) {
 		u64 bits = 0;
 
-		bpf_probe_read_kernel(&bits, sizeof(bits), (const u8 *)from + word * sizeof(bits));
+		bpf_probe_read_kernel(&bits, sizeof(bits), (const void *)(mask + word * sizeof(bits)));
 		bits &= host_machine.online[word];
 		t->allowed->bits[word] = bits;
-		t->nr_allowed += host_count_bits(bits);
+		nr += host_count_bits(bits);
 	}
+	t->nr_allowed = nr;
+	return 0;
 }
 
-static __noinline void host_read_affinity(sched_t *s, struct task_struct *p, host_slot_t *slot)
+static __always_inline void host_read_affinity(sched_t *s, struct task_struct *p, host_slot_t *slot)
 {
-	if (slot->pinned)
+	if (slot->pinned) {
 		host_set_only_cpu(s, &slot->t, (u32)scx_bpf_task_cpu(p));
-	else
-		host_read_cpus(s, p, &slot->t);
+		return;
+	}
+	slot->kernel_mask = (u64)p->cpus_ptr;	/* a pointer would not be an argument */
+	host_read_cpus(s, slot);
 }
 
 /* The kernel says nothing when a task may not migrate for a while: look. */
@@ -152,8 +173,7 @@ static __always_inline void host_follow_affinity(sched_t *s, struct task_struct 
 		return;
 	slot->pinned = (u8)pinned;
 	host_read_affinity(s, p, slot);
-	if (the_policy.set_cpumask)
-		the_policy.set_cpumask(s, &slot->t);
+	hook_set_cpumask(s, &slot->t);
 }
 
 /* Do CPU @cpu and the kernel agree that @p may run there? */
@@ -162,27 +182,22 @@ static __always_inline u32 host_may_run(struct task_struct *p, host_slot_t *slot
 	return cpu_allowed(&slot->t, cpu) && (!slot->pinned || (u32)scx_bpf_task_cpu(p) == cpu);
 }
 
-static __always_inline u32 host_first_allowed(sched_t *s, task_t *t)
-{
-	u32 word;
+/* ---- beginning and end ------------------------------------------------------------- */
 
-	repeat(s, word, host_machine.mask_words) {
-		if (t->allowed->bits[word])
-			return word * 64 + find_first_bit(t->allowed->bits[word]);
-	}
+SEPARATE u32 host_clear(sched_t *s __arg_arena, u64 __arena *words __arg_arena, u32 nr)
+{
+	u32 i;
+
+	repeat(s, i, nr)
+		words[i] = 0;
 	return 0;
 }
-
-/* ---- beginning and end ------------------------------------------------------------- */
 
 static __always_inline void host_fill_slot(sched_t *s, host_slot_t *slot, struct task_struct *p)
 {
 	task_t *t = &slot->t;
-	u64 __arena *state = (u64 __arena *)(t + 1);
-	u32 i;
 
-	repeat(s, i, (POLICY_TASK_SIZE + 7) / 8)
-		state[i] = 0;
+	host_clear(s, (u64 __arena *)(t + 1), (POLICY_TASK_SIZE + 7) / 8);
 	slot->ours = slot->born = 1;
 	slot->queued = slot->yielded = 0;
 	slot->waker = NO_WAKER;
@@ -195,7 +210,7 @@ static __always_inline void host_fill_slot(sched_t *s, host_slot_t *slot, struct
 	t->nice = p->static_prio - DEFAULT_PRIO;
 	t->class = host_class_of(p);
 	t->rt_priority = 0;
-	t->mm = host_mm_of(p);
+	host_read_mm(p, slot);
 	t->flags = p->flags & PF_KTHREAD ? TASK_KTHREAD : 0;
 	t->parent = NULL;
 	slot->pinned = (u8)host_is_pinned(p);
@@ -234,10 +249,10 @@ static __always_inline void host_task_begins(struct task_struct *p)
 
 	if (!s)
 		return;
-	slot = host_take_slot(s);
+	slot = (host_slot_t *)host_take_slot(s);
 	if (!slot) {
-		host_policy_failed("task limit of %d reached; see --max-tasks", host_machine.max_tasks);
-		host_end(s, cpu, "fork");
+		host_fail("task limit of %d reached; see --max-tasks", host_machine.max_tasks);
+		host_end(s, cpu, HOOK_FORK);
 		return;
 	}
 	slot->kernel = (u64)p;
@@ -248,9 +263,8 @@ static __always_inline void host_task_begins(struct task_struct *p)
 		host_set_parent(slot, parent);
 	host_link_task(&slot->t);
 	s->nr_tasks = host_machine.nr_tasks;
-	if (the_policy.fork)
-		the_policy.fork(s, parent ? &parent->t : NULL, &slot->t);
-	host_end(s, cpu, "fork");
+	hook_fork(s, parent ? &parent->t : NULL, &slot->t);
+	host_end(s, cpu, HOOK_FORK);
 }
 
 static __always_inline void host_task_ends(struct task_struct *p, host_slot_t *slot)
@@ -261,13 +275,12 @@ static __always_inline void host_task_ends(struct task_struct *p, host_slot_t *s
 
 	if (s) {
 		host_check_parent(slot);
-		if (the_policy.exit)
-			the_policy.exit(s, &slot->t, reaper ? &reaper->t : NULL);
+		hook_exit(s, &slot->t, reaper ? &reaper->t : NULL);
 		host_unlink_task(&slot->t);
 		host_return_slot(s, slot);
-		host_end(s, cpu, "exit");
+		host_end(s, cpu, HOOK_EXIT);
 	}
-	host_hold_task(slot->index, NULL);
+	host_release_task(slot->index);
 }
 
 /* ---- attributes -------------------------------------------------------------------- */
@@ -279,9 +292,9 @@ static __always_inline void host_follow_attributes(sched_t *s, struct task_struc
 
 	t->nice = nice;
 	t->class = class;
-	if (nice != old_nice && the_policy.set_nice)
-		the_policy.set_nice(s, t, old_nice);
-	if (class != old_class && the_policy.set_class)
-		the_policy.set_class(s, t, old_class, 0);
+	if (nice != old_nice)
+		hook_set_nice(s, t, old_nice);
+	if (class != old_class)
+		hook_set_class(s, t, old_class, 0);
 }
 #endif

@@ -55,13 +55,11 @@ static __always_inline void host_policy_timer(sched_t *s, u32 id)
 	}
 	host_machine.timer_expires[id % MAX_TIMERS] = 0;
 	s->timer_expires[id % MAX_TIMERS] = 0;
-	if (the_policy.timer)
-		the_policy.timer(s, id);
+	hook_timer(s, id);
 }
 
-static __always_inline void host_idle_tick(void)
+SEPARATE u32 host_idle_tick(sched_t *all __arg_arena)
 {
-	sched_t *all = &host_cpu_of(0)->s;
 	u32 cpu;
 
 	repeat(all, cpu, all->nr_cpus) {
@@ -71,12 +69,13 @@ static __always_inline void host_idle_tick(void)
 			continue;
 		s = host_begin(cpu);
 		if (!s)
-			return;
+			return 0;
 		s->this_cpu = cpu;
 		if (!cpu_curr(s, cpu))
 			host_tick_cpu(s, cpu, NULL);
-		host_end(s, cpu, "tick");
+		host_end(s, cpu, HOOK_TICK);
 	}
+	return 0;
 }
 
 static int host_timer_fired(void *map, u32 *id, struct host_timer *timer)
@@ -88,15 +87,15 @@ static int host_timer_fired(void *map, u32 *id, struct host_timer *timer)
 		return 0;
 	bpf_local_irq_save(&flags);
 	if (*id == IDLE_TICK) {
-		host_idle_tick();
+		host_idle_tick(&host_cpu_of(0)->s);
 	} else {
-		s = GLOBAL_LOCK ? host_begin(0) : host_view_of(bpf_get_smp_processor_id());
+		s = GLOBAL_LOCK ? host_begin(0) : host_view(bpf_get_smp_processor_id());
 		if (s)
 			host_policy_timer(s, *id);
 		if (s && GLOBAL_LOCK)
-			host_end(s, 0, "timer");
+			host_end(s, 0, HOOK_TIMER);
 		else if (s)
-			host_obey(s, "timer");
+			host_obey(s, HOOK_TIMER);
 	}
 	bpf_local_irq_restore(&flags);
 	if (*id == IDLE_TICK)
@@ -104,7 +103,7 @@ static int host_timer_fired(void *map, u32 *id, struct host_timer *timer)
 	return 0;
 }
 
-static __always_inline void host_init_timers(sched_t *s)
+SEPARATE u32 host_init_timers(sched_t *s __arg_arena)
 {
 	u32 id;
 
@@ -118,5 +117,6 @@ static __always_inline void host_init_timers(sched_t *s)
 	}
 	if (the_policy.tick_when_idle)
 		host_start_timer(IDLE_TICK, s->tick_ns);
+	return 0;
 }
 #endif

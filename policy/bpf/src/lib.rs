@@ -1,0 +1,1 @@
+//! The BPF back end.
