@@ -148,11 +148,11 @@ static inline __unused u32 random_u32(sched_t *s)
 
 /** repeat - do the following statement with @i from 0 to @n - 1. */
 #define repeat(s, i, n) \
-	for ((i) = 0; (i) < (n) && may_loop(s); (i)++)
+	for ((i) = loop_from(s, i, 0); (i) < (n) && may_loop(s); (i)++)
 
 /** repeat_down - do the following statement with signed @i from @from down to @to. */
 #define repeat_down(s, i, from, to) \
-	for ((i) = (from); (i) >= (to) && may_loop(s); (i)--)
+	for ((i) = loop_from(s, i, from); (i) >= (to) && may_loop(s); (i)--)
 
 /** repeat_while - do the following statement as long as @condition holds. */
 #define repeat_while(s, condition) \

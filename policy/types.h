@@ -145,6 +145,8 @@ struct sched {
 	u32 smp;
 	u32 requests;		/* a hook asked for something or counted something */
 	u32 timers_changed;
+	u32 zero;		/* always 0; the kernel's verifier does not know that */
+	u32 unused;
 	struct work work;
 	u64 timer_expires[MAX_TIMERS];	/* 0: not armed */
 	u64 counters[MAX_COUNTERS];

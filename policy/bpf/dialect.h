@@ -54,6 +54,13 @@ typedef long long s64;
 /* The kernel does the counting, without an access to memory; @loops_left says that it stopped a loop. */
 #define may_loop(s)	(kernel_lets_loop() || ((s)->loops_left = 0))
 
+/*
+ * The verifier walks through every round of a loop whose counter it knows, and
+ * through one with any value if it does not.
+ */
+#define loop_from(s, i, first) \
+	((__typeof__(i))((__typeof__(i))(first) + (__typeof__(i))*(const volatile u32 __arena *)&(s)->zero))
+
 /* The CPUs to reschedule are a set behind the machine: several CPUs may ask for the same one at a time. */
 #define note_resched(s, c, cpu) \
 	(((u64 __arena *)((s) + 1))[(cpu) / 64] |= 1ull << ((cpu) % 64))

@@ -26,6 +26,8 @@ typedef long long s64;
 /* A loop may go round again if this hook call has budget left. */
 #define may_loop(s)	((s)->loops_left ? ((s)->loops_left--, 1) : 0)
 
+#define loop_from(s, i, first)	(first)
+
 /* The CPUs to reschedule are a list. */
 #define note_resched(s, c, cpu)	((c)->resched_next = (s)->resched, (s)->resched = (cpu) + 1)
 

@@ -80,6 +80,8 @@ pub struct Sched {
     pub smp: u32,
     pub requests: u32,
     pub timers_changed: u32,
+    pub zero: u32,
+    pub unused: u32,
     pub work: Work,
     pub timer_expires: [u64; MAX_TIMERS],
     pub counters: [u64; MAX_COUNTERS],
