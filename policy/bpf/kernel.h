@@ -99,8 +99,6 @@ struct scx_exit_info {
 	char *dump;
 } __relocated;
 
-struct scx_exit_task_args;
-
 /*
  * The loader matches the members of this one by name with those of the kernel.
  * It fills in what comes first, so the order is known to it (crates/live).
@@ -119,7 +117,6 @@ struct sched_ext_ops {
 	bool_t (*yield)(struct task_struct *, struct task_struct *);
 	void (*set_weight)(struct task_struct *, u32);
 	void (*set_cpumask)(struct task_struct *, const void *);
-	void (*exit_task)(struct task_struct *, struct scx_exit_task_args *);
 	void (*enable)(struct task_struct *);
 	void (*disable)(struct task_struct *);
 	s32 (*init)(void);
@@ -141,6 +138,7 @@ enum scx_dsq_id_flags { SCX_DSQ_LOCAL_ON = 0xc000000000000000ull };
 #define PF_EXITING		0x00000004
 #define PF_KTHREAD		0x00200000
 #define TASK_UNINTERRUPTIBLE	0x00000002
+#define TASK_DEAD		0x00000080
 #define TASK_NOLOAD		0x00000400
 #define TASK_NEW		0x00000800
 #define DEFAULT_PRIO		120

@@ -57,7 +57,7 @@ typedef struct host_cpu __arena host_cpu_t;
  * One task: what the host knows, then what the policy knows.
  *
  *	queued	on_cpu
- *	0	0	asleep, or not ours
+ *	0	0	asleep
  *	1	0	waits in the policy's queues
  *	1	1	runs, or has been chosen to
  *	0	1	has stopped, but its CPU has not chosen another yet: @why
@@ -73,7 +73,7 @@ struct host_slot {
 	u32 waker;			/* the CPU it is being woken on */
 	u16 wake_flags;
 	u16 ran_on;
-	u8 queued, ours, born, yielded, pinned;
+	u8 queued, born, yielded, pinned;
 	struct task t;
 };
 typedef struct host_slot __arena host_slot_t;

@@ -51,7 +51,6 @@ SEC(".struct_ops.link") struct sched_ext_ops schedlab_ops = {
 	.yield = (void *)yield_op,
 	.set_weight = (void *)set_weight_op,
 	.set_cpumask = (void *)set_cpumask_op,
-	.exit_task = (void *)exit_task_op,
 	.enable = (void *)enable_op,
 	.disable = (void *)disable_op,
 	.init = (void *)init_op,

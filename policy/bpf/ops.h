@@ -10,8 +10,7 @@
  *	dispatch		pick_next, switched
  *	tick			tick, as often as the policy's own rate wants
  *	yield, set_weight, set_cpumask	yield, set_nice and set_class, set_cpumask
- *	disable			dequeue, if the task leaves for another class
- *	exit_task		exit
+ *	disable			exit; dequeue before, if the task leaves for another class
  *
  * The policy's view is kept one step ahead of the kernel's: a task runs on a CPU
  * from the moment the policy chose it until the policy is asked again.  Slices
@@ -193,7 +192,7 @@ OPS(dispatch) void dispatch_op(u64 *ctx)
 	if (prev && !prev->on_cpu) {
 		host_slot_t *left = host_slot_of_task(prev);
 
-		if (!left->queued && left->why == PREV_MOVED && left->ours) {
+		if (!left->queued && left->why == PREV_MOVED) {
 			host_obey(s, HOOK_PICK_NEXT);
 			s = (sched_t *)host_requeue(s, left, cpu);
 			locked = left->t.cpu;
@@ -344,49 +343,29 @@ OPS(set_cpumask) void set_cpumask_op(u64 *ctx)
 OPS(enable) void enable_op(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
-	host_slot_t *slot = host_slot_of(p);
 
-	if (slot)
-		slot->ours = true;	/* back from another class; set_weight follows */
-	else
+	if (!host_slot_of(p))
 		host_task_begins(p);
 }
 
+/* It dies, or it leaves for another class; should it come back it is a new one, for the kernel forgets its slot. */
 OPS(disable) void disable_op(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
 	host_slot_t *slot = host_slot_of(p);
-	u32 cpu;
 	sched_t *s;
+	u32 cpu;
 
 	if (!slot)
 		return;
-	slot->ours = false;
 	s = host_begin_for(&slot->t);
-	if (!s)
-		return;
-	cpu = slot->t.cpu;
-	if (slot->queued)
-		host_take_off(s, slot, DEQ_SLEEP, PREV_BLOCKED);
-	host_end(s, cpu, HOOK_DEQUEUE);
-}
-
-OPS(exit_task) void exit_task_op(u64 *ctx)
-{
-	struct task_struct *p = (void *)ctx[0];
-	host_slot_t *slot = host_slot_of(p);
-	u32 cpu;
-	sched_t *s;
-
-	if (!slot)
-		return;
-	if (slot->t.on_cpu) {
-		s = host_begin_for(&slot->t);
-		if (s) {
-			cpu = slot->t.cpu;
+	if (s) {
+		cpu = slot->t.cpu;
+		if (slot->queued)
+			host_take_off(s, slot, DEQ_SLEEP, PREV_BLOCKED);
+		if (slot->t.on_cpu)
 			host_settle(s, slot);
-			host_end(s, cpu, HOOK_PICK_NEXT);
-		}
+		host_end(s, cpu, HOOK_DEQUEUE);
 	}
 	host_task_ends(p, slot);
 }

@@ -198,7 +198,7 @@ static __always_inline void host_fill_slot(sched_t *s, host_slot_t *slot, struct
 	task_t *t = &slot->t;
 
 	host_clear(s, (u64 __arena *)(t + 1), (POLICY_TASK_SIZE + 7) / 8);
-	slot->ours = slot->born = 1;
+	slot->born = 1;
 	slot->queued = slot->yielded = 0;
 	slot->waker = NO_WAKER;
 	slot->wake_flags = 0;
@@ -269,7 +269,7 @@ static __always_inline void host_task_begins(struct task_struct *p)
 
 static __always_inline void host_task_ends(struct task_struct *p, host_slot_t *slot)
 {
-	host_slot_t *reaper = host_slot_of(p->real_parent);
+	host_slot_t *reaper = p->__state & TASK_DEAD ? host_slot_of(p->real_parent) : NULL;
 	u32 cpu = reaper ? reaper->t.cpu : slot->t.cpu;
 	sched_t *s = host_begin(cpu);
 
