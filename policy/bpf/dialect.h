@@ -22,6 +22,18 @@ typedef long long s64;
 #endif
 #define __unused	__attribute__((unused))
 
+/*
+ * __apart declares a function that the kernel's verifier checks once, by itself,
+ * whoever calls it with whatever; else it follows every path through the function
+ * from every path that leads to it.  Functions with loops that call others with
+ * loops need it.  Such a function returns a number; a pointer to the arena among
+ * its arguments is marked __in_arena, one to a local structure __on_stack.
+ * Weak, so that the compiler may not know either what the arguments are.
+ */
+#define __apart		__attribute__((noinline, weak))
+#define __in_arena	__attribute__((btf_decl_tag("arg:arena")))
+#define __on_stack	__attribute__((btf_decl_tag("arg:nonnull")))
+
 /* Static, so that every call through the table folds into a direct one. */
 #define POLICY_LINKAGE	static
 #define POLICY_SYMBOL(NAME)	the_policy

@@ -22,20 +22,12 @@
 #define __weak		__attribute__((weak))
 #define __ksym		__attribute__((section(".ksyms")))
 #define __kptr		__attribute__((btf_type_tag("kptr")))
-#define __arg_arena	__attribute__((btf_decl_tag("arg:arena")))
 #define __relocated	__attribute__((preserve_access_index))
 #define __uint(name, value)	int (*name)[value]
 #define __type(name, of)	of *name
 #define READ_ONCE(x)	(*(const volatile __typeof__(x) *)&(x))
 
 typedef _Bool bool_t;
-
-/*
- * A function that the verifier looks at once, by itself, whoever calls it with
- * whatever: else the paths through a policy and those around it would multiply.
- * Weak, so that the compiler may not know either that an argument goes unused.
- */
-#define SEPARATE	__attribute__((noinline, weak))
 
 /* @i below @n, in a way that the compiler cannot know better and the verifier can see. */
 #define bounded(i, n)								\

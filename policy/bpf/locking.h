@@ -34,7 +34,7 @@ static __always_inline void host_unlock(host_lock_t *l)
 }
 
 /* Two CPUs may reach for each other's: ask for a while, do not queue. */
-SEPARATE u32 host_try_lock(host_lock_t *l __arg_arena)
+__apart u32 host_try_lock(host_lock_t *l __in_arena)
 {
 	u32 tries = 0;
 
@@ -99,7 +99,7 @@ static __always_inline const char *host_hook_name(u32 hook)
 		host_machine.stopped = 1;							\
 	})
 
-SEPARATE s32 host_pid_of(task_t *t __arg_arena)
+__apart s32 host_pid_of(task_t *t __in_arena)
 {
 	u32 index = t ? host_slot_of_task(t)->index : ~0u;
 	struct host_kernel_task *entry = bpf_map_lookup_elem(&host_kernel_tasks, &index);
@@ -108,7 +108,7 @@ SEPARATE s32 host_pid_of(task_t *t __arg_arena)
 	return p ? p->pid : -1;
 }
 
-SEPARATE u32 host_report_fault(sched_t *s __arg_arena, u32 hook)
+__apart u32 host_report_fault(sched_t *s __in_arena, u32 hook)
 {
 	u64 name = (u64)host_hook_name(hook);
 
@@ -133,7 +133,7 @@ static __always_inline sched_t *host_view(u32 this_cpu)
 }
 
 /* NULL after an error. */
-SEPARATE u64 host_begin_(u32 cpu)
+__apart u64 host_begin_(u32 cpu)
 {
 	if (READ_ONCE(host_machine.stopped))
 		return 0;
@@ -145,7 +145,7 @@ SEPARATE u64 host_begin_(u32 cpu)
 }
 
 /* The lock of the run queue @t belongs to, which may change until we have it. */
-SEPARATE u64 host_begin_for_(task_t *t __arg_arena)
+__apart u64 host_begin_for_(task_t *t __in_arena)
 {
 	u32 cpu = READ_ONCE(t->cpu);
 	u64 s = host_begin_(cpu);
@@ -164,7 +164,7 @@ SEPARATE u64 host_begin_for_(task_t *t __arg_arena)
 #define host_begin_for(t)	((sched_t *)host_begin_for_(t))
 
 /* Sends every CPU that was asked to reschedule into schedule(). */
-SEPARATE u32 host_kick(sched_t *s __arg_arena)
+__apart u32 host_kick(sched_t *s __in_arena)
 {
 	host_cpu_t *host = (host_cpu_t *)s;
 	u32 word;
@@ -199,7 +199,7 @@ static __always_inline void host_book_work(sched_t *s)
 
 static void host_arm_timers(sched_t *s);
 
-SEPARATE u32 host_obey(sched_t *s __arg_arena, u32 hook)
+__apart u32 host_obey(sched_t *s __in_arena, u32 hook)
 {
 	if (!s->loops_left || s->error)
 		host_report_fault(s, hook);

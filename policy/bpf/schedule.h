@@ -38,7 +38,7 @@ static __always_inline void host_book_run(sched_t *s, host_slot_t *slot, u32 cpu
 /* ---- schedule() ---------------------------------------------------------------------- */
 
 /* May the policy answer @next?  If not, the kernel hears what is wrong with it. */
-SEPARATE u32 host_check_pick(task_t *next __arg_arena, u32 cpu)
+__apart u32 host_check_pick(task_t *next __in_arena, u32 cpu)
 {
 	host_slot_t *slot = host_slot_of_task(next);
 	s32 pid;
@@ -60,7 +60,7 @@ SEPARATE u32 host_check_pick(task_t *next __arg_arena, u32 cpu)
 }
 
 /* Updates the public fields as the CPU stops running @prev and runs @next, then tells the policy. */
-SEPARATE u32 host_switch(sched_t *s __arg_arena, u32 cpu, task_t *prev __arg_arena, task_t *next __arg_arena)
+__apart u32 host_switch(sched_t *s __in_arena, u32 cpu, task_t *prev __in_arena, task_t *next __in_arena)
 {
 	cpu_t *c = cpu_of(s, cpu);
 
@@ -83,7 +83,7 @@ SEPARATE u32 host_switch(sched_t *s __arg_arena, u32 cpu, task_t *prev __arg_are
 }
 
 /* Has the policy choose who runs on @cpu, which runs @prev. */
-SEPARATE u32 host_choose(sched_t *s __arg_arena, u32 cpu, task_t *prev __arg_arena, u32 why)
+__apart u32 host_choose(sched_t *s __in_arena, u32 cpu, task_t *prev __in_arena, u32 why)
 {
 	task_t *next;
 
@@ -110,7 +110,7 @@ static __always_inline u32 host_prev_state(host_slot_t *slot)
  * @slot's task has stopped, and its CPU has not chosen another one yet, being
  * busy with a task of a higher class.  Choose for it; it will find out.
  */
-SEPARATE u32 host_settle(sched_t *s __arg_arena, host_slot_t *slot __arg_arena)
+__apart u32 host_settle(sched_t *s __in_arena, host_slot_t *slot __in_arena)
 {
 	u32 cpu = slot->t.cpu;
 
@@ -138,7 +138,7 @@ static __always_inline void host_put_on(sched_t *s, host_slot_t *slot, u32 flags
 	hook_enqueue(s, &slot->t, flags);
 }
 
-SEPARATE u32 host_first_allowed(sched_t *s __arg_arena, task_t *t __arg_arena)
+__apart u32 host_first_allowed(sched_t *s __in_arena, task_t *t __in_arena)
 {
 	u32 word;
 
@@ -149,7 +149,7 @@ SEPARATE u32 host_first_allowed(sched_t *s __arg_arena, task_t *t __arg_arena)
 	return 0;
 }
 
-SEPARATE u32 host_choose_cpu(sched_t *s __arg_arena, task_t *t __arg_arena, u32 flags)
+__apart u32 host_choose_cpu(sched_t *s __in_arena, task_t *t __in_arena, u32 flags)
 {
 	u32 cpu = t->cpu;
 
@@ -164,7 +164,7 @@ SEPARATE u32 host_choose_cpu(sched_t *s __arg_arena, task_t *t __arg_arena, u32 
 }
 
 /* A runnable task that is in no run queue goes to one it may be in.  Its present one is locked; at the end the new one is. */
-SEPARATE u64 host_requeue(sched_t *s __arg_arena, host_slot_t *slot __arg_arena, u32 locked)
+__apart u64 host_requeue(sched_t *s __in_arena, host_slot_t *slot __in_arena, u32 locked)
 {
 	u32 to = host_choose_cpu(s, &slot->t, ENQ_MOVE);
 

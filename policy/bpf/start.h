@@ -35,7 +35,7 @@ static __always_inline u32 host_allocate_machine(void)
 	return host_machine.hosts && host_machine.cpus && host_machine.slots;
 }
 
-SEPARATE u32 host_init_slots(sched_t *s __arg_arena)
+__apart u32 host_init_slots(sched_t *s __in_arena)
 {
 	u32 i;
 
@@ -51,7 +51,7 @@ SEPARATE u32 host_init_slots(sched_t *s __arg_arena)
 	return 0;
 }
 
-SEPARATE u32 host_init_cpu(u32 cpu, u64 __arena *global __arg_arena, u64 __arena *cpus __arg_arena)
+__apart u32 host_init_cpu(u32 cpu, u64 __arena *global __in_arena, u64 __arena *cpus __in_arena)
 {
 	struct host_place *place = &host_config.place[cpu % MAX_CPUS];
 	host_cpu_t *host = host_cpu_of(cpu);

@@ -8,7 +8,7 @@
 /* ---- slots ------------------------------------------------------------------------ */
 
 /* A free slot, NULL if there is none.  No lock: the tag makes each state of the list unique. */
-SEPARATE u64 host_take_slot(sched_t *s __arg_arena)
+__apart u64 host_take_slot(sched_t *s __in_arena)
 {
 	u64 head = READ_ONCE(host_machine.free), seen;
 
@@ -24,7 +24,7 @@ SEPARATE u64 host_take_slot(sched_t *s __arg_arena)
 	return 0;
 }
 
-SEPARATE u32 host_return_slot(sched_t *s __arg_arena, host_slot_t *slot __arg_arena)
+__apart u32 host_return_slot(sched_t *s __in_arena, host_slot_t *slot __in_arena)
 {
 	u64 head = READ_ONCE(host_machine.free), seen;
 	u32 done = false;
@@ -62,7 +62,7 @@ static __always_inline void host_release_task(u32 index)
 		bpf_task_release(held);
 }
 
-SEPARATE u32 host_link_task(task_t *t __arg_arena)
+__apart u32 host_link_task(task_t *t __in_arena)
 {
 	if (!GLOBAL_LOCK)
 		host_lock(&host_machine.list_lock);
@@ -74,7 +74,7 @@ SEPARATE u32 host_link_task(task_t *t __arg_arena)
 }
 
 /* Who walks the list without its lock (LOCK_PER_CPU) finds the way on from here. */
-SEPARATE u32 host_unlink_task(task_t *t __arg_arena)
+__apart u32 host_unlink_task(task_t *t __in_arena)
 {
 	if (!GLOBAL_LOCK)
 		host_lock(&host_machine.list_lock);
@@ -118,7 +118,7 @@ static __always_inline u32 host_is_pinned(struct task_struct *p)
 	return disabled > 1 || !host_machine.prolog_pins || bpf_get_current_task_btf() != p;
 }
 
-SEPARATE u32 host_set_only_cpu(sched_t *s __arg_arena, task_t *t __arg_arena, u32 cpu)
+__apart u32 host_set_only_cpu(sched_t *s __in_arena, task_t *t __in_arena, u32 cpu)
 {
 	u32 word;
 
@@ -136,7 +136,7 @@ static __always_inline u32 host_count_bits(u64 x)
 	return (u32)((x * 0x0101010101010101ull) >> 56);
 }
 
-SEPARATE u32 host_read_cpus(sched_t *s __arg_arena, host_slot_t *slot __arg_arena)
+__apart u32 host_read_cpus(sched_t *s __in_arena, host_slot_t *slot __in_arena)
 {
 	task_t *t = &slot->t;
 	u64 mask = slot->kernel_mask;
@@ -184,7 +184,7 @@ static __always_inline u32 host_may_run(struct task_struct *p, host_slot_t *slot
 
 /* ---- beginning and end ------------------------------------------------------------- */
 
-SEPARATE u32 host_clear(sched_t *s __arg_arena, u64 __arena *words __arg_arena, u32 nr)
+__apart u32 host_clear(sched_t *s __in_arena, u64 __arena *words __in_arena, u32 nr)
 {
 	u32 i;
 

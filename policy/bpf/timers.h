@@ -58,7 +58,7 @@ static __always_inline void host_policy_timer(sched_t *s, u32 id)
 	hook_timer(s, id);
 }
 
-SEPARATE u32 host_idle_tick(sched_t *all __arg_arena)
+__apart u32 host_idle_tick(sched_t *all __in_arena)
 {
 	u32 cpu;
 
@@ -103,7 +103,7 @@ static int host_timer_fired(void *map, u32 *id, struct host_timer *timer)
 	return 0;
 }
 
-SEPARATE u32 host_init_timers(sched_t *s __arg_arena)
+__apart u32 host_init_timers(sched_t *s __in_arena)
 {
 	u32 id;
 
