@@ -242,7 +242,7 @@ static inline __unused u32 per_power(u32 load, u32 power)
 	return power == SCHED_LOAD_SCALE ? load : (u32)div_u64((u64)load * SCHED_LOAD_SCALE, power);
 }
 
-static inline __unused void add_group(sched_t *s, struct balance *b, struct group_stats *st, u32 i)
+__apart u32 add_group(sched_t *s __in_arena, struct balance *b __on_stack, struct group_stats *st __on_stack, u32 i)
 {
 	u32 local = i == b->this_rq->smp.sd[b->level].group;
 	u32 idx = params_of(s, b->level)->load_idx[b->idle];
@@ -260,6 +260,7 @@ static inline __unused void add_group(sched_t *s, struct balance *b, struct grou
 		st->busiest = i;
 		st->busiest_power = power;
 	}
+	return 0;
 }
 
 __apart u32 gather_stats(sched_t *s __in_arena, struct balance *b __on_stack, struct group_stats *st __on_stack)

@@ -16,6 +16,7 @@
 #include "timers.h"
 #include "start.h"
 #include "statistics.h"
+#include "conform.h"
 
 char host_license[] SEC("license") = "GPL";
 

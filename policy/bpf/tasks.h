@@ -128,14 +128,6 @@ __apart u32 host_set_only_cpu(sched_t *s __in_arena, task_t *t __in_arena, u32 c
 	return 0;
 }
 
-static __always_inline u32 host_count_bits(u64 x)
-{
-	x -= (x >> 1) & 0x5555555555555555ull;
-	x = (x & 0x3333333333333333ull) + ((x >> 2) & 0x3333333333333333ull);
-	x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0full;
-	return (u32)((x * 0x0101010101010101ull) >> 56);
-}
-
 __apart u32 host_read_cpus(sched_t *s __in_arena, host_slot_t *slot __in_arena)
 {
 	task_t *t = &slot->t;
@@ -148,7 +140,7 @@ __apart u32 host_read_cpus(sched_t *s __in_arena, host_slot_t *slot __in_arena)
 		bpf_probe_read_kernel(&bits, sizeof(bits), (const void *)(mask + word * sizeof(bits)));
 		bits &= host_machine.online[word];
 		t->allowed->bits[word] = bits;
-		nr += host_count_bits(bits);
+		nr += count_bits(bits);
 	}
 	t->nr_allowed = nr;
 	return 0;

@@ -3,9 +3,13 @@
 mod compare;
 mod generate;
 mod list;
+#[cfg(feature = "live")]
+mod load;
 mod new;
 mod result;
 mod run;
+#[cfg(feature = "live")]
+mod status;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -35,6 +39,10 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<(), Fai
         Command::List(arguments) => list::list(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
+        #[cfg(feature = "live")]
+        Command::Load(arguments) => load::load(&arguments),
+        #[cfg(feature = "live")]
+        Command::Status => status::status(),
         Command::New(arguments) => new::new(&arguments),
         Command::Completions { shell } => generate::completions(shell),
         Command::Man { folder } => generate::man_pages(&folder),

@@ -95,7 +95,11 @@ fn policy_name(source: &Path) -> Option<String> {
     (is_c && is_name && !name.is_empty()).then(|| name.to_string())
 }
 
-fn write_headers(folder: &Path) -> io::Result<()> {
+/// Writes the headers a policy includes into a folder.
+///
+/// # Errors
+/// The folder cannot be written to.
+pub fn write_headers(folder: &Path) -> io::Result<()> {
     for (name, text) in HEADERS {
         let path = folder.join(name);
         fs::create_dir_all(path.parent().expect("a header is in a folder"))?;

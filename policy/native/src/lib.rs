@@ -14,7 +14,7 @@ mod memory;
 mod policy;
 mod tunables;
 
-pub use compile::CompileError;
+pub use compile::{write_headers, CompileError};
 #[cfg(target_os = "linux")]
 pub use crash::HookTimer;
 pub use crash::{install_crash_handler, remove_on_crash};
