@@ -43,7 +43,12 @@ fn find_policies(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The objects of those that compile, by name.
-fn compile_all(clang: &str, root: &Path, sources: &[PathBuf], out: &Path) -> Vec<(String, PathBuf)> {
+fn compile_all(
+    clang: &str,
+    root: &Path,
+    sources: &[PathBuf],
+    out: &Path,
+) -> Vec<(String, PathBuf)> {
     let threads = thread::available_parallelism().map_or(1, |n| n.get());
     let (next, built) = (Mutex::new(sources.iter()), Mutex::new(Vec::new()));
     thread::scope(|scope| {
@@ -77,7 +82,10 @@ fn compile(clang: &str, root: &Path, source: &Path, object: &Path) -> bool {
         Ok(output) => String::from_utf8_lossy(&output.stderr).into_owned(),
         Err(error) => error.to_string(),
     };
-    println!("cargo:warning={} does not compile for the kernel:", source.display());
+    println!(
+        "cargo:warning={} does not compile for the kernel:",
+        source.display()
+    );
     for line in failure.lines().take(10) {
         println!("cargo:warning={line}");
     }

@@ -38,6 +38,10 @@ pub enum Command {
     /// Make a policy the scheduler of this machine, until Ctrl-C.
     #[cfg(feature = "live")]
     Load(LoadArguments),
+    /// Play random scripts through a policy's native build and its BPF program, and compare.
+    #[cfg(feature = "live")]
+    #[command(hide = true)]
+    Conform(ConformArguments),
     /// Say which scheduler this machine has.
     #[cfg(feature = "live")]
     Status,
@@ -270,6 +274,24 @@ pub struct LoadArguments {
     /// Print how many instructions the verifier looked at in each program.
     #[arg(long)]
     pub verified: bool,
+}
+
+/// What to compare.
+#[cfg(feature = "live")]
+#[derive(Args)]
+pub struct ConformArguments {
+    /// NAME, NAME:VARIANT or a C file.
+    #[arg(value_name = "POLICY", value_hint = ValueHint::FilePath)]
+    pub policy: String,
+    /// Set a tunable of the policy; may be repeated.
+    #[arg(long, value_name = "TUNABLE=VALUE", allow_hyphen_values = true)]
+    pub set: Vec<String>,
+    /// How many scripts.
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = positive::<u64>)]
+    pub scripts: u64,
+    /// Seed of the first; the others follow.
+    #[arg(long, value_name = "SEED", default_value = "1", value_parser = seed)]
+    pub seed: u64,
 }
 
 /// How a loaded scheduler's statistics are printed.

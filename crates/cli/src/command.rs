@@ -1,6 +1,8 @@
 //! The commands: one file each.
 
 mod compare;
+#[cfg(feature = "live")]
+mod conform;
 mod generate;
 mod list;
 #[cfg(feature = "live")]
@@ -41,6 +43,8 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<(), Fai
         Command::Compare(arguments) => compare::compare(&arguments),
         #[cfg(feature = "live")]
         Command::Load(arguments) => load::load(&arguments),
+        #[cfg(feature = "live")]
+        Command::Conform(arguments) => conform::conform(&arguments),
         #[cfg(feature = "live")]
         Command::Status => status::status(),
         Command::New(arguments) => new::new(&arguments),

@@ -3,6 +3,7 @@
 //! [`load`] turns a policy's BPF object into the machine's scheduler; dropping the [`Loaded`] it
 //! returns, or the death of this process, gives the machine back to the kernel's own.
 
+mod conform;
 mod ending;
 mod kernel;
 mod load;
@@ -10,6 +11,7 @@ mod object;
 mod statistics;
 mod topology;
 
+pub use conform::{conform, ConformError, Conformance};
 pub use ending::{Ending, Kind};
 pub use kernel::{status, Status};
 pub use load::{load, Error, Loaded, Options, Program};

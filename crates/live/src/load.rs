@@ -13,7 +13,9 @@ use crate::{kernel, topology, Ending, Statistics};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The kernel is built without sched_ext.
-    #[error("this kernel has no sched_ext (Linux 6.12 or later, built with CONFIG_SCHED_CLASS_EXT=y)")]
+    #[error(
+        "this kernel has no sched_ext (Linux 6.12 or later, built with CONFIG_SCHED_CLASS_EXT=y)"
+    )]
     NoSchedExt,
     /// The kernel does not describe its own types.
     #[error("this kernel does not describe its types (CONFIG_DEBUG_INFO_BTF=y): /sys/kernel/btf/vmlinux is missing")]
@@ -82,6 +84,9 @@ pub struct Loaded {
     counters: usize,
 }
 
+/// Tasks of a comparison: `SCRIPT_TASKS` in conform.h.
+pub(crate) const SMALL: u32 = 64;
+
 /// The rate of the tick for policies that do not say: 100 Hz.
 const DEFAULT_HZ: u32 = 100;
 
@@ -101,7 +106,6 @@ pub fn load(program: &Program, options: &Options) -> Result<Loaded, Error> {
     };
     set_operations(&mut object, &operations)?;
     let mut object = Object::load(object)?;
-    if std::env::var("DBG").is_ok() { eprintln!("loaded {:?}", object.verified_instructions()); }
     let attached = object
         .map("schedlab_ops")
         .ok_or(Error::NotOurs)?
@@ -162,7 +166,7 @@ static LOG: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 const LOG_LINES: usize = 40;
 
-fn keep_log() {
+pub(crate) fn keep_log() {
     if let Ok(mut log) = LOG.lock() {
         log.clear();
     }

@@ -88,7 +88,11 @@ pub(crate) fn open(code: &[u8], tuned: &Tuned, config: &Config) -> Result<OpenOb
         .name("schedlab")
         .and_then(|builder| builder.open_memory(code))
         .map_err(Error::open)?;
-    let tunables: Vec<u8> = tuned.values().iter().flat_map(|v| v.to_ne_bytes()).collect();
+    let tunables: Vec<u8> = tuned
+        .values()
+        .iter()
+        .flat_map(|v| v.to_ne_bytes())
+        .collect();
     for mut map in object.maps_mut() {
         match map.name().to_str() {
             Some(".rodata.tunables") => map.set_initial_value(&tunables).map_err(Error::open)?,
@@ -103,7 +107,10 @@ pub(crate) fn open(code: &[u8], tuned: &Tuned, config: &Config) -> Result<OpenOb
 }
 
 /// Writes what the kernel is told about the scheduler.
-pub(crate) fn set_operations(object: &mut OpenObject, operations: &Operations) -> Result<(), Error> {
+pub(crate) fn set_operations(
+    object: &mut OpenObject,
+    operations: &Operations,
+) -> Result<(), Error> {
     object
         .maps_mut()
         .find(|map| map.name() == "schedlab_ops")
@@ -138,12 +145,23 @@ impl Object {
     /// The contents of a map of global variables.
     pub(crate) fn variables(&mut self, name: &str) -> Option<Vec<u8>> {
         let map = self.map(name)?;
-        map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).ok().flatten()
+        map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY)
+            .ok()
+            .flatten()
+    }
+
+    /// Sets the contents of a map of global variables.
+    pub(crate) fn set_variables(&mut self, name: &str, value: &[u8]) -> Option<()> {
+        let map = self.map(name)?;
+        map.update(&0u32.to_ne_bytes(), value, MapFlags::ANY).ok()
     }
 
     /// Runs a program that is no part of the scheduler.
     pub(crate) fn run(&mut self, name: &str) -> Option<u32> {
-        let program: ProgramMut = self.inner.progs_mut().find(|program| program.name() == name)?;
+        let program: ProgramMut = self
+            .inner
+            .progs_mut()
+            .find(|program| program.name() == name)?;
         let output = program.test_run(ProgramInput::default()).ok()?;
         Some(output.return_value)
     }

@@ -128,7 +128,9 @@ impl Histogram {
             seen += u64::from(n);
             seen >= wanted
         });
-        bucket.filter(|_| total > 0).map(|b| lower_bound_ns(b + 1) - 1)
+        bucket
+            .filter(|_| total > 0)
+            .map(|b| lower_bound_ns(b + 1) - 1)
     }
 
     // Counts of one bucket may wrap in days; differences are right all the same.

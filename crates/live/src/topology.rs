@@ -42,7 +42,14 @@ fn place(cpu: u32) -> Place {
         .into_iter()
         .flatten()
         .flatten()
-        .find_map(|entry| entry.file_name().to_str()?.strip_prefix("node")?.parse().ok());
+        .find_map(|entry| {
+            entry
+                .file_name()
+                .to_str()?
+                .strip_prefix("node")?
+                .parse()
+                .ok()
+        });
     Place {
         core,
         llc: llc.unwrap_or(core),

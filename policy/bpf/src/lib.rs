@@ -62,7 +62,10 @@ pub fn compile(source: &Path) -> Result<Vec<u8>, String> {
         let said = String::from_utf8_lossy(&output.stderr);
         let said: Vec<&str> = said.lines().take(MOST_LINES).collect();
         let shown = source.display();
-        return Err(format!("{shown} does not compile for the kernel:\n{}", said.join("\n")));
+        return Err(format!(
+            "{shown} does not compile for the kernel:\n{}",
+            said.join("\n")
+        ));
     }
     std::fs::read(&object).map_err(|e| format!("{}: {e}", object.display()))
 }

@@ -289,6 +289,11 @@ impl Host {
         self.task_mut(task).mm = mm;
     }
 
+    /// Where a task is, to compare with another task's parent.
+    pub fn task_pointer(&self, task: TaskId) -> *mut ffi::Task {
+        self.task_ptr(task)
+    }
+
     /// Bytes of policy state behind a task's public fields, for tests that look inside.
     pub fn task_state(&self, task: TaskId) -> *const u8 {
         // SAFETY: one past the public fields is still within the slot.
@@ -518,6 +523,11 @@ impl Host {
     /// Is this timer armed for now or earlier?
     pub fn timer_due(&self, id: u32, now: Time) -> bool {
         (1..=now.0).contains(&self.sched().timer_expires[id as usize])
+    }
+
+    /// When each policy timer expires; 0: not armed.
+    pub fn timers(&self) -> [u64; ffi::MAX_TIMERS] {
+        self.sched().timer_expires
     }
 
     /// A timer the policy armed has expired.

@@ -33,7 +33,10 @@ pub fn load(arguments: &LoadArguments) -> Result<(), Failure> {
         code: &code,
     };
     let mut loaded = schedlab_live::load(&program, &options).map_err(other)?;
-    note(&format!("{} is the scheduler of this machine; Ctrl-C ends it", tuned.name()));
+    note(&format!(
+        "{} is the scheduler of this machine; Ctrl-C ends it",
+        tuned.name()
+    ));
     if arguments.verified {
         print_verified(&loaded)?;
     }
@@ -44,17 +47,21 @@ pub fn load(arguments: &LoadArguments) -> Result<(), Failure> {
 }
 
 /// The policy's BPF object: the one the binary carries, or compiled now.
-fn object(text: &str, tuned: &Tuned) -> Result<Cow<'static, [u8]>, Failure> {
+pub(super) fn object(text: &str, tuned: &Tuned) -> Result<Cow<'static, [u8]>, Failure> {
     if let Some(source) = choose::policy_file(text) {
-        return schedlab_bpf::compile(source).map(Cow::Owned).map_err(Failure::Other);
+        return schedlab_bpf::compile(source)
+            .map(Cow::Owned)
+            .map_err(Failure::Other);
     }
     let name = tuned.policy.name();
-    schedlab_bpf::built_in(name).map(Cow::Borrowed).ok_or_else(|| {
-        Failure::Other(format!(
-            "{name} was not compiled for the kernel when this program was built: \
+    schedlab_bpf::built_in(name)
+        .map(Cow::Borrowed)
+        .ok_or_else(|| {
+            Failure::Other(format!(
+                "{name} was not compiled for the kernel when this program was built: \
              there was no clang 19 (scripts/setup.sh installs one), or it refused the policy"
-        ))
-    })
+            ))
+        })
 }
 
 fn print_verified(loaded: &Loaded) -> Result<(), Failure> {
@@ -71,7 +78,9 @@ fn watch(
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     let start = Instant::now();
-    let end = arguments.duration.map(|ns| start + Duration::from_nanos(ns.0));
+    let end = arguments
+        .duration
+        .map(|ns| start + Duration::from_nanos(ns.0));
     let mut last = (start, Statistics::default());
     while loaded.ending().is_none() && interrupt.signal().is_none() {
         let now = Instant::now();
@@ -80,7 +89,12 @@ fn watch(
         }
         if now - last.0 >= SECOND {
             let statistics = loaded.statistics().unwrap_or_default();
-            show(arguments.stats, tuned, now - start, &statistics.since(&last.1))?;
+            show(
+                arguments.stats,
+                tuned,
+                now - start,
+                &statistics.since(&last.1),
+            )?;
             last = (now, statistics);
         }
         std::thread::sleep(BEAT);
@@ -161,7 +175,9 @@ fn report(tuned: &Tuned, ending: Option<Ending>) -> Result<(), Failure> {
             note(&format!("{name} ended: {ending}"));
             Ok(())
         }
-        None => Err(Failure::Other(format!("{name} ended, but the kernel does not say why"))),
+        None => Err(Failure::Other(format!(
+            "{name} ended, but the kernel does not say why"
+        ))),
     }
 }
 
