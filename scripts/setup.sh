@@ -6,7 +6,7 @@ set -eu
 
 case "${1:-}" in
 demo) wanted="cc python3" ;;
-test) wanted="cc gcc clang-19 python3 python-venv chromium" ;;
+test) wanted="cc gcc clang-19 python3 python-venv chromium qemu-system-x86_64 busybox" ;;
 *) echo "usage: scripts/setup.sh demo|test" >&2; exit 2 ;;
 esac
 
@@ -23,6 +23,8 @@ have() {
 package() {
     case $1 in
     cc | gcc) echo gcc libc6-dev ;;
+    qemu-system-x86_64) echo qemu-system-x86 ;;
+    busybox) echo busybox-static ;;
     python-venv) echo python3-venv ;;
     *) echo "$1" ;;
     esac

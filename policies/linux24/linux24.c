@@ -8,9 +8,19 @@
  * the same address space.  When nobody who can run has any slice left, every
  * task in the system gets a new one.
  *
- * What this scheduler shares with those derived from it is in goodness.h.
+ * What this scheduler shares with those derived from it is in linux24/goodness.h.
  */
 #include "policy.h"
+
+/*
+ * A scheduler that is this one but for how a slice is spent defines
+ * LINUX24_AS_A_PART and the two macros, includes this file, and then supplies a
+ * POLICY() of its own.
+ */
+#ifndef LINUX24_AS_A_PART
+#define PART_TUNABLES(T)
+#define PART_TASK_STATE		/* fields of a task */
+#endif
 
 #define POLICY_OWN_TUNABLES(T)									\
 	T(prev_first, 1, 0, 1,									\
@@ -18,25 +28,30 @@
 	T(yield_if_others, 0, 0, 1,								\
 	  "1: sched_yield() does nothing unless more tasks are runnable than run [2.4]")	\
 	T(yield_to_tail, 1, 0, 1,								\
-	  "1: sched_yield() moves the task to the end of the list [2.3.99, 2.4.16], 0: not [2.4.0]")
-#include "goodness.h"
+	  "1: sched_yield() moves the task to the end of the list [2.3.99, 2.4.16], 0: not [2.4.0]")	\
+	PART_TUNABLES(T)
+#include "linux24/goodness.h"
 
-static const struct variant linux24_variants[] = {
-	{ "2.4.16", "late 2.4: only list order breaks ties",
-	  "nice_to_ticks=1 goodness_sees_yield=1 wake_least_recent=1 reap_cap_ms=200 "
-	  "sync_checks_allowed=1 prev_first=0 yield_if_others=1" },
-	{ "2.4.0", "early 2.4: the previous task wins ties, a woken task must be better by 2",
-	  "nice_to_ticks=1 goodness_sees_yield=1 wake_least_recent=1 reap_cap_ms=200 "
-	  "preempt_threshold=1 yield_if_others=1 yield_to_tail=0" },
-	{ "2.3.99", "what the ELSC paper compares with: slices of 200 ms, every yield counts", "" },
-};
+#define LINUX_2_4	"nice_to_ticks=1 goodness_sees_yield=1 wake_least_recent=1 reap_cap_ms=200 yield_if_others=1 "
+#define LINUX_2_4_16	LINUX_2_4 "sync_checks_allowed=1 prev_first=0"
+#define LINUX_2_4_0	LINUX_2_4 "preempt_threshold=1 yield_to_tail=0"
 
 struct runqueue {
 	struct list head;	/* runnable tasks; on_cpu marks those that run */
 	u32 nr_running;		/* their number */
 };
 
-POLICY_STATE(struct runqueue, struct linux_cpu, struct linux_task)
+struct linux24_task {
+	struct linux_task common;	/* first: linux24/goodness.h expects it there */
+	PART_TASK_STATE
+};
+
+POLICY_STATE(struct runqueue, struct linux_cpu, struct linux24_task)
+
+static task_t *task_at(list_t *node)
+{
+	return task_of((ts_t *)list_entry(node, linux_task_t, run_list));
+}
 
 static s32 linux24_init(sched_t *s)
 {
@@ -49,26 +64,26 @@ static s32 linux24_init(sched_t *s)
 /* At the front: whoever woke last wins ties. */
 static void add_to_runqueue(sched_t *s, task_t *p)
 {
-	list_add(&ts_of(p)->run_list, &glob_of(s)->head);
+	list_add(&linux_task(p)->run_list, &glob_of(s)->head);
 	glob_of(s)->nr_running++;
 }
 
 static void del_from_runqueue(sched_t *s, task_t *p)
 {
-	list_del(&ts_of(p)->run_list);
+	list_del(&linux_task(p)->run_list);
 	glob_of(s)->nr_running--;
 }
 
 static void move_first_runqueue(sched_t *s, task_t *p)
 {
-	list_del(&ts_of(p)->run_list);
-	list_add(&ts_of(p)->run_list, &glob_of(s)->head);
+	list_del(&linux_task(p)->run_list);
+	list_add(&linux_task(p)->run_list, &glob_of(s)->head);
 }
 
 static void move_last_runqueue(sched_t *s, task_t *p)
 {
-	list_del(&ts_of(p)->run_list);
-	list_add_tail(&ts_of(p)->run_list, &glob_of(s)->head);
+	list_del(&linux_task(p)->run_list);
+	list_add_tail(&linux_task(p)->run_list, &glob_of(s)->head);
 }
 
 static void linux24_enqueue(sched_t *s, task_t *p, u32 flags)
@@ -101,8 +116,8 @@ static u32 can_schedule(sched_t *s, task_t *p, u32 cpu)
 /* 2.3.99 counts a task that yielded as exhausted, and forgets the yield at once. */
 static s32 prev_goodness(sched_t *s, task_t *prev, u32 cpu, u32 this_mm)
 {
-	if (ts_of(prev)->yielded && !tun(s)->goodness_sees_yield) {
-		ts_of(prev)->yielded = false;
+	if (linux_task(prev)->yielded && !tun(s)->goodness_sees_yield) {
+		linux_task(prev)->yielded = false;
 		return 0;
 	}
 	return goodness(s, prev, cpu, this_mm);
@@ -121,7 +136,7 @@ static s32 best_goodness(sched_t *s, u32 cpu, task_t *still_running, u32 this_mm
 		*next = still_running;
 	}
 	list_for_each(s, node, &glob_of(s)->head) {
-		task_t *p = task_of(list_entry(node, ts_t, run_list));
+		task_t *p = task_at(node);
 		s32 weight;
 
 		nr++;
@@ -167,7 +182,7 @@ static task_t *linux24_pick_next(sched_t *s, u32 cpu, task_t *prev, u32 why)
 		best_goodness(s, cpu, candidate, this_mm, &next);
 	}
 	if (next && next == prev)
-		ts_of(prev)->yielded = false;
+		linux_task(prev)->yielded = false;
 	return next;
 }
 
@@ -195,7 +210,7 @@ static u32 linux24_yield(sched_t *s, task_t *p)
 	if (tun(s)->yield_if_others && !others_pending(s))
 		return false;
 	if (!task_is_rt(p))
-		ts_of(p)->yielded = true;
+		linux_task(p)->yielded = true;
 	if (tun(s)->yield_to_tail)
 		move_last_runqueue(s, p);
 	return true;
@@ -204,8 +219,8 @@ static u32 linux24_yield(sched_t *s, task_t *p)
 /* sched_setscheduler() writes the whole policy field, the yield bit too, and reschedules its caller. */
 static void linux24_set_class(sched_t *s, task_t *p, u32 old_class, u32 old_rt_priority)
 {
-	ts_of(p)->yielded = false;
-	if (list_linked(&ts_of(p)->run_list))
+	linux_task(p)->yielded = false;
+	if (list_linked(&linux_task(p)->run_list))
 		move_first_runqueue(s, p);
 	resched_cpu(s, s->this_cpu);
 }
@@ -213,8 +228,15 @@ static void linux24_set_class(sched_t *s, task_t *p, u32 old_class, u32 old_rt_p
 /* For the checks. */
 static u32 linux24_queued(sched_t *s, task_t *p)
 {
-	return list_linked(&ts_of(p)->run_list);
+	return list_linked(&linux_task(p)->run_list);
 }
+
+#ifndef LINUX24_AS_A_PART
+static const struct variant linux24_variants[] = {
+	{ "2.4.16", "late 2.4: only list order breaks ties", LINUX_2_4_16 },
+	{ "2.4.0", "early 2.4: the previous task wins ties, a woken task must be better by 2", LINUX_2_4_0 },
+	{ "2.3.99", "what the ELSC paper compares with: slices of 200 ms, every yield counts", "" },
+};
 
 POLICY(linux24,
 	.summary = "Linux 2.4: one list, the task with the best goodness() runs",
@@ -239,3 +261,4 @@ POLICY(linux24,
 	.priority = goodness_priority,
 	.queued = linux24_queued,
 );
+#endif

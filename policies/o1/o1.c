@@ -14,23 +14,25 @@
  * is nothing but a set of them.  Each tunable names its source: [SRC] read in a
  * kernel source or patch, [MEM] known but not read again, [INF] inferred.
  *
- * What the CPUs do with each other is not here: see domains.h.
+ * What the CPUs do with each other is not here: see linux26/domains.h.
  *
- * FIDELITY: SCHED_BATCH and SCHED_IDLE came after these versions and are scheduled as SCHED_NORMAL.
+ * FIDELITY: SCHED_BATCH and SCHED_IDLE came after these versions, SCHED_ISO in none, and are scheduled as SCHED_NORMAL.
  * FIDELITY: dependent_sleeper(), which let a low-priority SMT sibling wait, is left out.
  */
 #include "policy.h"
-#include "domains.h"
+#include "linux26/domains.h"
 
 /*
  * A scheduler that is this one but for the choice among the best tasks defines
- * O1_AS_A_PART and the three macros, includes this file, and then supplies
+ * O1_AS_A_PART and the five macros, includes this file, and then supplies
  * choose_task() and a POLICY() of its own.
  */
 #ifndef O1_AS_A_PART
 #define PART_TUNABLES(T)
 #define PART_COUNTERS(C)
 #define PART_TASK_STATE		/* fields of a task */
+#define PART_RQ_STATE		/* fields of a run queue */
+#define PART_RAN(p, ns)		/* p has used so much time */
 #endif
 
 /* ---- tunables ----------------------------------------------------------- */
@@ -111,6 +113,7 @@ struct o1_rq {
 	u64 timestamp_last_tick;
 	u64 jiffies, next_jiffy_ns;	/* see update_jiffies() */
 	struct smp_rq smp;
+	PART_RQ_STATE
 	struct prio_array arrays[2];
 };
 
@@ -358,8 +361,8 @@ static prio_array_t *rq_array(rq_t *rq, u32 i)
 	return i ? rq->active : rq->expired;
 }
 
-#include "balance.h"
-#include "placement.h"
+#include "linux26/balance.h"
+#include "linux26/placement.h"
 
 /* ---- fork and exit ------------------------------------------------------ */
 
@@ -624,7 +627,10 @@ static void task_tick(sched_t *s, rq_t *rq, ts_t *p)
 /* Time @p has used since it was switched in, or since the last tick. */
 static void update_cpu_clock(sched_t *s, ts_t *p, rq_t *rq)
 {
-	p->sched_time += s->now - max_of(p->timestamp, rq->timestamp_last_tick);
+	u64 ran = s->now - max_of(p->timestamp, rq->timestamp_last_tick);
+
+	p->sched_time += ran;
+	PART_RAN(p, ran);
 }
 
 static void scheduler_tick(sched_t *s, u32 cpu, rq_t *rq, task_t *curr)
@@ -681,7 +687,7 @@ static void switch_arrays(sched_t *s, rq_t *rq)
 	count(s, COUNTER_array_switches, 1);
 }
 
-static ts_t *choose_task(sched_t *s, prio_array_t *array, u32 idx);
+static ts_t *choose_task(sched_t *s, rq_t *rq, list_t *queue);
 
 /*
  * It was woken and has waited since: count that wait as sleep, too.  It has
@@ -706,7 +712,7 @@ static ts_t *pick_task(sched_t *s, rq_t *rq)
 
 	if (!rq->active->nr)
 		switch_arrays(s, rq);
-	next = choose_task(s, rq->active, prio_array_first(rq->active));
+	next = choose_task(s, rq, &rq->active->queue[prio_array_first(rq->active)]);
 	if (!rt_task(next) && next->activated > 0)
 		credit_wait(s, next);
 	next->activated = 0;
@@ -902,10 +908,10 @@ static s32 o1_init(sched_t *s)
 
 #ifndef O1_AS_A_PART
 /* Of the tasks in the best list, who runs?  The only place that chooses. */
-static ts_t *choose_task(sched_t *s, prio_array_t *array, u32 idx)
+static ts_t *choose_task(sched_t *s, rq_t *rq, list_t *queue)
 {
 	examined(s, 1);
-	return list_entry(array->queue[idx].next, ts_t, run_list);
+	return list_entry(queue->next, ts_t, run_list);
 }
 
 static const struct variant o1_variants[] = {

@@ -15,7 +15,7 @@
 
 enum host_event_kind {
 	EVENT_RESET,		/* @a CPUs, @b: SMP, @mask: the seed */
-	EVENT_NEW,		/* @task with @other as parent; @a: nice, class, rt_priority, cpu; @b: mm; @mask */
+	EVENT_NEW,		/* @task with @other as parent; @a: nice, class, rt_priority, cpu, foreground; @b: mm; @mask */
 	EVENT_EXIT,		/* @task, reaped by @other */
 	EVENT_FORGET,
 	EVENT_SELECT_CPU,	/* @a: flags */
@@ -89,6 +89,7 @@ __apart u32 play_reset(sched_t *s __in_arena, u32 nr_cpus, u32 smp, u64 seed)
 	s->nr_tasks = 0;
 	s->rng = seed | 1;
 	s->error = NULL;
+	s->error_row = 0;
 	return (u32)hook_init(s);
 }
 
@@ -109,10 +110,10 @@ __apart u32 play_new(sched_t *s __in_arena, u32 task, u32 a, u32 mm, u64 mask)
 	t->nice = (s32)(a & 0xff) - 20;
 	t->class = (a >> 8) & 0xff;
 	t->rt_priority = (a >> 16) & 0xff;
-	t->cpu = a >> 24;
+	t->cpu = (a >> 24) & 0x7f;
 	t->on_cpu = 0;
 	t->mm = mm;
-	t->flags = !mm;
+	t->flags = (mm ? 0 : TASK_KTHREAD) | (a >> 31 ? TASK_FOREGROUND : 0);
 	play_set_cpus(t, mask);
 	list_add_tail(&t->all, &host_machine.tasks);
 	s->nr_tasks++;

@@ -39,9 +39,9 @@ typedef long long s64;
 #define POLICY_SYMBOL(NAME)	the_policy
 
 /* A section, so a map, of their own: the loader fills it without looking for a symbol. */
-#define TUNABLES_STORAGE(LIST) \
+#define TUNABLES_STORAGE(...) \
 	const volatile struct tunables load_time_tunables \
-	__attribute__((section(".rodata.tunables"))) = { LIST(TUNABLE_VALUE_) };
+	__attribute__((section(".rodata.tunables"))) = { __VA_ARGS__ };
 #define tun(s)	(&load_time_tunables)
 
 /*

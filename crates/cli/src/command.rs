@@ -4,17 +4,22 @@ mod compare;
 #[cfg(feature = "live")]
 mod conform;
 mod generate;
+mod kernel_result;
 mod list;
 #[cfg(feature = "live")]
 mod load;
 mod new;
+mod record;
+mod reproduce;
 mod result;
 mod run;
 #[cfg(feature = "live")]
 mod status;
+mod vm;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::Parser;
@@ -24,7 +29,7 @@ use crate::failure::Failure;
 use crate::usage;
 
 /// Does what the command line asks for.
-pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<(), Failure> {
+pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCode, Failure> {
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(help)
@@ -33,11 +38,15 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<(), Fai
                 ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
             ) =>
         {
-            return help.print().map_err(standard_output);
+            help.print().map_err(standard_output)?;
+            return Ok(ExitCode::SUCCESS);
         }
         Err(mistake) => return Err(usage::diagnostic(&mistake).into()),
     };
-    match arguments.command {
+    let done = match arguments.command {
+        // The status is that of the command that was run.
+        Command::Vm(arguments) => return vm::vm(&arguments),
+        Command::Record(arguments) => return record::record(&arguments),
         Command::List(arguments) => list::list(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
@@ -47,10 +56,12 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<(), Fai
         Command::Conform(arguments) => conform::conform(&arguments),
         #[cfg(feature = "live")]
         Command::Status => status::status(),
+        Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
         Command::New(arguments) => new::new(&arguments),
         Command::Completions { shell } => generate::completions(shell),
         Command::Man { folder } => generate::man_pages(&folder),
-    }
+    };
+    done.map(|()| ExitCode::SUCCESS)
 }
 
 /// Prints a result.

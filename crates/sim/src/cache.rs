@@ -1,13 +1,16 @@
 //! Cache warmth: how much of a task's working set its cache still holds.
 //!
-//! Each cache counts the bytes ever brought into it.  While a task is away others bring in
-//! theirs and push its lines out, least recently used first; coming back it finds what is
-//! left, and nothing at all in another cache.  What is missing costs a stall for each byte;
-//! stalls and progress alternate, so the task runs at half speed for twice the stall.
+//! A cache remembers whose bytes were used last.  While a task is away others use theirs, whether
+//! they have to bring them in or find them, and its own become the least recently used; coming
+//! back it finds what is left beside the others', and nothing at all in another cache.  What is
+//! missing costs a stall for each byte; stalls and progress alternate, so the task runs at half
+//! speed for twice the stall.
 //!
 //! FIDELITY: only the largest cache of a CPU is modelled, only the last cache a task used is
 //! remembered, and the part of a working set beyond the cache's size is taken to be part of
 //! the task's normal speed.
+
+use std::collections::VecDeque;
 
 use schedlab_machine::Cache;
 
@@ -18,8 +21,13 @@ use crate::task::Task;
 pub(crate) struct CacheState {
     pub size: u64,
     ps_per_byte: u64,
-    /// Bytes ever brought in.
-    filled: u64,
+    /// Stays on its CPUs that have ended, the latest of each task: its number and the bytes of that
+    /// task in the cache.  Longest ago first.
+    stays: VecDeque<(u64, u64)>,
+    /// The sum of those bytes.
+    used: u64,
+    /// Stays so far.
+    count: u64,
 }
 
 impl CacheState {
@@ -27,7 +35,9 @@ impl CacheState {
         CacheState {
             size: cache.size_bytes,
             ps_per_byte: cache.refill_ps_per_byte,
-            filled: 0,
+            stays: VecDeque::new(),
+            used: 0,
+            count: 0,
         }
     }
 
@@ -44,9 +54,10 @@ impl CacheState {
             return;
         }
         let left = if task.cache == index {
-            let others = self.filled - task.cache_stamp;
+            let others = self.used_since(task.cache_stay);
             task.warm_bytes.min(self.size.saturating_sub(others))
         } else {
+            task.cache_stay = 0;
             0
         };
         task.cache = index;
@@ -61,9 +72,32 @@ impl CacheState {
         }
         let missing = (task.refill_ns / 2).saturating_mul(1000) / self.ps_per_byte;
         let warm = self.wanted(task).saturating_sub(missing);
-        self.filled += warm.saturating_sub(task.warm_bytes);
         task.warm_bytes = warm;
-        task.cache_stamp = self.filled;
+        self.note_stay(task);
+    }
+
+    /// Bytes others used since this stay.
+    fn used_since(&self, stay: u64) -> u64 {
+        let later = self.stays.iter().rev().take_while(|s| s.0 > stay);
+        later.map(|s| s.1).sum()
+    }
+
+    /// Its bytes are the most recently used from now on.
+    fn note_stay(&mut self, task: &mut Task) {
+        if let Ok(i) = self.stays.binary_search_by_key(&task.cache_stay, |s| s.0) {
+            self.used -= self.stays.remove(i).expect("just found").1;
+        }
+        self.count += 1;
+        self.stays.push_back((self.count, task.warm_bytes));
+        self.used += task.warm_bytes;
+        task.cache_stay = self.count;
+        while self
+            .stays
+            .front()
+            .is_some_and(|oldest| self.used - oldest.1 >= self.size)
+        {
+            self.used -= self.stays.pop_front().expect("there is one").1;
+        }
     }
 
     /// What of the working set fits.

@@ -81,8 +81,8 @@ pub(crate) struct Task {
     pub working_set: u64,
     pub cache: u32,
     pub warm_bytes: u64,
-    /// [`Cache::filled`](crate::cache::CacheState) when it stopped running.
-    pub cache_stamp: u64,
+    /// Its last stay in that cache; 0 before the first has ended.
+    pub cache_stay: u64,
     /// Time it still runs at half speed because its working set is being fetched, in ns.
     pub refill_ns: u64,
     pub parent: Option<TaskId>,
@@ -122,7 +122,7 @@ impl Task {
             working_set,
             cache: u32::MAX,
             warm_bytes: 0,
-            cache_stamp: 0,
+            cache_stay: 0,
             refill_ns: 0,
             parent: None,
             first_child: None,

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::lab::{fork, run, sleep, Lab};
+use common::lab::{fork, run, sleep, times, Lab};
 use schedlab_machine::Machine;
 use schedlab_workload::Op;
 
@@ -100,6 +100,44 @@ fn both_stay_warm_where_both_fit() {
         .run_with(cached);
     // 4 + 8, 6 + 8, and 8 without a stall.
     assert_eq!(ran.exit_ns(0), 34_000_000);
+}
+
+#[test]
+fn what_is_used_again_stays_and_what_is_not_goes() {
+    // 0 brings in 600 KB (6 + 8 ms: 14), 1 its 400 KB (4 + 8: 26): the cache is full.  0 uses its own
+    // again (8: 34).  2 brings in 400 KB (4 + 8: 46): those of 1 go, as 0's were used since.
+    // So 1 is cold again (4 + 8: 58).
+    let (post, wait) = (Op::SemPost, Op::SemWait);
+    let ran = Lab::new(1)
+        .task(vec![run(8000), post(0), wait(1), run(8000), post(2)])
+        .but(using(600_000))
+        .task(vec![wait(0), run(8000), post(1), wait(3), run(8000)])
+        .but(using(400_000))
+        .task(vec![wait(2), run(8000), post(3)])
+        .but(using(400_000))
+        .with(|w| w.semaphores = vec![0; 4])
+        .run_with(cached);
+    assert_eq!(ran.exit_ns(1), 58_000_000);
+}
+
+#[test]
+fn tasks_that_do_not_fit_together_stay_cold_however_short_their_turns() {
+    // Three of 500 KB take turns of 1 ms of work; 1 MB holds two.  A turn at half speed brings in
+    // 100 KB: 100, 200, 300 KB each, 900 in all.  From then on a task finds what the 400 and 400, or
+    // 400 and 300, of the other two leave: 200 or 300 KB, and brings in 100 again.  Nobody ever has
+    // 500, so all 60 turns take 2 ms.
+    let (post, wait) = (Op::SemPost, Op::SemWait);
+    let turns = |from, to| times(20, &[wait(from), run(1000), post(to)]);
+    let ran = Lab::new(1)
+        .task(turns(0, 1))
+        .but(using(500_000))
+        .task(turns(1, 2))
+        .but(using(500_000))
+        .task(turns(2, 0))
+        .but(using(500_000))
+        .with(|w| w.semaphores = vec![1, 0, 0])
+        .run_with(cached);
+    assert_eq!(ran.exit_ns(2), 120_000_000);
 }
 
 #[test]

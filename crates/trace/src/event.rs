@@ -41,6 +41,8 @@ pub enum TaskClass {
     Batch,
     /// SCHED_IDLE
     Idle,
+    /// SCHED_ISO of the -ck kernels: soft real time for anybody
+    Iso,
     /// SCHED_FIFO: real time, no slice
     Fifo,
     /// SCHED_RR: real time, round robin
@@ -147,6 +149,11 @@ pub enum EventKind {
         /// Passes over all tasks that renewed counters or priorities.
         recalculations: u32,
     },
+    /// Passes over all tasks that renewed counters or priorities outside schedule(): BSD's of every second.
+    Recalculate {
+        /// How many.
+        passes: u32,
+    },
     /// From this moment this CPU spends `ns` on overhead; spans of one moment follow one another
     /// in the order of their events, and spans of different moments do not overlap on a CPU.
     /// [`Overhead::Lock`] alone is told when it is over: the CPU spun for the `ns` before.
@@ -215,8 +222,12 @@ pub struct TaskInfo {
     pub name: String,
     /// The group it is reported with: the name in the workload file ("vi").
     pub group: String,
-    /// Its process (thread group); threads of one process share an address space.
+    /// Its process (thread group); threads of one process share an address space.  Of a task that
+    /// has a `pid`, its process's.
     pub process: u32,
+    /// The thread id it had in a real kernel; none of a simulated task, which files show with
+    /// [`pid`](crate::pid).
+    pub pid: Option<u32>,
     /// nice at the start.
     pub nice: i8,
     /// Class at the start.

@@ -11,21 +11,8 @@ use std::process::{Command, Stdio};
 include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 include!("clang.rs");
 
-/// The files of the glue, so that a binary far from its sources can compile a policy.
-const GLUE: &[(&str, &str)] = &[
-    ("bpf/main.bpf.c", include_str!("../main.bpf.c")),
-    ("bpf/kernel.h", include_str!("../kernel.h")),
-    ("bpf/machine.h", include_str!("../machine.h")),
-    ("bpf/hooks.h", include_str!("../hooks.h")),
-    ("bpf/locking.h", include_str!("../locking.h")),
-    ("bpf/tasks.h", include_str!("../tasks.h")),
-    ("bpf/schedule.h", include_str!("../schedule.h")),
-    ("bpf/ops.h", include_str!("../ops.h")),
-    ("bpf/timers.h", include_str!("../timers.h")),
-    ("bpf/start.h", include_str!("../start.h")),
-    ("bpf/statistics.h", include_str!("../statistics.h")),
-    ("bpf/conform.h", include_str!("../conform.h")),
-];
+/// What the headers beside it make of a policy; those the native back end has, too.
+const GLUE: &str = include_str!("../main.bpf.c");
 
 /// Most lines shown of what a compiler says: the first mistake is what matters.
 const MOST_LINES: usize = 40;
@@ -43,17 +30,16 @@ pub fn built_in(name: &str) -> Option<&'static [u8]> {
 pub fn compile(source: &Path) -> Result<Vec<u8>, String> {
     let clang = find_clang()?;
     let folder = tempfile::tempdir().map_err(|e| format!("no temporary folder: {e}"))?;
-    let at = folder.path();
-    schedlab_policy::write_headers(at).map_err(|e| format!("{}: {e}", at.display()))?;
-    for (name, text) in GLUE {
-        std::fs::write(at.join(name), text).map_err(|e| format!("{}: {e}", at.display()))?;
-    }
+    let at = folder.path().join("policy");
+    let wrap = |e: std::io::Error| format!("{}: {e}", at.display());
+    schedlab_policy::write_headers(&at).map_err(wrap)?;
+    std::fs::write(at.join("bpf/main.bpf.c"), GLUE).map_err(wrap)?;
     let object = at.join("policy.bpf.o");
     let source = source
         .canonicalize()
         .map_err(|e| format!("{}: {e}", source.display()))?;
     let output = Command::new(&clang)
-        .args(flags(at, &source, &object))
+        .args(flags(&at, &source, &object))
         .arg(at.join("bpf/main.bpf.c"))
         .stdin(Stdio::null())
         .output()

@@ -10,22 +10,9 @@ use schedlab_input::reason;
 
 use crate::{ffi, Policy};
 
-/// The headers a policy includes, so that a binary far from its sources can compile one.
-const HEADERS: &[(&str, &str)] = &[
-    ("policy.h", include_str!("../../policy.h")),
-    ("types.h", include_str!("../../types.h")),
-    ("host.h", include_str!("../../host.h")),
-    ("math.h", include_str!("../../math.h")),
-    ("list.h", include_str!("../../list.h")),
-    ("prio_array.h", include_str!("../../prio_array.h")),
-    ("goodness.h", include_str!("../../goodness.h")),
-    ("domains.h", include_str!("../../domains.h")),
-    ("build_domains.h", include_str!("../../build_domains.h")),
-    ("balance.h", include_str!("../../balance.h")),
-    ("placement.h", include_str!("../../placement.h")),
-    ("native/dialect.h", include_str!("../../native/dialect.h")),
-    ("bpf/dialect.h", include_str!("../../bpf/dialect.h")),
-];
+/// What a policy includes, so that a binary far from its sources can compile one: the headers of `policy/`, and the
+/// policies themselves, which others may include as a part ("../NAME/NAME.c").  Path from `policy/`, and text.
+const HEADERS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/headers.rs"));
 
 /// Why a policy file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -81,9 +68,10 @@ impl Policy {
             CompileError::Io(format!("no temporary folder in {parent} (see TMPDIR)"), e)
         })?;
         let wrap = |e| CompileError::Io(folder.path().display().to_string(), e);
-        write_headers(folder.path()).map_err(wrap)?;
+        let headers = folder.path().join("policy");
+        write_headers(&headers).map_err(wrap)?;
         let library = folder.path().join(format!("{name}.so"));
-        run_compiler(source, folder.path(), &library, stop)?;
+        run_compiler(source, &headers, &library, stop)?;
         load(&library, &shown, &name)
     }
 }
@@ -95,11 +83,12 @@ fn policy_name(source: &Path) -> Option<String> {
     (is_c && is_name && !name.is_empty()).then(|| name.to_string())
 }
 
-/// Writes the headers a policy includes into a folder.
+/// Makes a folder with the headers a policy includes.
 ///
 /// # Errors
-/// The folder cannot be written to.
+/// The folder exists, or cannot be written to.
 pub fn write_headers(folder: &Path) -> io::Result<()> {
+    fs::create_dir(folder)?; // First, as "../" leads out of it.
     for (name, text) in HEADERS {
         let path = folder.join(name);
         fs::create_dir_all(path.parent().expect("a header is in a folder"))?;

@@ -153,6 +153,7 @@ impl Kernel {
             mm: self.rng.below(4) as u32,
             cpu_set: 0,
             cpu: CpuId(cpu),
+            foreground: self.rng.below(4) == 0,
         };
         let task = self.script.start(&new, parent)?;
         self.tasks.push(State::Runnable);
@@ -203,10 +204,11 @@ impl Kernel {
             (0..=3, Some(sleeper)) => self.wake(sleeper),
             (4, _) => self.script.set_nice(task, self.rng.below(40) as i8 - 20),
             (5, _) => {
-                let (class, rt_priority) = match self.rng.below(4) {
+                let (class, rt_priority) = match self.rng.below(5) {
                     0 => (Class::Fifo, 1 + self.rng.below(99) as u8),
                     1 => (Class::Rr, 1 + self.rng.below(99) as u8),
                     2 => (Class::Batch, 0),
+                    3 => (Class::Iso, 0),
                     _ => (Class::Normal, 0),
                 };
                 self.script.set_class(task, class, rt_priority)

@@ -218,7 +218,8 @@ impl Recorder {
         let a = (i32::from(new.nice) + 20) as u32
             | (new.class as u32) << 8
             | u32::from(new.rt_priority) << 16
-            | new.cpu.0 << 24;
+            | new.cpu.0 << 24
+            | u32::from(new.foreground) << 31;
         let mask = self.sets[new.cpu_set as usize];
         self.note(Kind::New, task.0, number(parent), a, new.mm, mask, 0);
         Ok(task)

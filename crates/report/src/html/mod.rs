@@ -8,10 +8,15 @@ use latency::Latency;
 use minijinja::{context, AutoEscape, Environment};
 use serde::Serialize;
 
-use crate::run::{Comparison, Run};
+use crate::run::{Comparison, Run, World};
 use crate::svg::{Figure, STYLE};
 use crate::table::{HtmlTable, Layout, Table};
 use crate::{summary, text};
+
+/// The style sheet of pages; figures have [their own](STYLE).
+pub const PAGE_STYLE: &str = include_str!("../../templates/report.css");
+/// A minijinja template with the macro `table(t)`, which writes an [`HtmlTable`].
+pub const TABLE_TEMPLATE: &str = include_str!("../../templates/table.html");
 
 /// What a report says about itself.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -87,6 +92,7 @@ pub fn render_html(runs: &[Run], info: &ReportInfo) -> Result<String, ReportErro
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_trim_blocks(true);
     environment.set_lstrip_blocks(true);
+    environment.add_template("table.html", TABLE_TEMPLATE)?;
     environment.add_template("report.html", include_str!("../../templates/report.html"))?;
     let template = environment.get_template("report.html")?;
     Ok(template.render(page(&comparison, info))?)
@@ -99,7 +105,7 @@ fn page(comparison: &Comparison, info: &ReportInfo) -> minijinja::Value {
         headlines.layout = Layout::FieldsAsColumns;
     }
     context! {
-        style => include_str!("../../templates/report.css"),
+        style => PAGE_STYLE,
         figure_style => STYLE,
         script => include_str!("../../templates/report.js"),
         info => context! { command => info.command, machine => info.machine, version => info.version },
@@ -109,6 +115,7 @@ fn page(comparison: &Comparison, info: &ReportInfo) -> minijinja::Value {
         nr_cpus => comparison.setups[0].shown().metrics.nr_cpus,
         compared => comparison.setups.len() > 1,
         several_seeds => comparison.has_intervals(),
+        simulated => comparison.runs().all(|run| run.world == World::Simulator),
         first_seed => comparison.setups[0].shown().seed,
         warnings => text::warnings(comparison),
         summary => headlines.html(),

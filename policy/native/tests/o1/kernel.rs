@@ -61,6 +61,7 @@ pub fn normal() -> NewTask {
         mm: 1,
         cpu_set: 0,
         cpu: CpuId(0),
+        foreground: false,
     }
 }
 
@@ -87,10 +88,12 @@ impl Kernel {
         Kernel::new(variant, &cores, set)
     }
 
-    /// One CPU for each (core, node).
+    /// One CPU for each (core, node).  "variant" is one of o1, "policy:variant" one of another policy
+    /// that o1 is a part of.
     pub fn new(variant: &str, cpus: &[(u32, u32)], set: &[(&str, i64)]) -> Kernel {
         let set: Vec<(String, i64)> = set.iter().map(|&(n, v)| (n.to_string(), v)).collect();
-        let policy = Policy::find("o1").expect("policies/o1 is built in");
+        let (name, variant) = variant.split_once(':').unwrap_or(("o1", variant));
+        let policy = Policy::find(name).expect("the policy is built in");
         let tuned = Tuned::new(policy, Some(variant), &set).expect("valid tunables");
         let place = |&(core, node)| Topology {
             core,

@@ -8,7 +8,7 @@ use schedlab_trace::Ns;
 use crate::seeds::Seeds;
 
 /// The command, in a shell's words.
-pub struct Reproduce {
+pub struct Recipe {
     /// "run" or "compare".
     pub command: &'static str,
     /// The policies with their variants.
@@ -18,12 +18,14 @@ pub struct Reproduce {
     pub duration: Option<Ns>,
     pub seed: u64,
     pub seeds: Option<Seeds>,
+    /// Files of tunables.
+    pub tunables: Vec<String>,
     pub set: Vec<String>,
     /// Flags about rt-app files that are not at their defaults.
     pub rtapp: Vec<(&'static str, String)>,
 }
 
-impl Reproduce {
+impl Recipe {
     /// The command with one more flag.
     pub fn with(&self, flag: &str, value: &str) -> String {
         let mut words = self.words();
@@ -46,6 +48,8 @@ impl Reproduce {
             Some(seeds) => ("--seeds", seeds.to_string()),
             None => ("--seed", self.seed.to_string()),
         });
+        let files = self.tunables.iter();
+        flags.extend(files.map(|file| ("--tunables", file.clone())));
         flags.extend(self.set.iter().map(|set| ("--set", set.clone())));
         flags.extend(self.rtapp.iter().cloned());
         let words = flags
@@ -58,13 +62,14 @@ impl Reproduce {
     }
 }
 
-impl fmt::Display for Reproduce {
+impl fmt::Display for Recipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&quoted(&self.words()))
     }
 }
 
-fn quoted(words: &[String]) -> String {
+/// A command line in a shell's words.
+pub fn quoted(words: &[String]) -> String {
     words
         .iter()
         .map(|word| shell_word(word))
@@ -103,7 +108,7 @@ mod tests {
 
     #[test]
     fn words_are_quoted_where_a_shell_needs_it() {
-        let command = Reproduce {
+        let command = Recipe {
             command: "run",
             policies: vec!["o1:2.6.10".into()],
             workload: "volanomark --rooms 10".into(),
@@ -111,11 +116,12 @@ mod tests {
             duration: Some(Ns::from_ms(1500)),
             seed: 7,
             seeds: None,
+            tunables: vec!["my.toml".into()],
             set: vec!["granularity=5".into()],
             rtapp: vec![],
         };
         let expected = "schedlab run --policy o1:2.6.10 --workload 'volanomark --rooms 10' \
-                        --machine desktop --duration 1500ms --seed 7 --set granularity=5";
+                        --machine desktop --duration 1500ms --seed 7 --tunables my.toml --set granularity=5";
         assert_eq!(command.to_string(), expected);
         assert_eq!(
             command.with("--report", "it's.html"),

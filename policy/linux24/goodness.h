@@ -13,7 +13,7 @@
  * POLICY_OWN_TUNABLES(T).  The policy's CPU state must be struct linux_cpu and
  * its task state must begin with struct linux_task.
  *
- * FIDELITY: SCHED_BATCH and SCHED_IDLE came later; such tasks are SCHED_OTHER.
+ * FIDELITY: SCHED_BATCH, SCHED_IDLE and SCHED_ISO came later; such tasks are SCHED_OTHER.
  * FIDELITY: 2.3.99 had no cpus_allowed; it is respected here as 2.4 does it.
  */
 #ifndef SCHEDLAB_GOODNESS_H
@@ -183,19 +183,23 @@ static inline __unused void goodness_fork(sched_t *s, task_t *parent, task_t *ch
 		resched_cpu(s, parent->cpu);
 }
 
+/* The most ticks @reaper can have from reaping children. */
+static inline __unused s32 reap_cap(sched_t *s, task_t *reaper)
+{
+	if (!tun(s)->reap_cap_ms)
+		return 2 * priority_of(s, reaper) - 1;
+	return (s32)((u64)(tun(s)->reap_cap_ms * tun(s)->hz) / 1000);
+}
+
 /* What a dead child did not use goes back to whoever reaps it, up to a limit. */
 static inline __unused void goodness_exit(sched_t *s, task_t *p, task_t *reaper)
 {
 	linux_task_t *t;
-	s32 cap;
 
 	if (!reaper)
 		return;
 	t = linux_task(reaper);
-	cap = (s32)((u64)(tun(s)->reap_cap_ms * tun(s)->hz) / 1000);
-	if (!tun(s)->reap_cap_ms)
-		cap = 2 * priority_of(s, reaper) - 1;
-	t->counter = min_of(t->counter + linux_task(p)->counter, cap);
+	t->counter = min_of(t->counter + linux_task(p)->counter, reap_cap(s, reaper));
 }
 
 /* ---- goodness ----------------------------------------------------------- */

@@ -1,0 +1,109 @@
+//! `schedlab vm`: a command in a real kernel.
+
+use std::io;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use schedlab_report::table::Terminal;
+use schedlab_report::Run;
+
+use crate::arguments::VmArguments;
+use crate::choose::Assignments;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::kernel::{failure, machine, Echo, KernelRun, KernelSession, Scheduler};
+use crate::outputs::{Finished, Traces};
+use crate::progress::Waiting;
+use crate::recipe::quoted;
+
+use super::kernel_result::{tunable_flags, Files, Form};
+use super::note;
+
+/// Runs a command in a virtual machine; its status.
+pub fn vm(arguments: &VmArguments) -> Result<ExitCode, Failure> {
+    let interrupt = Interrupt::listen()?;
+    let stop = || interrupt.signal().is_some();
+    let set = Assignments::read(&arguments.tunables, &arguments.set)?;
+    let scheduler = match &arguments.scheduler {
+        Some(program) => Scheduler::of_program(program)?,
+        None => Scheduler::of_policy(&arguments.policy, &set, &interrupt)?,
+    };
+    let machine = machine(&arguments.machine, &mut note, &stop);
+    let session = KernelSession {
+        machine: machine.map_err(|e| failure(e, &interrupt))?,
+        command: arguments.command.clone(),
+        with: arguments.machine.with.clone(),
+        record: !arguments.no_record,
+        timeout: Duration::from_nanos(arguments.machine.timeout.0),
+    };
+    let traces = arguments
+        .trace
+        .as_deref()
+        .map(|path| Traces::parse(path, 1));
+    let traces = traces.transpose()?;
+    let trace = traces.map(|traces| traces.create(traces.path_of(None)));
+    let trace = trace.transpose()?;
+    let files = Files::create(arguments.report.as_deref(), arguments.json.as_deref())?;
+    let mut waiting = Waiting::new();
+    let outcome = session.run(
+        &scheduler,
+        &mut Echo {
+            stdout: &mut io::stdout(),
+            stderr: &mut io::stderr(),
+            beat: &mut |state| waiting.show(state.name()),
+        },
+        &stop,
+    );
+    drop(waiting);
+    let outcome = outcome.map_err(|e| failure(e, &interrupt))?;
+    let command = reproduce(&session, &scheduler, arguments);
+    let result = session.measured(&scheduler, outcome, trace, &command)?;
+    conclude(&session, result, files, arguments)
+}
+
+/// Writes the files, tells the rest, and gives the command's status.
+fn conclude(
+    session: &KernelSession,
+    result: KernelRun,
+    files: Files,
+    arguments: &VmArguments,
+) -> Result<ExitCode, Failure> {
+    let outcome = &result.outcome;
+    for line in outcome.kernel_log.lines() {
+        note(&format!("kernel: {line}"));
+    }
+    let runs: Vec<Run> = result.run.into_iter().collect();
+    let mut finished: Vec<Finished> = result.trace.into_iter().collect();
+    if let [run] = runs.as_slice() {
+        let info = (run.command.clone(), session.machine_name(outcome));
+        finished.extend(files.write(&runs, info.0, info.1)?);
+        let form = Form {
+            format: arguments.format,
+            terminal: Terminal::stderr(),
+        };
+        form.tell(runs)?;
+    }
+    finished.into_iter().try_for_each(Finished::keep)?;
+    let ended = &outcome.ended;
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    note(&format!(
+        "real {:.6} s, user {:.6} s, system {:.6} s",
+        seconds(ended.real_ns),
+        seconds(ended.user_ns),
+        seconds(ended.system_ns),
+    ));
+    if arguments.no_record {
+        note(&session.machine_name(outcome));
+    }
+    Ok(ExitCode::from(ended.exit.code()))
+}
+
+fn reproduce(session: &KernelSession, scheduler: &Scheduler, arguments: &VmArguments) -> String {
+    let mut words = vec!["schedlab".to_string(), "vm".to_string()];
+    words.extend(scheduler.flags());
+    words.extend(tunable_flags(&arguments.tunables, &arguments.set));
+    words.extend(session.flags(&arguments.machine));
+    words.push("--".to_string());
+    words.extend(session.command.iter().cloned());
+    quoted(&words)
+}
