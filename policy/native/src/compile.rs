@@ -23,6 +23,13 @@ const HEADERS: &[(&str, &str)] = &[
     ("build_domains.h", include_str!("../../build_domains.h")),
     ("balance.h", include_str!("../../balance.h")),
     ("placement.h", include_str!("../../placement.h")),
+    ("weight.h", include_str!("../../weight.h")),
+    ("tree.h", include_str!("../../tree.h")),
+    ("fair.h", include_str!("../../fair.h")),
+    ("fair_class.h", include_str!("../../fair_class.h")),
+    ("fair_domains.h", include_str!("../../fair_domains.h")),
+    ("fair_balance.h", include_str!("../../fair_balance.h")),
+    ("fair_placement.h", include_str!("../../fair_placement.h")),
     ("native/dialect.h", include_str!("../../native/dialect.h")),
     ("bpf/dialect.h", include_str!("../../bpf/dialect.h")),
     // Policies that others include as a part, "../NAME/NAME.c".
