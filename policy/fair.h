@@ -35,7 +35,7 @@
 	T(tunable_scaling, 1, 0, 1, "slices and granularities grow with 1 + log2(CPUs) [SRC get_update_sysctl_factor()]")	\
 	T(scaling_cpus_max, 8, 1, 1024, "CPUs that count for that [SRC get_update_sysctl_factor(); no limit in 2.6.24]")	\
 	T(rr_timeslice_ms, 100, 1, 10000, "RR_TIMESLICE: slice of SCHED_RR, in ms [SRC include/linux/sched/rt.h]")	\
-	T(select_idle, 1, 0, 1, "a wakeup looks for an idle core, then CPU, among those that share a cache [SRC select_idle_sibling()]; 0: an idle SMT sibling only, as 2.6.24's wake_idle()")	\
+	T(select_idle, 1, 0, 1, "a wakeup looks for an idle core, then CPU, among those that share a cache [SRC select_idle_sibling()]; 0: the first idle CPU, unless two tasks share the one it is for [SRC 2.6.24 wake_idle(); MEM which domains]")	\
 	T(wake_wide, 1, 0, 1, "who wakes many different tasks does not draw them to its cache [SRC wake_wide(): from 3.12]")	\
 	T(idle_policy_is_idle, 1, 0, 1, "a CPU that runs only SCHED_IDLE tasks is idle for a wakeup [SRC sched_idle_cpu(): from 5.4]")	\
 	T(migration_cost_us, 500, 0, 1000000, "sysctl_sched_migration_cost: a task that ran so recently is cache-hot, in us [SRC]")	\

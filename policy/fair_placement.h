@@ -101,15 +101,23 @@ static inline __unused u32 select_idle_sibling(sched_t *s, ts_t *p, u32 prev, u3
 	return cpu == MAX_CPUS ? target : cpu;
 }
 
-/* 2.6.24's wake_idle(): an idle SMT sibling of @target. */
+/*
+ * 2.6.24's wake_idle(): the first idle CPU of the core, then of the cache.  If
+ * @target has several tasks already the others are taken to be busy, too.
+ */
 static inline __unused u32 wake_idle(sched_t *s, task_t *p, u32 target)
 {
-	u32 cpu;
+	u32 i = position_of(s, target), level;
 
-	if (idle_cpu(s, target) || !fair_of(s)->has_smt)
+	if (rq_nr_running(rq_of(s, target)) != 1)
 		return target;
-	cpu = idle_cpu_in(s, p, LEVEL_SMT, position_of(s, target));
-	return cpu == MAX_CPUS ? target : cpu;
+	repeat(s, level, LEVEL_NODE) {
+		u32 cpu = idle_cpu_in(s, p, level, span_start(s, level, i));
+
+		if (cpu != MAX_CPUS)
+			return cpu;
+	}
+	return target;
 }
 
 /* ---- waker and wakee ---------------------------------------------------- */
