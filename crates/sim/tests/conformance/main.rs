@@ -2,7 +2,9 @@
 //! One file for each policy.
 
 mod affinity24;
+mod cfs;
 mod elsc;
+mod fair;
 mod linux24;
 mod o1;
 mod rbs;
