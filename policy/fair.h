@@ -31,21 +31,21 @@
 /* ---- tunables and counters ---------------------------------------------- */
 
 #define FAIR_TUNABLES(T)							\
-	T(hz, 250, 10, 10000, "ticks per second [SRC kernel/Kconfig.hz: 250 by default]")	\
-	T(tunable_scaling, 1, 0, 1, "slices and granularities grow with 1 + log2(CPUs) [SRC get_update_sysctl_factor()]")	\
-	T(scaling_cpus_max, 8, 1, 1024, "CPUs that count for that [SRC get_update_sysctl_factor(); no limit in 2.6.24]")	\
-	T(rr_timeslice_ms, 100, 1, 10000, "RR_TIMESLICE: slice of SCHED_RR, in ms [SRC include/linux/sched/rt.h]")	\
-	T(select_idle, 1, 0, 1, "a wakeup looks for an idle core, then CPU, among those that share a cache [SRC select_idle_sibling()]; 0: the first idle CPU, unless two tasks share the one it is for [SRC 2.6.24 wake_idle(); MEM which domains]")	\
-	T(wake_wide, 1, 0, 1, "who wakes many different tasks does not draw them to its cache [SRC wake_wide(): from 3.12]")	\
-	T(idle_policy_is_idle, 1, 0, 1, "a CPU that runs only SCHED_IDLE tasks is idle for a wakeup [SRC sched_idle_cpu(): from 5.4]")	\
+	T(hz, 250, 10, 10000, "ticks per second [MEM kernel/Kconfig.hz: 250 by default]")	\
+	T(tunable_scaling, 1, 0, 1, "slices and granularities grow with 1 + log2(CPUs) [MEM get_update_sysctl_factor()]")	\
+	T(scaling_cpus_max, 8, 1, 1024, "CPUs that count for that [MEM get_update_sysctl_factor(); no limit in 2.6.24]")	\
+	T(rr_timeslice_ms, 100, 1, 10000, "RR_TIMESLICE: slice of SCHED_RR, in ms [MEM include/linux/sched/rt.h]")	\
+	T(select_idle, 1, 0, 1, "a wakeup looks for an idle core, then CPU, among those that share a cache [MEM select_idle_sibling()]; 0: the first idle CPU, unless two tasks share the one it is for [SRC 2.6.24 wake_idle(); MEM which domains]")	\
+	T(wake_wide, 1, 0, 1, "who wakes many different tasks does not draw them to its cache [SRC 5.10 select_task_rq_fair(); MEM wake_wide(): from 3.12]")	\
+	T(idle_policy_is_idle, 1, 0, 1, "a CPU that runs only SCHED_IDLE tasks is idle for a wakeup [MEM sched_idle_cpu(): from 5.4]")	\
 	T(migration_cost_us, 500, 0, 1000000, "sysctl_sched_migration_cost: a task that ran so recently is cache-hot, in us [SRC]")	\
 	T(newidle_cost_us, 20, 0, 1000000, "max_newidle_lb_cost: CPUs that idle for less on average do not pull before they idle, in us [assumed: the kernel measures it]; before 5.17 migration_cost")	\
-	T(nr_migrate, 32, 1, 1000, "sysctl_sched_nr_migrate: most tasks one balance looks at [SRC]")	\
-	T(busy_factor, 16, 1, 1000, "a busy CPU balances so many times less often [SRC sd_init(): 32 before 5.10]")	\
-	T(smt_imbalance_pct, 110, 100, 1000, "SMT siblings: balance when the busiest group exceeds ours by this, in percent [SRC sd_init()]")	\
-	T(imbalance_pct, 117, 100, 1000, "the same for all other domains [SRC sd_init(): 125 before 5.10]")	\
-	T(prefer_sibling, 1, 0, 1, "SD_PREFER_SIBLING: even the number of tasks between cores, caches and nodes that have room [SRC sd_init()]")	\
-	T(active_balance, 1, 0, 1, "push a running task to an idle CPU if nothing else evens the load [SRC need_active_balance()]")
+	T(nr_migrate, 32, 1, 1000, "sysctl_sched_nr_migrate: most tasks one balance looks at [MEM]")	\
+	T(busy_factor, 16, 1, 1000, "a busy CPU balances so many times less often [MEM sd_init(): 32 before 5.10]")	\
+	T(smt_imbalance_pct, 110, 100, 1000, "SMT siblings: balance when the busiest group exceeds ours by this, in percent [MEM sd_init()]")	\
+	T(imbalance_pct, 117, 100, 1000, "the same for all other domains [MEM sd_init(): 125 before 5.10]")	\
+	T(prefer_sibling, 1, 0, 1, "SD_PREFER_SIBLING: even the number of tasks between cores, caches and nodes that have room [MEM sd_init()]")	\
+	T(active_balance, 1, 0, 1, "push a running task to an idle CPU if nothing else evens the load [MEM need_active_balance()]")
 
 #define FAIR_COUNTERS(C) \
 	C(balance_attempts) C(balance_moves) C(newidle_moves) C(active_balance) C(wakeup_preemptions)
@@ -107,6 +107,7 @@ struct sched_entity {
 	u32 weight, inv_weight;
 	u32 rt_list;			/* number of its list in rt */
 	u32 rt_time_slice;		/* ticks */
+	u32 queued_on;			/* the CPU it was queued on last */
 	u8 on_rq;			/* it counts in nr_running, or is in rt */
 };
 

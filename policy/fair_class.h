@@ -112,6 +112,10 @@ static inline __unused void account_entity_enqueue(rq_t *rq, ts_t *p)
 	rq->cfs.nr_running++;
 	rq->cfs.idle_nr_running += entity_is_idle(p);
 	list_add(&p->se.link, &rq->cfs.cfs_tasks);
+	/* What it left in another CPU's cache is no use here. */
+	if (p->se.queued_on != rq->cfs.cpu)
+		p->se.exec_start = 0;
+	p->se.queued_on = rq->cfs.cpu;
 	p->se.on_rq = 1;
 }
 

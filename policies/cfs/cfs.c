@@ -24,24 +24,24 @@
 	T(latency_us, 6000, 1, 10000000, "sysctl_sched_latency: in which each task runs once, in us, for one CPU [SRC; 20 ms in 2.6.24]")	\
 	T(min_granularity_us, 750, 1, 10000000, "sysctl_sched_min_granularity: shortest slice when many run, in us, for one CPU [SRC; 4 ms in 2.6.24]")	\
 	T(wakeup_granularity_us, 1000, 0, 10000000, "sysctl_sched_wakeup_granularity: lead in vruntime with which a woken task preempts, in us, for one CPU [SRC; 10 ms in 2.6.24]")	\
-	T(max_sysctl_ms, 1000000, 1, 1000000, "latency and min_granularity grow with the CPUs no further than this, in ms [SRC sched_init_granularity(): 200 in 2.6.24]")	\
-	T(fair_sleepers, 1, 0, 1, "who wakes up is placed before min_vruntime by a latency [SRC 2.6.24 NEW_FAIR_SLEEPERS, 6.5 place_entity()]")	\
-	T(gentle_fair_sleepers, 1, 0, 1, "by half of that only [SRC 6.5 GENTLE_FAIR_SLEEPERS: from 2.6.32]")	\
+	T(max_sysctl_ms, 1000000, 1, 1000000, "latency and min_granularity grow with the CPUs no further than this, in ms [MEM sched_init_granularity(): 200 in 2.6.24]")	\
+	T(fair_sleepers, 1, 0, 1, "who wakes up is placed before min_vruntime by a latency [SRC 2.6.24 NEW_FAIR_SLEEPERS, 5.10 place_entity()]")	\
+	T(gentle_fair_sleepers, 1, 0, 1, "by half of that only [SRC 5.10 GENTLE_FAIR_SLEEPERS; MEM from 2.6.32]")	\
 	T(start_debit, 1, 0, 1, "who is new is placed a slice behind min_vruntime [SRC START_DEBIT]")	\
-	T(place_at_fork, 1, 0, 1, "a child is placed beside its parent, and not before it [SRC 6.5 task_fork_fair(); 2.6.24 places it on its own CPU]")	\
+	T(place_at_fork, 1, 0, 1, "a child is placed beside its parent, and not before it [MEM task_fork_fair(); SRC 2.6.24 task_new_fair() places it on its own CPU]")	\
 	T(child_runs_first, 0, 0, 1, "sysctl_sched_child_runs_first: parent and child swap places if that lets the child run first [SRC; 1 in 2.6.24]")	\
 	T(new_reschedules, 0, 0, 1, "a new task always has its CPU rescheduled [SRC 2.6.24 task_new_fair()]")	\
 	T(wakeup_preemption, 1, 0, 1, "woken tasks may preempt [SRC WAKEUP_PREEMPTION]")	\
-	T(wakee_granularity, 1, 0, 1, "the wakeup granularity is weighted as the woken task is [SRC 6.5 wakeup_gran()]; 0: as the running one is [SRC 2.6.24 check_preempt_wakeup()]")	\
-	T(buddies, 1, 0, 1, "who preempts is picked even if not leftmost, and who was preempted is next [SRC 6.5 pick_next_entity(), LAST_BUDDY]")	\
-	T(next_buddy, 0, 0, 1, "whoever was woken last is preferred when many run [SRC 6.5 NEXT_BUDDY]")	\
-	T(tick_catches_up, 1, 0, 1, "a tick preempts also who is ahead of the leftmost by a slice [SRC 6.5 check_preempt_tick()]")	\
-	T(base_slice, 1, 0, 1, "no slice is shorter than min_granularity [SRC 6.5 BASE_SLICE: from 5.13]")	\
-	T(slice_limit, 1, 0, 1, "nor does one last longer than a latency [SRC 6.5 check_preempt_tick(): from 6.3]")	\
+	T(wakee_granularity, 1, 0, 1, "the wakeup granularity is weighted as the woken task is [SRC 5.10 wakeup_gran()]; 0: as the running one is [SRC 2.6.24 check_preempt_wakeup()]")	\
+	T(buddies, 1, 0, 1, "who preempts is picked even if not leftmost, and who was preempted is next [SRC 5.10 pick_next_entity(), LAST_BUDDY]")	\
+	T(next_buddy, 0, 0, 1, "whoever was woken last is preferred when many run [SRC 5.10 NEXT_BUDDY]")	\
+	T(tick_catches_up, 1, 0, 1, "a tick preempts also who is ahead of the leftmost by a slice [SRC 5.10 check_preempt_tick()]")	\
+	T(base_slice, 1, 0, 1, "no slice is shorter than min_granularity [MEM BASE_SLICE: from 5.13]")	\
+	T(slice_limit, 1, 0, 1, "nor does one last longer than a latency [MEM check_preempt_tick(): from 6.3]")	\
 	T(repick_renews, 0, 0, 1, "who is picked again begins a new slice [SRC 2.6.24 schedule()]")	\
-	T(yield_skips, 1, 0, 1, "who yields is passed over once [SRC 6.5 yield_task_fair(): from 2.6.39]; 0: it only has its time accounted for")	\
+	T(yield_skips, 1, 0, 1, "who yields is passed over once [SRC 5.10 yield_task_fair(); MEM from 2.6.39]; 0: it only has its time accounted for")	\
 	T(compat_yield, 0, 0, 1, "sysctl_sched_compat_yield: who yields goes behind all others [SRC 2.6.24; SCHED_BATCH tasks always do]")	\
-	T(idle_gives_way, 1, 0, 1, "SCHED_IDLE tasks are preempted by all others at once [SRC 6.5 check_preempt_wakeup()]")	\
+	T(idle_gives_way, 1, 0, 1, "SCHED_IDLE tasks are preempted by all others at once [SRC 5.10 check_preempt_wakeup()]")	\
 	FAIR_TUNABLES(T)
 
 POLICY_TUNABLES(CFS_TUNABLES)

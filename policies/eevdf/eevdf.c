@@ -26,7 +26,7 @@
 /* ---- tunables ----------------------------------------------------------- */
 
 #define EEVDF_TUNABLES(T)							\
-	T(base_slice_us, 750, 10, 1000000, "sysctl_sched_base_slice: what a task requests at a time, in us, for one CPU [SRC 6.6, 6.12; 700 from 6.15]")	\
+	T(base_slice_us, 750, 10, 1000000, "sysctl_sched_base_slice: what a task requests at a time, in us, for one CPU [MEM; 700 from 6.15]")	\
 	T(place_lag, 1, 0, 1, "who comes back has the lag it left with [SRC PLACE_LAG]; 0: it is placed at V")	\
 	T(place_deadline_initial, 1, 0, 1, "a new task's first request is half a slice [SRC PLACE_DEADLINE_INITIAL; without effect before 6.12, where wake_up_new_task() passes no ENQUEUE_INITIAL]")	\
 	T(place_rel_deadline, 1, 0, 1, "who only changes CPU keeps what is left of its request [SRC PLACE_REL_DEADLINE: from 6.12]")	\

@@ -144,3 +144,35 @@ fn weight_counts_not_number() {
     let moved: Vec<u32> = (0..5).map(|t| cpu_of(&m, TaskId(t))).collect();
     assert_eq!(moved, [0, 1, 1, 1, 0]);
 }
+
+#[test]
+fn real_time_tasks_wake_where_the_lowest_priority_runs() {
+    let mut m = machine(3);
+    let rt = |priority| crate::script::real_time(schedlab_policy::Class::Fifo, priority);
+    hogs_on(&mut m, &[1]);
+    m.start(&schedlab_policy::NewTask {
+        cpu: schedlab_trace::CpuId(2),
+        ..rt(10)
+    });
+    m.schedule(2);
+    // It ran on CPU 0, where its equal runs now: CPU 1 runs a fair task, CPU 2 a lesser real-time one.
+    m.start(&rt(50));
+    m.schedule(0);
+    let task = m.add(&rt(50));
+    assert_eq!(m.wake(task), [1]);
+    // A better one stays where it was.
+    let better = m.add(&rt(51));
+    assert_eq!(m.wake(better), [0]);
+}
+
+#[test]
+fn an_idle_cpu_pulls_real_time_tasks_first() {
+    let mut m = machine(2);
+    let rt = crate::script::real_time(schedlab_policy::Class::Fifo, 5);
+    let running = m.start(&rt);
+    assert_eq!(m.schedule(0), Some(running));
+    m.start(&on_cpu(0, 0));
+    let waiting = m.start(&rt);
+    m.after(10_000_000);
+    assert_eq!(m.schedule(1), Some(waiting));
+}

@@ -107,3 +107,23 @@ fn renice_ends_the_delay() {
         state(&m, a).vlag
     );
 }
+
+#[test]
+fn a_wakeup_finds_it_where_it_is_and_affinity_ends_the_delay() {
+    // CPU 1 idles and would be the place to wake up, but a is still queued on CPU 0.
+    let mut m = Machine::new("eevdf", 2, &[("hz", 100), ("tunable_scaling", 0)]);
+    let (a, b) = (m.start(&normal(0)), m.start(&normal(0)));
+    assert_eq!(m.schedule(0), Some(a));
+    m.after(MS / 10);
+    assert_eq!(m.block(0), Some(b));
+    assert_eq!(state(&m, a).sched_delayed, 1);
+    m.from(1).wake(a);
+    assert_eq!(m.host.task(a).cpu, 0);
+    // Asleep again and forbidden to be there, it goes.
+    m.unqueue(a);
+    let other = m.host.add_cpu_set(&[1]);
+    m.set_cpus(a, other);
+    assert_eq!((state(&m, a).sched_delayed, state(&m, a).se.on_rq), (0, 0));
+    m.wake(a);
+    assert_eq!(m.schedule(1), Some(a));
+}

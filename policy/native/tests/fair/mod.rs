@@ -41,6 +41,7 @@ pub struct Entity {
     pub inv_weight: u32,
     rt_list: u32,
     rt_time_slice: u32,
+    queued_on: u32,
     pub on_rq: u8,
 }
 
