@@ -25,6 +25,13 @@ const HEADERS: &[(&str, &str)] = &[
     ("placement.h", include_str!("../../placement.h")),
     ("bsd_runq.h", include_str!("../../bsd_runq.h")),
     ("decay.h", include_str!("../../decay.h")),
+    ("weight.h", include_str!("../../weight.h")),
+    ("tree.h", include_str!("../../tree.h")),
+    ("fair.h", include_str!("../../fair.h")),
+    ("fair_class.h", include_str!("../../fair_class.h")),
+    ("fair_domains.h", include_str!("../../fair_domains.h")),
+    ("fair_balance.h", include_str!("../../fair_balance.h")),
+    ("fair_placement.h", include_str!("../../fair_placement.h")),
     ("native/dialect.h", include_str!("../../native/dialect.h")),
     ("bpf/dialect.h", include_str!("../../bpf/dialect.h")),
     // Policies that others include as a part, "../NAME/NAME.c".

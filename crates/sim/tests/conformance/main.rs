@@ -4,7 +4,9 @@
 mod affinity24;
 mod bsd43;
 mod bsd4;
+mod cfs;
 mod elsc;
+mod fair;
 mod linux24;
 mod o1;
 mod rbs;
