@@ -84,6 +84,9 @@ pub struct TaskSpec {
     pub working_set_bytes: u64,
     /// When it starts.
     pub start: Ns,
+    /// It sleeps from the start, on the semaphore its program begins with, and is unknown to the
+    /// policy until it is first woken; `start` says nothing then.
+    pub dormant: bool,
     /// The run does not wait for it to end.
     pub background: bool,
 }
@@ -150,6 +153,14 @@ pub enum Op {
     RunFor(Amount),
     /// Sleeps (blocks) for so long, from now.
     Sleep(Amount),
+    /// Sleeps (blocks) until so long after the run's start; does nothing if that is over.
+    SleepUntil(Ns),
+    /// Sleeps (blocks) for good: the task is as good as ended, but alive, and the run does not
+    /// wait for it.
+    Rest,
+    /// If the operation after this one blocks, it does so deaf to signals, in state D, as one
+    /// that waits for a device does.
+    Uninterruptible,
     /// Sleeps (blocks) for so long and notes the moment it asked to be woken at, so that the next
     /// [`Op::StopClock`] records how late it woke plus what it did since: a response time.
     TimedSleep(Amount),
@@ -183,6 +194,9 @@ pub enum Op {
     SemPost(u32),
     /// Takes one from a semaphore; blocks while it is 0.
     SemWait(u32),
+    /// Takes one from a semaphore and sleeps (blocks) in any case: if it was 0 until somebody posts
+    /// it, else for a moment.  A recorded wait is one: it was seen to sleep.
+    SemSleep(u32),
     /// Blocks until as many tasks wait here as the barrier wants.
     Barrier(u32),
     /// Puts messages into a channel, one by one; blocks while it is full.
@@ -219,6 +233,8 @@ pub enum Op {
     WaitChild,
     /// Waits (blocks) until all its children have ended and reaps them.
     WaitAll,
+    /// Reaps its children that have ended, without waiting for others.
+    Reap,
     /// Gives up the CPU (sched_yield).
     Yield,
     /// Changes its own nice value.
