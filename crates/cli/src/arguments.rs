@@ -35,6 +35,8 @@ pub enum Command {
     Run(RunArguments),
     /// Run a workload under several policies and show them side by side.
     Compare(CompareArguments),
+    /// Run a command in a real Linux kernel, in a virtual machine.
+    Vm(VmArguments),
     /// Write the folder of a new policy, which runs at once.
     New(NewArguments),
     /// Print the completions of a shell.
@@ -236,6 +238,52 @@ pub enum Format {
     Json,
 }
 
+/// A command in a real kernel.
+///
+/// The command's output is passed on, its exit status becomes schedlab's.
+#[derive(Args)]
+pub struct VmArguments {
+    /// The virtual machine.
+    #[command(flatten)]
+    pub machine: VmMachineArguments,
+    /// The command, behind "--".  Its program, shared libraries and the files its arguments name
+    /// are taken along; busybox has the rest.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+}
+
+/// A virtual machine.
+#[derive(Args)]
+pub struct VmMachineArguments {
+    /// The kernel image to boot.  Default: Debian's newest, fetched once and kept in the cache.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub kernel: Option<PathBuf>,
+    /// Number of CPUs.
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = vm_cpus)]
+    pub cpus: u32,
+    /// Size of the memory.
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", allow_hyphen_values = true, value_parser = memory_mib)]
+    pub memory: u64,
+    /// Whose time the guest lives in.
+    #[arg(long, value_name = "CLOCK", default_value = "deterministic")]
+    pub clock: VmClock,
+    /// Give up after so much real time.
+    #[arg(long, value_name = "TIME", default_value = "10min", allow_hyphen_values = true, value_parser = positive_time)]
+    pub timeout: Ns,
+    /// Take a file or a folder along, to the same place.  Can be repeated.
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub with: Vec<PathBuf>,
+}
+
+/// Whose time a guest lives in.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum VmClock {
+    /// One instruction is one nanosecond: runs are equal to the bit.  All CPUs share the count.
+    Deterministic,
+    /// The host's, as fast as it goes.
+    Fast,
+}
+
 /// What to call a new policy, and where to put it.
 #[derive(Args)]
 pub struct NewArguments {
@@ -266,6 +314,20 @@ fn positive_time(text: &str) -> Result<Ns, String> {
     match schedlab_input::quantity::duration(text) {
         Ok(Ns::ZERO) => Err("a duration longer than 0".into()),
         Ok(time) => Ok(time),
+        Err(mistake) => Err(mistake.expected),
+    }
+}
+
+/// QEMU's PC has so many.
+fn vm_cpus(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|n| (1..=255).contains(n));
+    number.ok_or_else(|| "a whole number from 1 to 255".into())
+}
+
+fn memory_mib(text: &str) -> Result<u64, String> {
+    match schedlab_input::quantity::size(text) {
+        Ok(bytes) if bytes >= 128 << 20 => Ok(bytes >> 20),
+        Ok(_) => Err("at least 128MiB".into()),
         Err(mistake) => Err(mistake.expected),
     }
 }

@@ -6,9 +6,11 @@ mod list;
 mod new;
 mod result;
 mod run;
+mod vm;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::Parser;
@@ -18,7 +20,7 @@ use crate::failure::Failure;
 use crate::usage;
 
 /// Does what the command line asks for.
-pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<(), Failure> {
+pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCode, Failure> {
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(help)
@@ -27,18 +29,22 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<(), Fai
                 ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
             ) =>
         {
-            return help.print().map_err(standard_output);
+            help.print().map_err(standard_output)?;
+            return Ok(ExitCode::SUCCESS);
         }
         Err(mistake) => return Err(usage::diagnostic(&mistake).into()),
     };
-    match arguments.command {
+    let done = match arguments.command {
+        // The status is that of the command that was run.
+        Command::Vm(arguments) => return vm::vm(&arguments),
         Command::List(arguments) => list::list(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::New(arguments) => new::new(&arguments),
         Command::Completions { shell } => generate::completions(shell),
         Command::Man { folder } => generate::man_pages(&folder),
-    }
+    };
+    done.map(|()| ExitCode::SUCCESS)
 }
 
 /// Prints a result.

@@ -1,4 +1,4 @@
-//! `schedlab`: compare CPU schedulers, old and new, in a deterministic simulator.
+//! `schedlab`: compare CPU schedulers, old and new, in a deterministic simulator and in a real kernel.
 
 mod arguments;
 mod choose;
@@ -16,9 +16,12 @@ mod workers;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if schedlab_vm::guest::is_this() {
+        schedlab_vm::guest::main();
+    }
     schedlab_policy::install_crash_handler();
     match command::dispatch(std::env::args_os()) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(status) => status,
         Err(failure) => failure.report(),
     }
 }

@@ -5,7 +5,7 @@ use schedlab_input::flags::{allowed, first_line, suggestion, text};
 use schedlab_input::Diagnostic;
 
 /// The commands most likely meant.
-const COMMANDS: [&str; 6] = ["compare", "completions", "list", "man", "new", "run"];
+const COMMANDS: [&str; 7] = ["compare", "completions", "list", "man", "new", "run", "vm"];
 
 /// One message for an error of clap's.
 pub fn diagnostic(error: &clap::Error) -> Diagnostic {

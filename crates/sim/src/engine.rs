@@ -249,6 +249,7 @@ impl<'a, S: Sink> Simulation<'a, S> {
             name: instance_name(description, instance),
             group: description.group.clone(),
             process: new.mm,
+            pid: None,
             nice: new.nice,
             class: description.class,
             rt_priority: description.rt_priority,

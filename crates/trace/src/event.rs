@@ -215,8 +215,12 @@ pub struct TaskInfo {
     pub name: String,
     /// The group it is reported with: the name in the workload file ("vi").
     pub group: String,
-    /// Its process (thread group); threads of one process share an address space.
+    /// Its process (thread group); threads of one process share an address space.  Of a task that
+    /// has a `pid`, its process's.
     pub process: u32,
+    /// The thread id it had in a real kernel; none of a simulated task, which files show with
+    /// [`pid`](crate::pid).
+    pub pid: Option<u32>,
     /// nice at the start.
     pub nice: i8,
     /// Class at the start.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::{CpuId, Event, EventKind, PrevState, TaskClass, TaskId, TaskInfo};
 
-/// The thread id a task has in files that come from or look like a kernel's: its number plus
-/// one, since 0 is the idle task.  A process has the thread id of its first task.
+/// The thread id a simulated task has in files that look like a kernel's: its number plus one,
+/// since 0 is the idle task.  A process has the thread id of its first task.
 pub const fn pid(task: TaskId) -> u32 {
     task.0 + 1
 }
@@ -28,6 +28,8 @@ enum Place {
 pub(crate) struct Task {
     /// The name to write.
     pub comm: String,
+    /// The thread id to write.
+    pub pid: u32,
     /// The thread id of its process's first task.
     pub tgid: u32,
     /// The CPU it belongs to: where it last ran or queued; none before it first queues.
@@ -78,7 +80,8 @@ impl Follower {
         }
         self.tasks[info.id.index()] = Some(Task {
             comm,
-            tgid: pid(leader),
+            pid: info.pid.unwrap_or(pid(info.id)),
+            tgid: info.pid.map_or(pid(leader), |_| info.process),
             cpu: None,
             nice: info.nice,
             class: info.class,

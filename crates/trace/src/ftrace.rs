@@ -4,7 +4,7 @@
 use std::fmt;
 use std::io::{self, Write};
 
-use crate::follow::{pid, Follower, IDLE_PRIO};
+use crate::follow::{Follower, IDLE_PRIO};
 use crate::output::Output;
 use crate::{
     CpuId, Event, EventKind, PrevState, Sink, TaskId, TaskInfo, Time, TraceInfo, WakeContext,
@@ -51,8 +51,8 @@ impl<W: Write> FtraceSink<W> {
         let (cpu, time) = (event.cpu.0, event.time);
         match self.follower.running(event.cpu) {
             Some(id) => {
-                let (task, pid) = (self.follower.get(id), pid(id));
-                let (comm, tgid) = (&task.comm, task.tgid);
+                let task = self.follower.get(id);
+                let (comm, pid, tgid) = (&task.comm, task.pid, task.tgid);
                 self.out.text(format_args!(
                     "{comm:>16}-{pid:<7} ({tgid:>7}) [{cpu:03}] {flags} {time}: {what}\n"
                 ));
@@ -76,7 +76,7 @@ impl<W: Write> FtraceSink<W> {
                 let task = self.follower.get(id);
                 Task {
                     comm: task.comm.clone(),
-                    pid: pid(id),
+                    pid: task.pid,
                     prio: task.prio(),
                 }
             }

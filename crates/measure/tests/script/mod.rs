@@ -64,6 +64,7 @@ pub fn task_info(id: u32, name: &str, group: &str) -> TaskInfo {
         name: name.into(),
         group: group.into(),
         process: id,
+        pid: None,
         nice: 0,
         class: TaskClass::Normal,
         rt_priority: 0,

@@ -13,7 +13,7 @@ use self::sched::{CpuBundle, Switch, Waking};
 use self::schema::{
     attributes, packet, process_tree, system_info, track, track_event, unit, ORDERING_EXPLICIT,
 };
-use crate::follow::{pid, Follower, IDLE_PRIO};
+use crate::follow::{Follower, IDLE_PRIO};
 use crate::{
     CpuId, Event, EventKind, MarkId, PrevState, Sink, TaskId, TaskInfo, Time, TraceInfo,
     WakeContext,
@@ -207,7 +207,8 @@ impl<W: Write> PerfettoSink<W> {
     /// A priority is drawn under its task's own track.
     fn describe_priority(&mut self, task: TaskId) {
         let thread_uuid = self.counters.new_uuid();
-        let (tgid, tid) = (self.follower.get(task).tgid, pid(task));
+        let about = self.follower.get(task);
+        let (tgid, tid) = (about.tgid, about.pid);
         self.packets.packet(Some(self.now), |p| {
             p.message(packet::TRACK_DESCRIPTOR, |d| {
                 d.uint(track::UUID, thread_uuid);
@@ -254,7 +255,8 @@ impl<W: Write> PerfettoSink<W> {
         self.packets.packet(Some(self.now), |p| {
             p.message(packet::PROCESS_TREE, |tree| {
                 for &task in tasks {
-                    let (tid, about) = (pid(task), follower.get(task));
+                    let about = follower.get(task);
+                    let tid = about.pid;
                     if about.tgid == tid {
                         tree.message(process_tree::PROCESSES, |m| {
                             m.uint(process_tree::PROCESS_PID, tid.into());
@@ -285,7 +287,7 @@ impl<W: Write> PerfettoSink<W> {
                 bundle.push_switch(&Switch {
                     time: self.now,
                     prev_state: state_bits(prev_state),
-                    next_pid: pid(next),
+                    next_pid: task.pid,
                     next_prio: task.prio(),
                     next_comm: &task.comm,
                 });
@@ -298,7 +300,7 @@ impl<W: Write> PerfettoSink<W> {
         let about = self.follower.get(task);
         self.cpus[cpu.index()].push_waking(&Waking {
             time: self.now,
-            pid: pid(task),
+            pid: about.pid,
             // As in the kernel, the CPU the task last belonged to: the next one is not chosen yet.
             target: about.cpu.unwrap_or(cpu),
             prio: about.prio(),

@@ -53,6 +53,7 @@ impl Trace {
             name: name.into(),
             group: name.into(),
             process,
+            pid: None,
             nice,
             class,
             rt_priority,

@@ -1,0 +1,337 @@
+//! From pages of trace buffers to a recording.
+
+use std::collections::HashMap;
+
+use schedlab_trace::{CpuId, Time, WakeContext};
+use serde::{Deserialize, Serialize};
+
+use crate::event::{Comm, KernelEvent, KernelEventKind, KernelState, Pid, TaskRef};
+use crate::format::{Field, Format};
+use crate::identity::KnownTask;
+use crate::page::PageLayout;
+use crate::recording::{Carries, Recording};
+use crate::RecordingError;
+
+/// Bits of `common_flags`: in a hard, soft or non-maskable interrupt.
+const IN_INTERRUPT: i64 = 0x08 | 0x10 | 0x40;
+
+/// The bit of a new task's clone flags that makes it a thread of its parent.
+const CLONE_THREAD: i64 = 0x10000;
+
+/// The probe that sees yields, by the name it is given in [`tracefs`](crate::tracefs).
+pub(crate) const YIELD: &str = "yield";
+
+/// What must be known to read pages: it comes from the kernel that wrote them.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Description {
+    /// The text of `events/header_page`.
+    pub header_page: String,
+    /// The texts of the formats of the events recorded.
+    pub formats: Vec<String>,
+    /// Tasks that existed when it began.
+    pub tasks: Vec<KnownTask>,
+    /// Number of CPUs.
+    pub nr_cpus: u32,
+}
+
+/// Reads pages, of all CPUs in any order, those of one CPU in theirs.
+pub struct Decoder {
+    layout: PageLayout,
+    events: HashMap<u32, Event>,
+    recording: Recording,
+}
+
+/// How to read the records of one event.
+struct Event {
+    id: u32,
+    /// `common_flags`
+    flags: Field,
+    /// `common_pid`: who ran when the record was written.
+    owner: Field,
+    content: Content,
+}
+
+/// Where the content of an event stands.
+enum Content {
+    Switch {
+        prev: TaskFields,
+        state: StateField,
+        next: TaskFields,
+    },
+    Waking(TaskFields, Field),
+    Wakeup(TaskFields, Field),
+    Migrate(TaskFields, Field, Field),
+    NewTask {
+        pid: Field,
+        comm: Field,
+        flags: Field,
+    },
+    Fork {
+        parent: Field,
+        child: Field,
+        comm: Field,
+    },
+    Exec(Field),
+    /// Without a thread id it is the running task's own name that changes.
+    Rename(Option<Field>, Field),
+    Exit(TaskFields),
+    Yield,
+}
+
+/// Where a task is mentioned.
+struct TaskFields {
+    pid: Field,
+    comm: Field,
+    prio: Option<Field>,
+}
+
+/// A task's state, with what its bits mean.
+struct StateField {
+    field: Field,
+    /// Each bit's meaning, lowest first.
+    states: Vec<(u64, KernelState)>,
+}
+
+impl Decoder {
+    /// A reader of what the description describes.
+    ///
+    /// # Errors
+    /// A format that cannot be understood.
+    pub fn new(description: &Description) -> Result<Decoder, RecordingError> {
+        let mut events = HashMap::new();
+        for text in &description.formats {
+            let event = Event::new(Format::parse(text)?)?;
+            events.extend(event.map(|event| (event.id, event)));
+        }
+        let has = |kind: fn(&Content) -> bool| events.values().any(|e: &Event| kind(&e.content));
+        let carries = Carries {
+            waking: has(|content| matches!(content, Content::Waking(..))),
+            wakeup: has(|content| matches!(content, Content::Wakeup(..))),
+        };
+        let mut recording = Recording::new(carries, description.nr_cpus);
+        recording.tasks = description.tasks.clone();
+        Ok(Decoder {
+            layout: PageLayout::parse(&description.header_page)?,
+            events,
+            recording,
+        })
+    }
+
+    /// Reads a page of a CPU's buffer.
+    ///
+    /// # Errors
+    /// A damaged page.
+    pub fn page(&mut self, cpu: CpuId, page: &[u8]) -> Result<(), RecordingError> {
+        let damaged = |problem| RecordingError::Page {
+            cpu: cpu.0,
+            problem,
+        };
+        let (events, recording) = (&self.events, &mut self.recording);
+        let mut broken = false;
+        let end = self.layout.records(page, |time, record| {
+            let id = record
+                .get(..2)
+                .map(|b| u32::from(u16::from_le_bytes([b[0], b[1]])));
+            let Some(event) = id.and_then(|id| events.get(&id)) else {
+                return; // Not one of those that were asked for.
+            };
+            match event.read(record, recording) {
+                Some(kind) => recording.push(KernelEvent {
+                    time: Time(time),
+                    cpu,
+                    kind,
+                }),
+                None => broken = true,
+            }
+        });
+        let end = end.map_err(damaged)?;
+        self.recording.nr_lost += end.nr_missed;
+        match broken {
+            true => Err(damaged("an event shorter than its format")),
+            false => Ok(()),
+        }
+    }
+
+    /// The recording, made from `start` to `end`.
+    pub fn finish(mut self, start: Time, end: Time) -> Recording {
+        self.recording.finish(Some((start, end)));
+        self.recording
+    }
+}
+
+impl Event {
+    /// How to read an event of this format; none if it is not one of ours.
+    fn new(format: Format) -> Result<Option<Event>, RecordingError> {
+        let fields = Fields(&format);
+        let Some(content) = fields.content()? else {
+            return Ok(None);
+        };
+        Ok(Some(Event {
+            id: format.id,
+            flags: fields.field("common_flags")?,
+            owner: fields.field("common_pid")?,
+            content,
+        }))
+    }
+
+    /// What a record says; none if it is shorter than its format.
+    fn read(&self, record: &[u8], recording: &mut Recording) -> Option<KernelEventKind> {
+        let pid = |field: &Field| field.number(record).map(|pid| Pid(pid as u32));
+        let cpu = |field: &Field| field.number(record).map(|cpu| CpuId(cpu as u32));
+        let by = match self.flags.number(record)? & IN_INTERRUPT {
+            0 => WakeContext::Task,
+            _ => WakeContext::Irq,
+        };
+        Some(match &self.content {
+            Content::Switch { prev, state, next } => KernelEventKind::Switch {
+                prev: prev.read(record, recording)?,
+                prev_state: state.read(record)?,
+                next: next.read(record, recording)?,
+            },
+            Content::Waking(task, target) => KernelEventKind::Waking {
+                task: task.read(record, recording)?,
+                by,
+                target: cpu(target)?,
+            },
+            Content::Wakeup(task, target) => KernelEventKind::Wakeup {
+                task: task.read(record, recording)?,
+                by,
+                target: cpu(target)?,
+            },
+            Content::Migrate(task, from, to) => KernelEventKind::Migrate {
+                task: task.read(record, recording)?,
+                from: cpu(from)?,
+                to: cpu(to)?,
+            },
+            Content::NewTask {
+                pid: child,
+                comm: name,
+                flags,
+            } => KernelEventKind::NewTask {
+                pid: pid(child)?,
+                comm: comm(name, record, recording)?,
+                thread: flags.number(record)? & CLONE_THREAD != 0,
+            },
+            Content::Fork {
+                parent,
+                child,
+                comm: name,
+            } => KernelEventKind::Fork {
+                parent: pid(parent)?,
+                child: pid(child)?,
+                child_comm: comm(name, record, recording)?,
+            },
+            Content::Exec(task) => KernelEventKind::Exec { pid: pid(task)? },
+            Content::Rename(task, name) => KernelEventKind::Rename {
+                pid: pid(task.as_ref().unwrap_or(&self.owner))?,
+                comm: comm(name, record, recording)?,
+            },
+            Content::Exit(task) => KernelEventKind::Exit {
+                task: task.read(record, recording)?,
+            },
+            Content::Yield => KernelEventKind::Yield {
+                pid: pid(&self.owner)?,
+            },
+        })
+    }
+}
+
+impl TaskFields {
+    fn read(&self, record: &[u8], recording: &mut Recording) -> Option<TaskRef> {
+        Some(TaskRef {
+            pid: Pid(self.pid.number(record)? as u32),
+            comm: comm(&self.comm, record, recording)?,
+            prio: match &self.prio {
+                Some(prio) => Some(prio.number(record)? as i16),
+                None => None,
+            },
+        })
+    }
+}
+
+fn comm(field: &Field, record: &[u8], recording: &mut Recording) -> Option<Comm> {
+    let text = field.text(record)?;
+    Some(recording.comm(&String::from_utf8_lossy(text)))
+}
+
+impl StateField {
+    /// The kernel's own print format explains the bits: the lowest that is set has a letter; the
+    /// bit above the last letter's means preempted inside the kernel.
+    fn read(&self, record: &[u8]) -> Option<KernelState> {
+        let bits = self.field.number(record)? as u64;
+        let above = self.states.iter().map(|(bit, _)| bit << 1).max();
+        let of_bit = self.states.iter().find(|(bit, _)| bits & bit != 0);
+        Some(match of_bit {
+            Some((_, state)) => *state,
+            None if above.is_some_and(|above| bits & above != 0) => KernelState::PreemptedInKernel,
+            None => KernelState::Runnable,
+        })
+    }
+}
+
+/// Looks for fields by their names.
+struct Fields<'a>(&'a Format);
+
+impl Fields<'_> {
+    fn content(&self) -> Result<Option<Content>, RecordingError> {
+        let task = |prefix| self.task(prefix);
+        Ok(Some(match self.0.name.as_str() {
+            "sched_switch" => Content::Switch {
+                prev: task("prev_")?,
+                state: self.state()?,
+                next: task("next_")?,
+            },
+            "sched_waking" => Content::Waking(task("")?, self.field("target_cpu")?),
+            "sched_wakeup" | "sched_wakeup_new" => {
+                Content::Wakeup(task("")?, self.field("target_cpu")?)
+            }
+            "sched_migrate_task" => {
+                let (from, to) = (self.field("orig_cpu")?, self.field("dest_cpu")?);
+                Content::Migrate(task("")?, from, to)
+            }
+            "task_newtask" => Content::NewTask {
+                pid: self.field("pid")?,
+                comm: self.field("comm")?,
+                flags: self.field("clone_flags")?,
+            },
+            "sched_process_fork" => Content::Fork {
+                parent: self.field("parent_pid")?,
+                child: self.field("child_pid")?,
+                comm: self.field("child_comm")?,
+            },
+            "sched_process_exec" => Content::Exec(self.field("pid")?),
+            "task_rename" => Content::Rename(self.0.field("pid").cloned(), self.field("newcomm")?),
+            "sched_process_exit" => Content::Exit(task("")?),
+            YIELD | "sys_enter_sched_yield" => Content::Yield,
+            _ => return Ok(None),
+        }))
+    }
+
+    fn field(&self, name: &str) -> Result<Field, RecordingError> {
+        let field = self.0.field(name).cloned();
+        field.ok_or_else(|| RecordingError::Format {
+            event: self.0.name.clone(),
+            problem: format!("no {name}"),
+        })
+    }
+
+    fn task(&self, prefix: &str) -> Result<TaskFields, RecordingError> {
+        Ok(TaskFields {
+            pid: self.field(&format!("{prefix}pid"))?,
+            comm: self.field(&format!("{prefix}comm"))?,
+            prio: self.0.field(&format!("{prefix}prio")).cloned(),
+        })
+    }
+
+    fn state(&self) -> Result<StateField, RecordingError> {
+        let letters = self.0.flag_letters().into_iter();
+        let mut states: Vec<(u64, KernelState)> = letters
+            .map(|(bit, letters)| (bit, KernelState::of_letters(&letters)))
+            .collect();
+        states.sort_by_key(|(bit, _)| *bit);
+        Ok(StateField {
+            field: self.field("prev_state")?,
+            states,
+        })
+    }
+}

@@ -1,0 +1,54 @@
+//! What can go wrong.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why there is no recording.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordingError {
+    /// tracefs is not there.
+    #[error("tracefs is not mounted\nhint: mount -t tracefs nodev /sys/kernel/tracing; the kernel needs CONFIG_TRACING=y")]
+    NoTracefs,
+    /// Only root may trace.
+    #[error("{}: permission denied\nhint: recording a kernel needs root", .0.display())]
+    NotPermitted(PathBuf),
+    /// The kernel lacks a tracepoint that cannot be done without.
+    #[error("this kernel has no tracepoint {0}")]
+    NoTracepoint(String),
+    /// A file of tracefs or procfs does not do what it should.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// A description of a tracepoint that cannot be understood.
+    #[error("the format of {event}: {problem}")]
+    Format {
+        /// Which.
+        event: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A page of a trace buffer that cannot be understood.
+    #[error("CPU {cpu}: a damaged page of the trace buffer ({problem})")]
+    Page {
+        /// Whose buffer.
+        cpu: u32,
+        /// What is wrong.
+        problem: &'static str,
+    },
+}
+
+impl RecordingError {
+    pub(crate) fn file(path: &Path) -> impl Fn(io::Error) -> RecordingError + '_ {
+        |error| match error.kind() {
+            io::ErrorKind::PermissionDenied => RecordingError::NotPermitted(path.into()),
+            _ => RecordingError::File {
+                path: path.into(),
+                error,
+            },
+        }
+    }
+}

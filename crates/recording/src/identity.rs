@@ -1,0 +1,206 @@
+//! Which task a thread id means at which moment, and what its name is.
+//!
+//! Thread ids are used again, names change: a shell forks itself and then becomes a compiler.  A
+//! first pass over the recording finds out who is who and what everybody was called in the end;
+//! the same steps in a second pass give the same answers.
+
+use std::collections::HashMap;
+
+use schedlab_trace::{TaskClass, TaskId};
+use serde::{Deserialize, Serialize};
+
+use crate::event::{Comm, KernelEvent, KernelEventKind, KernelState, Pid, TaskRef};
+use crate::Recording;
+
+/// What was known about a task when a recording began.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct KnownTask {
+    /// Its thread id.
+    pub pid: u32,
+    /// The thread id of its process's first thread.
+    pub tgid: u32,
+    /// Its name.
+    pub comm: String,
+    /// Is it a thread of the kernel?
+    pub kernel: bool,
+    /// Does it belong to who records?
+    pub observer: bool,
+    /// nice, -20 to 19.
+    pub nice: i8,
+    /// Its scheduling class.
+    pub class: TaskClass,
+    /// Its real-time priority, 0 outside the real-time classes.
+    pub rt_priority: u8,
+}
+
+/// What is known about a task after the first pass.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    pub pid: Pid,
+    /// Its process; none of a thread nobody said anything else of.
+    pub tgid: Option<Pid>,
+    pub name: Option<Comm>,
+    pub kernel: bool,
+    pub observer: bool,
+    /// Index into the recording's known tasks.
+    pub known: Option<u32>,
+    /// The first priority an event told.
+    pub prio: Option<i16>,
+}
+
+/// Follows who is who.
+pub struct Identities<'a> {
+    recording: &'a Recording,
+    known: HashMap<Pid, u32>,
+    current: HashMap<Pid, Current>,
+    /// All tasks so far, by id.
+    pub tasks: Vec<Identity>,
+}
+
+#[derive(Clone, Copy)]
+struct Current {
+    task: TaskId,
+    life: Life,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Life {
+    /// Told of by task_newtask; its fork is still to come.
+    Announced,
+    Alive,
+    Dead,
+}
+
+/// The thread all threads of the kernel are forked by.
+const KTHREADD: Pid = Pid(2);
+
+impl<'a> Identities<'a> {
+    pub fn new(recording: &'a Recording) -> Identities<'a> {
+        let known = recording.tasks.iter().enumerate();
+        Identities {
+            recording,
+            known: known.map(|(i, task)| (Pid(task.pid), i as u32)).collect(),
+            current: HashMap::new(),
+            tasks: Vec::new(),
+        }
+    }
+
+    /// Learns from an event all it tells.  Who it is about: of a switch the one before and the
+    /// one after, of a fork parent and child, else one task; none are the idle tasks.
+    pub fn learn(&mut self, event: &KernelEvent) -> (Option<TaskId>, Option<TaskId>) {
+        match event.kind {
+            KernelEventKind::Switch {
+                prev,
+                prev_state,
+                next,
+            } => {
+                let prev_task = self.seen(prev);
+                if prev_state == KernelState::Dead {
+                    self.died(prev.pid);
+                }
+                (prev_task, self.seen(next))
+            }
+            KernelEventKind::Waking { task, .. }
+            | KernelEventKind::Wakeup { task, .. }
+            | KernelEventKind::Migrate { task, .. }
+            | KernelEventKind::Exit { task } => (self.seen(task), None),
+            KernelEventKind::NewTask { pid, comm, thread } => {
+                (Some(self.new_task(pid, comm, thread)), None)
+            }
+            KernelEventKind::Fork {
+                parent,
+                child,
+                child_comm,
+            } => {
+                let parent = self.task(parent);
+                (parent, Some(self.forked(parent, child, child_comm)))
+            }
+            KernelEventKind::Rename { pid, comm } => {
+                let task = self.task(pid);
+                if let Some(task) = task {
+                    self.tasks[task.index()].name = Some(comm);
+                }
+                (task, None)
+            }
+            KernelEventKind::Exec { pid } | KernelEventKind::Yield { pid } => {
+                (self.task(pid), None)
+            }
+        }
+    }
+
+    /// The task an event mentions, by the name and priority it has now.
+    pub fn seen(&mut self, seen: TaskRef) -> Option<TaskId> {
+        let id = self.task(seen.pid)?;
+        let task = &mut self.tasks[id.index()];
+        task.name = Some(seen.comm);
+        task.prio = task.prio.or(seen.prio);
+        Some(id)
+    }
+
+    /// The task a thread id means now; none for the idle tasks.
+    fn task(&mut self, pid: Pid) -> Option<TaskId> {
+        if pid == Pid::IDLE {
+            return None;
+        }
+        match self.current.get(&pid) {
+            Some(current) if current.life != Life::Dead => Some(current.task),
+            // A dead task's id means somebody new whose fork was lost.
+            before => {
+                let is_first = before.is_none();
+                Some(self.insert(pid, None, is_first, Life::Alive))
+            }
+        }
+    }
+
+    /// The task that has this thread id has been switched away from for good.
+    fn died(&mut self, pid: Pid) {
+        if let Some(current) = self.current.get_mut(&pid) {
+            current.life = Life::Dead;
+        }
+    }
+
+    fn new_task(&mut self, pid: Pid, comm: Comm, thread: bool) -> TaskId {
+        let task = self.insert(pid, Some(comm), false, Life::Announced);
+        // Whose thread it is, its fork will tell.
+        self.tasks[task.index()].tgid = (!thread).then_some(pid);
+        task
+    }
+
+    fn forked(&mut self, parent: Option<TaskId>, child: Pid, comm: Comm) -> TaskId {
+        let task = match self.current.get_mut(&child) {
+            Some(current) if current.life == Life::Announced => {
+                current.life = Life::Alive;
+                current.task
+            }
+            _ => self.insert(child, Some(comm), false, Life::Alive),
+        };
+        let parent = parent.map(|parent| self.tasks[parent.index()].clone());
+        let identity = &mut self.tasks[task.index()];
+        identity.kernel = parent.as_ref().is_some_and(|parent| parent.pid == KTHREADD);
+        if identity.tgid.is_none() {
+            identity.observer = parent.as_ref().is_some_and(|parent| parent.observer);
+            identity.tgid = parent.and_then(|parent| parent.tgid);
+        }
+        task
+    }
+
+    fn insert(&mut self, pid: Pid, name: Option<Comm>, is_first: bool, life: Life) -> TaskId {
+        let task = TaskId(self.tasks.len() as u32);
+        let known = self.known.get(&pid).copied().filter(|_| is_first);
+        let facts = known.map(|known| &self.recording.tasks[known as usize]);
+        let kernel = facts.map(|facts| facts.kernel);
+        let observer = facts.is_some_and(|facts| facts.observer);
+        let tgid = facts.map_or(pid, |facts| Pid(facts.tgid));
+        self.current.insert(pid, Current { task, life });
+        self.tasks.push(Identity {
+            pid,
+            tgid: Some(tgid),
+            name,
+            kernel: kernel.unwrap_or(pid == KTHREADD),
+            observer,
+            known,
+            prio: None,
+        });
+        task
+    }
+}

@@ -1,0 +1,464 @@
+//! From a recording to a trace that never contradicts itself.
+//!
+//! Whoever consumes a trace may rely on it: a task that is switched to was waiting, nobody runs
+//! on two CPUs, the dead stay dead.  A real kernel's recording says so only as long as no event
+//! is lost.  Here the events go by a model of who runs where; where they do not fit, the smallest
+//! set of events that makes them fit goes before, and is counted.
+
+use schedlab_trace::{
+    CpuId, Event, EventKind, PrevState, Sink, TaskClass, TaskId, TaskInfo, Time, TraceInfo,
+    WakeContext,
+};
+
+use crate::event::{KernelEvent, KernelEventKind, KernelState, Pid, TaskRef};
+use crate::identity::{Identities, Identity};
+use crate::Recording;
+
+/// What had to be added because events were missing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Mended {
+    /// Events the kernel says it lost.
+    pub lost: u64,
+    /// Switches nobody recorded.
+    pub switches: u64,
+    /// Wakeups nobody recorded.
+    pub wakeups: u64,
+}
+
+/// The group all threads of the kernel are reported with.
+const KERNEL: &str = "[kernel]";
+
+/// The group of who records.
+const OBSERVER: &str = "[schedlab]";
+
+/// Gives the recording to a sink.
+pub fn play(recording: &Recording, info: &TraceInfo, sink: &mut dyn Sink) -> Mended {
+    let initial = running_at_start(recording);
+    let mut first_pass = Identities::new(recording);
+    let mut second_pass = Identities::new(recording);
+    for pass in [&mut first_pass, &mut second_pass] {
+        for (_, task) in &initial {
+            pass.seen(*task);
+        }
+    }
+    for event in recording.events() {
+        first_pass.learn(event);
+    }
+    let mut player = Player {
+        recording,
+        identities: second_pass,
+        infos: first_pass.tasks,
+        tasks: Vec::new(),
+        cpus: vec![Cpu::default(); info.nr_cpus as usize],
+        sink,
+        now: Time::ZERO,
+        cpu: CpuId(0),
+        mended: Mended {
+            lost: recording.nr_lost,
+            ..Mended::default()
+        },
+    };
+    player.sink.begin(info);
+    player.begin(&initial);
+    recording
+        .events()
+        .iter()
+        .for_each(|event| player.event(event));
+    let (start, end) = recording.span;
+    player.sink.end(player.now.max(Time(end.0 - start.0)));
+    player.mended
+}
+
+/// Where a task is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Not heard of yet: asleep or waiting.
+    Unknown,
+    Asleep,
+    Waiting,
+    On(CpuId),
+    Dead,
+}
+
+#[derive(Clone, Copy)]
+struct Task {
+    place: Place,
+    /// Has somebody wanted it to run since it last did?
+    wanted: bool,
+    /// Has the sink heard of it?
+    introduced: bool,
+    /// The priority the sink knows.
+    prio: i16,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Cpu {
+    /// Who runs; none if idle.
+    running: Option<TaskId>,
+    /// Did the running task call sched_yield just now?
+    yielding: bool,
+}
+
+struct Player<'a> {
+    recording: &'a Recording,
+    identities: Identities<'a>,
+    /// What the first pass found out about each task.
+    infos: Vec<Identity>,
+    tasks: Vec<Task>,
+    cpus: Vec<Cpu>,
+    sink: &'a mut dyn Sink,
+    /// Time and CPU of the event at hand.
+    now: Time,
+    cpu: CpuId,
+    mended: Mended,
+}
+
+/// Who ran on each CPU when the recording began, as its first switch tells.
+fn running_at_start(recording: &Recording) -> Vec<(CpuId, TaskRef)> {
+    let mut told = vec![false; recording.nr_cpus() as usize];
+    let mut running = Vec::new();
+    for (index, event) in recording.events().iter().enumerate() {
+        let KernelEventKind::Switch { prev, .. } = event.kind else {
+            continue;
+        };
+        let told = std::mem::replace(&mut told[event.cpu.index()], true);
+        if !told && existed(prev.pid, &recording.events()[..index]) {
+            running.push((event.cpu, prev));
+        }
+    }
+    running
+}
+
+/// Does nothing speak against a task having run from the start to the end of these events?
+fn existed(pid: Pid, events: &[KernelEvent]) -> bool {
+    pid != Pid::IDLE
+        && !events.iter().any(|event| match event.kind {
+            KernelEventKind::NewTask { pid: new, .. } => new == pid,
+            KernelEventKind::Fork { child, .. } => child == pid,
+            // It ran elsewhere in between, so it need not have run here from the start.
+            KernelEventKind::Switch { prev, next, .. } => prev.pid == pid || next.pid == pid,
+            _ => false,
+        })
+}
+
+impl Player<'_> {
+    /// The trace begins with switches to those who were running.
+    fn begin(&mut self, running: &[(CpuId, TaskRef)]) {
+        for (cpu, task) in running {
+            self.cpu = *cpu;
+            let id = self.identities.seen(*task);
+            let task = self.met(id, *task);
+            self.emit_switch(None, PrevState::Idle, task);
+        }
+    }
+
+    fn event(&mut self, event: &KernelEvent) {
+        let (start, end) = self.recording.span;
+        if event.time > end {
+            return;
+        }
+        self.now = Time(event.time.0.saturating_sub(start.0));
+        self.cpu = event.cpu;
+        let yielding = std::mem::take(&mut self.cpus[event.cpu.index()].yielding);
+        let (first, second) = self.identities.learn(event);
+        match event.kind {
+            KernelEventKind::Switch {
+                prev,
+                prev_state,
+                next,
+            } => {
+                let prev = self.met(first, prev);
+                self.expect_running(prev);
+                let next = self.met(second, next);
+                self.switch(prev, left(prev_state, yielding), next);
+            }
+            KernelEventKind::Waking { task, by, target } => {
+                let task = self.met(first, task);
+                task.into_iter()
+                    .for_each(|task| self.waking(task, by, target));
+            }
+            KernelEventKind::Wakeup { task, by, target } => {
+                let task = self.met(first, task);
+                task.into_iter()
+                    .for_each(|task| self.wakeup(task, by, target));
+            }
+            KernelEventKind::Migrate { task, from, to } => {
+                let task = self.met(first, task);
+                task.into_iter()
+                    .for_each(|task| self.migrate(task, from, to));
+            }
+            KernelEventKind::Fork { .. } => self.fork(first, second),
+            KernelEventKind::NewTask { .. } | KernelEventKind::Rename { .. } => {}
+            KernelEventKind::Exec { .. } => self.of_running(first, |task| EventKind::Exec { task }),
+            KernelEventKind::Exit { .. } => self.of_running(first, |task| EventKind::Exit { task }),
+            KernelEventKind::Yield { .. } => {
+                self.of_running(first, |task| EventKind::Yield { task });
+                self.cpus[event.cpu.index()].yielding = true;
+            }
+        }
+    }
+
+    fn switch(&mut self, prev: Option<TaskId>, state: PrevState, next: Option<TaskId>) {
+        if prev == next {
+            return; // The kernel does not say so; lost events may have brought it about.
+        }
+        if let Some(next) = next {
+            self.make_startable(next);
+        }
+        self.emit_switch(prev, state, next);
+    }
+
+    /// The switch's own view of who ran is the truth: events are missing if it is not ours.
+    /// Nobody knows what became of the one we thought was running.  Asleep is what it most
+    /// often is, and it may be woken from there.
+    fn expect_running(&mut self, prev: Option<TaskId>) {
+        let running = self.cpus[self.cpu.index()].running;
+        if running == prev {
+            return;
+        }
+        if let Some(prev) = prev {
+            self.make_startable(prev);
+        }
+        self.mended.switches += 1;
+        self.emit_switch(running, PrevState::Sleeping, prev);
+    }
+
+    /// Whoever is switched to must not run elsewhere, and must have been woken.
+    fn make_startable(&mut self, task: TaskId) {
+        match self.tasks[task.index()].place {
+            Place::Unknown | Place::Waiting => {}
+            // Where wakeups are not recorded, having been wanted is enough.
+            Place::Asleep if self.tasks[task.index()].wanted && !self.recording.carries.wakeup => {}
+            Place::Asleep | Place::Dead => {
+                self.mended.wakeups += 1;
+                self.queue(task, self.cpu);
+            }
+            Place::On(elsewhere) => {
+                let here = std::mem::replace(&mut self.cpu, elsewhere);
+                self.mended.switches += 1;
+                self.emit_switch(Some(task), PrevState::Preempted, None);
+                self.cpu = here;
+            }
+        }
+    }
+
+    fn emit_switch(&mut self, prev: Option<TaskId>, state: PrevState, next: Option<TaskId>) {
+        let cpu = self.cpu;
+        let prev_state = match prev {
+            Some(_) => state,
+            None => PrevState::Idle,
+        };
+        self.emit(EventKind::Switch {
+            prev,
+            prev_state,
+            next,
+        });
+        if let Some(prev) = prev {
+            self.tasks[prev.index()].place = match state {
+                PrevState::Preempted | PrevState::Yielded | PrevState::Moved => Place::Waiting,
+                PrevState::Exited => Place::Dead,
+                PrevState::Sleeping | PrevState::DiskSleep | PrevState::Idle => Place::Asleep,
+            };
+        }
+        if let Some(next) = next {
+            let next = &mut self.tasks[next.index()];
+            (next.place, next.wanted) = (Place::On(cpu), false);
+        }
+        self.cpus[cpu.index()].running = next;
+    }
+
+    fn waking(&mut self, task: TaskId, by: WakeContext, target: CpuId) {
+        // Preempted before it could sleep, it is queued already.
+        if self.tasks[task.index()].place == Place::Waiting {
+            return;
+        }
+        self.emit(EventKind::Waking { task, by });
+        self.tasks[task.index()].wanted = true;
+        let asleep = !matches!(self.tasks[task.index()].place, Place::On(_));
+        if asleep && !self.recording.carries.wakeup {
+            self.queue(task, target);
+        }
+    }
+
+    fn wakeup(&mut self, task: TaskId, by: WakeContext, target: CpuId) {
+        match self.tasks[task.index()].place {
+            Place::Waiting => {}
+            // It was on its way to sleep and turns back.
+            Place::On(_) => self.emit(EventKind::Wakeup { task, target }),
+            Place::Unknown | Place::Asleep | Place::Dead => {
+                if !self.recording.carries.waking {
+                    self.emit(EventKind::Waking { task, by });
+                }
+                self.queue(task, target);
+            }
+        }
+    }
+
+    /// The task waits on a CPU's run queue from now on.
+    fn queue(&mut self, task: TaskId, target: CpuId) {
+        self.emit(EventKind::Wakeup { task, target });
+        self.tasks[task.index()].place = Place::Waiting;
+    }
+
+    fn migrate(&mut self, task: TaskId, from: CpuId, to: CpuId) {
+        if from != to {
+            self.emit(EventKind::Migrate { task, from, to });
+        }
+    }
+
+    fn fork(&mut self, parent: Option<TaskId>, child: Option<TaskId>) {
+        if let Some(parent) = parent {
+            self.introduce(parent);
+        }
+        let Some(child) = child else { return };
+        self.know(child);
+        if !std::mem::replace(&mut self.tasks[child.index()].introduced, true) {
+            self.announce(child);
+            self.emit(EventKind::Fork { child, parent });
+        }
+    }
+
+    /// An event only the task that runs on this CPU can cause.
+    fn of_running(&mut self, task: Option<TaskId>, kind: impl FnOnce(TaskId) -> EventKind) {
+        if let Some(task) = task {
+            self.introduce(task);
+            self.expect_running(Some(task));
+            self.emit(kind(task));
+        }
+    }
+
+    /// The task an event mentions, introduced, with the priority it has now; none for idle ones.
+    fn met(&mut self, task: Option<TaskId>, met: TaskRef) -> Option<TaskId> {
+        let task = task?;
+        self.introduce(task);
+        let known = self.tasks[task.index()].prio;
+        if let Some(prio) = met.prio.filter(|&prio| prio != known) {
+            self.tasks[task.index()].prio = prio;
+            self.reprioritise(task, known, prio);
+        }
+        Some(task)
+    }
+
+    fn reprioritise(&mut self, task: TaskId, from: i16, to: i16) {
+        let (nice, class, rt_priority) = standing(to);
+        if is_real_time(from) || is_real_time(to) {
+            self.emit(EventKind::Class {
+                task,
+                class,
+                rt_priority,
+            });
+        }
+        if !is_real_time(to) {
+            self.emit(EventKind::Nice { task, nice });
+        }
+    }
+
+    /// Makes room for a task.
+    fn know(&mut self, task: TaskId) {
+        while self.tasks.len() <= task.index() {
+            let prio = self.first_prio(TaskId(self.tasks.len() as u32));
+            self.tasks.push(Task {
+                place: Place::Unknown,
+                wanted: false,
+                introduced: false,
+                prio,
+            });
+        }
+    }
+
+    fn first_prio(&self, task: TaskId) -> i16 {
+        let identity = &self.infos[task.index()];
+        let known = identity
+            .known
+            .map(|known| &self.recording.tasks[known as usize]);
+        let known = known.map(|known| match known.class {
+            TaskClass::Fifo | TaskClass::Rr => 99 - i16::from(known.rt_priority),
+            TaskClass::Normal | TaskClass::Batch | TaskClass::Idle => 120 + i16::from(known.nice),
+        });
+        known.or(identity.prio).unwrap_or(120)
+    }
+
+    /// A task that existed before anybody spoke of it.
+    fn introduce(&mut self, task: TaskId) {
+        self.know(task);
+        if !std::mem::replace(&mut self.tasks[task.index()].introduced, true) {
+            self.announce(task);
+            self.emit(EventKind::Fork {
+                child: task,
+                parent: None,
+            });
+        }
+    }
+
+    fn announce(&mut self, id: TaskId) {
+        let identity = &self.infos[id.index()];
+        let name = identity.name.map_or("?", |name| self.recording.name(name));
+        let known = identity
+            .known
+            .map(|known| &self.recording.tasks[known as usize]);
+        let (nice, class, rt_priority) = standing(self.tasks[id.index()].prio);
+        let group = match identity {
+            i if i.observer => OBSERVER,
+            i if i.kernel => KERNEL,
+            _ => group_of(name),
+        };
+        self.sink.task(&TaskInfo {
+            id,
+            name: name.to_string(),
+            group: group.to_string(),
+            process: identity.tgid.unwrap_or(identity.pid).0,
+            pid: Some(identity.pid.0),
+            nice,
+            class: match (known, is_real_time(self.tasks[id.index()].prio)) {
+                // Only who was there to ask knows batch from normal and round robin from FIFO.
+                (Some(known), _) => known.class,
+                (None, _) => class,
+            },
+            rt_priority,
+        });
+    }
+
+    fn emit(&mut self, kind: EventKind) {
+        self.sink.event(&Event {
+            time: self.now,
+            cpu: self.cpu,
+            kind,
+        });
+    }
+}
+
+/// What became of a task that is switched away from.
+fn left(state: KernelState, yielding: bool) -> PrevState {
+    match state {
+        KernelState::Runnable if yielding => PrevState::Yielded,
+        KernelState::Runnable | KernelState::PreemptedInKernel => PrevState::Preempted,
+        KernelState::DiskSleep => PrevState::DiskSleep,
+        KernelState::Dead => PrevState::Exited,
+        KernelState::Sleeping | KernelState::Stopped | KernelState::Parked | KernelState::Idle => {
+            PrevState::Sleeping
+        }
+    }
+}
+
+fn is_real_time(prio: i16) -> bool {
+    prio < 100
+}
+
+/// What a priority in the kernel's numbers means: nice, class, real-time priority.
+fn standing(prio: i16) -> (i8, TaskClass, u8) {
+    match is_real_time(prio) {
+        true => (0, TaskClass::Fifo, (99 - prio).clamp(1, 99) as u8),
+        false => ((prio - 120).clamp(-20, 19) as i8, TaskClass::Normal, 0),
+    }
+}
+
+/// The group a task is reported with: its name without the number of its instance, so that
+/// "worker-1" and "worker-2" are one; "cc1" stays.
+fn group_of(name: &str) -> &str {
+    let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let group = base.trim_end_matches(['-', '_', '#', ':', '/', '.', ' ']);
+    match base.len() == name.len() || group.len() == base.len() || group.is_empty() {
+        true => name,
+        false => group,
+    }
+}

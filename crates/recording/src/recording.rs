@@ -1,0 +1,116 @@
+//! A recording: what a kernel said, in order, with what is known beside.
+
+use std::collections::HashMap;
+
+use schedlab_trace::{CpuId, Sink, Time, TraceInfo};
+
+use crate::event::{Comm, KernelEvent, KernelEventKind};
+use crate::identity::KnownTask;
+use crate::play::{play, Mended};
+
+/// Which events a recording was made of; what is missing is made up for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Carries {
+    /// `sched_waking`; without it a task is wanted when it is queued.
+    pub waking: bool,
+    /// `sched_wakeup`; without it a task is queued when it is wanted.
+    pub wakeup: bool,
+}
+
+/// A recording in memory.  Fill it with [`push`](Recording::push), then
+/// [`finish`](Recording::finish) it once; after that it can be played any number of times.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// Which events it was made of.
+    pub carries: Carries,
+    /// The moments between which everything was recorded, on the recording's clock.
+    pub span: (Time, Time),
+    /// Events the kernel says it lost.
+    pub nr_lost: u64,
+    /// What is known about tasks that existed at the start.
+    pub tasks: Vec<KnownTask>,
+    events: Vec<KernelEvent>,
+    names: Names,
+    nr_cpus: u32,
+}
+
+/// Names, each kept once.
+#[derive(Clone, Debug, Default)]
+struct Names {
+    list: Vec<String>,
+    numbers: HashMap<String, Comm>,
+}
+
+impl Recording {
+    /// Nothing recorded yet, on a machine with at least so many CPUs.
+    pub fn new(carries: Carries, nr_cpus: u32) -> Recording {
+        Recording {
+            carries,
+            span: (Time::ZERO, Time::ZERO),
+            nr_lost: 0,
+            tasks: Vec::new(),
+            events: Vec::new(),
+            names: Names::default(),
+            nr_cpus,
+        }
+    }
+
+    /// The number of a name.
+    pub fn comm(&mut self, name: &str) -> Comm {
+        if let Some(&known) = self.names.numbers.get(name) {
+            return known;
+        }
+        let comm = Comm(self.names.list.len() as u32);
+        self.names.list.push(name.to_string());
+        self.names.numbers.insert(name.to_string(), comm);
+        comm
+    }
+
+    /// The name with a number this recording gave.
+    pub fn name(&self, comm: Comm) -> &str {
+        &self.names.list[comm.0 as usize]
+    }
+
+    /// Adds an event; those of one CPU in their order.
+    pub fn push(&mut self, event: KernelEvent) {
+        let also = match event.kind {
+            KernelEventKind::Migrate { from, to, .. } => from.max(to),
+            KernelEventKind::Wakeup { target, .. } => target,
+            _ => CpuId(0),
+        };
+        self.nr_cpus = self.nr_cpus.max(event.cpu.max(also).0 + 1);
+        self.events.push(event);
+    }
+
+    /// All events are there, recorded from `start` to `end`; none: from the first to the last.
+    pub fn finish(&mut self, span: Option<(Time, Time)>) {
+        // Equal times keep the order in which they were added.
+        self.events.sort_by_key(|event| event.time);
+        let time = |event: Option<&KernelEvent>| event.map_or(Time::ZERO, |event| event.time);
+        let events = (time(self.events.first()), time(self.events.last()));
+        let (start, end) = span.unwrap_or(events);
+        self.span = (start, end.max(start));
+    }
+
+    /// All events, in the order of their times once the recording is finished.
+    pub fn events(&self) -> &[KernelEvent] {
+        &self.events
+    }
+
+    /// How many CPUs the machine has, as far as the recording shows.
+    pub fn nr_cpus(&self) -> u32 {
+        self.nr_cpus
+    }
+
+    /// Gives the recording to a sink as a trace that begins at 0, and says what had to be mended.
+    ///
+    /// Of `info` the number of CPUs and whether there are costs are set here.
+    pub fn play(&self, info: &TraceInfo, sink: &mut dyn Sink) -> Mended {
+        let info = TraceInfo {
+            nr_cpus: self.nr_cpus,
+            has_costs: false,
+            ..info.clone()
+        };
+        play(self, &info, sink)
+    }
+}

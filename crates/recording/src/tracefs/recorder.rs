@@ -1,0 +1,295 @@
+//! A trace instance: set up, started, read, stopped, removed.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+use rustix::time::{clock_gettime, ClockId};
+use schedlab_trace::{CpuId, Time};
+use serde::{Deserialize, Serialize};
+
+use crate::decode::{Description, YIELD};
+use crate::RecordingError;
+
+use super::tasks::all_tasks;
+
+/// Where tracefs is, or was once.
+const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+
+/// A recording is nothing without these.
+const NEEDED: [&str; 4] = [
+    "sched/sched_switch",
+    "sched/sched_wakeup",
+    "sched/sched_wakeup_new",
+    "sched/sched_process_fork",
+];
+
+/// These make it better; old kernels lack some.
+const WANTED: [&str; 6] = [
+    "sched/sched_waking",
+    "sched/sched_migrate_task",
+    "sched/sched_process_exit",
+    "sched/sched_process_exec",
+    "task/task_newtask",
+    "task/task_rename",
+];
+
+/// What sched_yield(2) calls, by architecture.  A probe there costs those who yield alone; the
+/// tracepoint of the system call would cost every system call.
+const YIELD_FUNCTIONS: [&str; 2] = ["__x64_sys_sched_yield", "__arm64_sys_sched_yield"];
+
+/// Fill of a buffer, in percent, at which its reader is woken.
+const WAKE_AT: &str = "50";
+
+/// A recorder of the kernel this program runs on.
+pub struct Recorder {
+    tracefs: PathBuf,
+    instance: PathBuf,
+    /// The name of our probe's group, while it exists.
+    probe: Option<String>,
+    pipes: Vec<(CpuId, File)>,
+    description: Description,
+    page: Vec<u8>,
+}
+
+/// How a recording went.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Report {
+    /// When it began, on the kernel's monotonic clock.
+    pub start_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+    /// Events lost because they came faster than they were read.
+    pub nr_lost: u64,
+}
+
+impl Recorder {
+    /// Sets everything up, with a buffer of `buffer_kib` for each CPU; nothing is recorded yet.
+    ///
+    /// # Errors
+    /// No tracefs, no permission, no `sched_switch`.
+    pub fn new(buffer_kib: u64) -> Result<Recorder, RecordingError> {
+        let tracefs = find_tracefs()?;
+        let name = format!("schedlab-{}", std::process::id());
+        let instance = tracefs.join("instances").join(&name);
+        fs::create_dir(&instance).map_err(RecordingError::file(&instance))?;
+        let mut recorder = Recorder {
+            tracefs,
+            instance,
+            probe: None,
+            pipes: Vec::new(),
+            description: Description {
+                header_page: String::new(),
+                formats: Vec::new(),
+                tasks: Vec::new(),
+                nr_cpus: 0,
+            },
+            page: vec![0; 1 << 16],
+        };
+        recorder.set_up(buffer_kib, &name.replace('-', "_"))?;
+        Ok(recorder)
+    }
+
+    fn set_up(&mut self, buffer_kib: u64, probe: &str) -> Result<(), RecordingError> {
+        self.write("tracing_on", "0")?;
+        self.write("trace_clock", "mono")?;
+        self.write("buffer_size_kb", &buffer_kib.to_string())?;
+        // Kernels before 6.1 wake readers at every page, which is only less quiet.
+        let _ = self.write("buffer_percent", WAKE_AT);
+        self.description.header_page = self.read("events/header_page")?;
+        for event in NEEDED {
+            self.enable(event).map_err(|error| match error {
+                RecordingError::File { .. } => RecordingError::NoTracepoint(event.into()),
+                other => other,
+            })?;
+        }
+        for event in WANTED {
+            // What is missing is made up for when the recording is read.
+            let _ = self.enable(event);
+        }
+        self.probe_yields(probe);
+        self.open_pipes()
+    }
+
+    /// Has an event recorded.
+    fn enable(&mut self, event: &str) -> Result<(), RecordingError> {
+        let format = self.read(&format!("events/{event}/format"))?;
+        self.write(&format!("events/{event}/enable"), "1")?;
+        self.description.formats.push(format);
+        Ok(())
+    }
+
+    /// Puts a probe where tasks yield.  Without probes, yields look like preemption.
+    fn probe_yields(&mut self, group: &str) {
+        let definitions = self.tracefs.join("kprobe_events");
+        for function in YIELD_FUNCTIONS {
+            let definition = format!("p:{group}/{YIELD} {function}\n");
+            if append(&definitions, &definition).is_ok() {
+                self.probe = Some(group.to_string());
+                let _ = self.enable(&format!("{group}/{YIELD}"));
+                return;
+            }
+        }
+    }
+
+    fn open_pipes(&mut self) -> Result<(), RecordingError> {
+        let folder = self.instance.join("per_cpu");
+        let entries = fs::read_dir(&folder).map_err(RecordingError::file(&folder))?;
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let mut cpus: Vec<u32> = names
+            .filter_map(|n| n.strip_prefix("cpu")?.parse().ok())
+            .collect();
+        cpus.sort_unstable();
+        for cpu in cpus {
+            let path = folder.join(format!("cpu{cpu}/trace_pipe_raw"));
+            let pipe = OpenOptions::new()
+                .read(true)
+                .custom_flags(OFlags::NONBLOCK.bits() as i32)
+                .open(&path);
+            self.pipes
+                .push((CpuId(cpu), pipe.map_err(RecordingError::file(&path))?));
+        }
+        self.description.nr_cpus = self.pipes.last().map_or(1, |(cpu, _)| cpu.0 + 1);
+        Ok(())
+    }
+
+    /// Starts recording; when.  From now on [`description`](Recorder::description) is complete.
+    ///
+    /// # Errors
+    /// tracefs refuses.
+    pub fn start(&mut self) -> Result<Time, RecordingError> {
+        self.description.tasks = all_tasks(std::process::id());
+        self.write("tracing_on", "1")?;
+        Ok(now())
+    }
+
+    /// Stops recording; what is in the buffers can still be read.
+    ///
+    /// # Errors
+    /// tracefs refuses.
+    pub fn stop(&mut self, start: Time) -> Result<Report, RecordingError> {
+        let end = now();
+        self.write("tracing_on", "0")?;
+        let lost = self.pipes.iter().map(|(cpu, _)| self.lost(*cpu));
+        Ok(Report {
+            start_ns: start.0,
+            end_ns: end.0,
+            nr_lost: lost.sum(),
+        })
+    }
+
+    /// What whoever reads the pages must know.
+    pub fn description(&self) -> &Description {
+        &self.description
+    }
+
+    /// What to poll for input: ready when a buffer is half full.
+    pub fn pipes(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.pipes.iter().map(|(_, pipe)| pipe.as_fd())
+    }
+
+    /// Gives each page that is there to `each`; with `all` those of buffers that are not half
+    /// full, too.
+    ///
+    /// # Errors
+    /// Those of `each`, or a buffer that cannot be read.
+    pub fn read_pages<E: From<RecordingError>>(
+        &mut self,
+        all: bool,
+        mut each: impl FnMut(CpuId, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for (cpu, pipe) in &mut self.pipes {
+            if !all && !is_ready(pipe) {
+                continue;
+            }
+            loop {
+                match pipe.read(&mut self.page) {
+                    Ok(0) => break,
+                    Ok(length) => each(*cpu, &self.page[..length])?,
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    Err(error) => return Err(RecordingError::file(&self.instance)(error).into()),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Events a CPU lost, by the kernel's own count.
+    fn lost(&self, cpu: CpuId) -> u64 {
+        let stats = self
+            .read(&format!("per_cpu/cpu{cpu}/stats"))
+            .unwrap_or_default();
+        let lost = |key: &str| {
+            let value = stats.lines().find_map(|line| line.strip_prefix(key));
+            value
+                .and_then(|value| value.trim().parse::<u64>().ok())
+                .unwrap_or(0)
+        };
+        lost("overrun:") + lost("dropped events:")
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<(), RecordingError> {
+        let path = self.instance.join(name);
+        fs::write(&path, text).map_err(RecordingError::file(&path))
+    }
+
+    fn read(&self, name: &str) -> Result<String, RecordingError> {
+        let path = self.instance.join(name);
+        fs::read_to_string(&path).map_err(RecordingError::file(&path))
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        // Nothing can be done about what fails here; the machine stays usable either way.
+        let _ = self.write("tracing_on", "0");
+        let _ = self.write("events/enable", "0");
+        self.pipes.clear();
+        if let Some(group) = &self.probe {
+            let _ = append(
+                &self.tracefs.join("kprobe_events"),
+                &format!("-:{group}/{YIELD}\n"),
+            );
+        }
+        let _ = fs::remove_dir(&self.instance);
+    }
+}
+
+fn find_tracefs() -> Result<PathBuf, RecordingError> {
+    for place in PLACES {
+        let instances = Path::new(place).join("instances");
+        match fs::metadata(&instances) {
+            Ok(_) => return Ok(place.into()),
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                return Err(RecordingError::NotPermitted(place.into()));
+            }
+            Err(_) => {}
+        }
+    }
+    Err(RecordingError::NoTracefs)
+}
+
+fn append(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().append(true).open(path)?;
+    file.write_all(text.as_bytes())
+}
+
+fn is_ready(pipe: &File) -> bool {
+    use rustix::event::{poll, PollFd, PollFlags, Timespec};
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    let mut polled = [PollFd::new(pipe, PollFlags::IN)];
+    matches!(poll(&mut polled, Some(&now)), Ok(ready) if ready > 0)
+}
+
+/// The clock the kernel's events are recorded with.
+fn now() -> Time {
+    let now = clock_gettime(ClockId::Monotonic);
+    Time(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
+}

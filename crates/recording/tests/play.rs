@@ -1,0 +1,440 @@
+//! Recordings played: what a trace's listeners may rely on holds, whatever a recording lacks.
+
+use schedlab_measure::{Measure, Metrics};
+use schedlab_recording::{
+    Carries, KernelEvent, KernelEventKind, KernelState, KnownTask, Mended, Pid, Recording, TaskRef,
+};
+use schedlab_trace::{
+    CpuId, Event, EventKind, PrevState, Sink, TaskClass, TaskId, TaskInfo, Time, TraceInfo,
+    WakeContext,
+};
+
+/// Writes recordings in few words.  Tasks are called after their thread ids.
+struct Script {
+    recording: Recording,
+    cpu: u32,
+}
+
+const BOTH: Carries = Carries {
+    waking: true,
+    wakeup: true,
+};
+
+impl Script {
+    fn new(carries: Carries) -> Script {
+        Script {
+            recording: Recording::new(carries, 1),
+            cpu: 0,
+        }
+    }
+
+    fn on(&mut self, cpu: u32) -> &mut Script {
+        self.cpu = cpu;
+        self
+    }
+
+    fn task(&mut self, pid: u32) -> TaskRef {
+        let comm = self.recording.comm(&format!("t{pid}"));
+        TaskRef {
+            pid: Pid(pid),
+            comm,
+            prio: Some(120),
+        }
+    }
+
+    fn push(&mut self, time: u64, kind: KernelEventKind) -> &mut Script {
+        let cpu = CpuId(self.cpu);
+        let time = Time(time);
+        self.recording.push(KernelEvent { time, cpu, kind });
+        self
+    }
+
+    fn switch(&mut self, time: u64, prev: u32, state: &str, next: u32) -> &mut Script {
+        let kind = KernelEventKind::Switch {
+            prev: self.task(prev),
+            prev_state: KernelState::of_letters(state),
+            next: self.task(next),
+        };
+        self.push(time, kind)
+    }
+
+    fn waking(&mut self, time: u64, pid: u32) -> &mut Script {
+        let kind = KernelEventKind::Waking {
+            task: self.task(pid),
+            by: WakeContext::Irq,
+            target: CpuId(0),
+        };
+        self.push(time, kind)
+    }
+
+    fn wakeup(&mut self, time: u64, pid: u32) -> &mut Script {
+        let kind = KernelEventKind::Wakeup {
+            task: self.task(pid),
+            by: WakeContext::Irq,
+            target: CpuId(0),
+        };
+        self.push(time, kind)
+    }
+
+    fn fork(&mut self, time: u64, parent: u32, child: u32) -> &mut Script {
+        let child_comm = self.recording.comm(&format!("t{parent}"));
+        let (parent, child) = (Pid(parent), Pid(child));
+        self.push(
+            time,
+            KernelEventKind::Fork {
+                parent,
+                child,
+                child_comm,
+            },
+        )
+    }
+
+    fn exit(&mut self, time: u64, pid: u32) -> &mut Script {
+        let task = self.task(pid);
+        self.push(time, KernelEventKind::Exit { task })
+    }
+
+    fn play(&mut self, start: u64, end: u64) -> Played {
+        self.recording.finish(Some((Time(start), Time(end))));
+        let mut played = Played::default();
+        played.mended = self.recording.play(&TraceInfo::default(), &mut played);
+        let mut measure = Measure::new();
+        self.recording.play(&TraceInfo::default(), &mut measure);
+        played.metrics = measure.finish();
+        let error = &played.metrics.accounting_error;
+        assert_eq!(*error, None, "the trace contradicts itself");
+        played
+    }
+}
+
+#[derive(Default)]
+struct Played {
+    tasks: Vec<TaskInfo>,
+    events: Vec<Event>,
+    mended: Mended,
+    metrics: Metrics,
+}
+
+impl Sink for Played {
+    fn task(&mut self, info: &TaskInfo) {
+        self.tasks.push(info.clone());
+    }
+    fn event(&mut self, event: &Event) {
+        self.events.push(*event);
+    }
+}
+
+impl Played {
+    fn task(&self, name: &str) -> &TaskInfo {
+        let named = self.tasks.iter().find(|task| task.name == name);
+        named.unwrap_or_else(|| panic!("no {name} in {:?}", self.tasks))
+    }
+
+    fn run_ns(&self, name: &str) -> u64 {
+        let id = self.task(name).id;
+        let task = self.metrics.tasks.iter().find(|task| task.id == id);
+        task.unwrap().activity.run_ns.0
+    }
+
+    fn kinds(&self) -> Vec<EventKind> {
+        self.events.iter().map(|event| event.kind).collect()
+    }
+}
+
+/// Task 1 ran from the start (0) to 100, slept, was wanted at 150, queued at 151, ran 160 to 300.
+#[test]
+fn a_whole_recording_needs_no_mending() {
+    let mut script = Script::new(BOTH);
+    let played = script
+        .switch(1100, 1, "S", 0)
+        .waking(1150, 1)
+        .wakeup(1151, 1)
+        .switch(1160, 0, "R", 1)
+        .switch(1300, 1, "R", 0)
+        .play(1000, 1400);
+    assert_eq!(played.mended, Mended::default());
+    assert_eq!(played.run_ns("t1"), 100 + 140);
+    let latency = played.metrics.total.wakeup_latency_ns.as_ref().unwrap();
+    assert_eq!(latency.max.0, 10);
+    assert_eq!(played.metrics.duration_ns.0, 400);
+    assert_eq!(played.events[0].time, Time::ZERO);
+    let task = Some(TaskId(0));
+    let first = EventKind::Switch {
+        prev: None,
+        prev_state: PrevState::Idle,
+        next: task,
+    };
+    assert_eq!(played.kinds()[1], first);
+}
+
+/// Recordings of `perf sched record` have no wakeups, others no wakings: both give latencies.
+#[test]
+fn either_half_of_a_waking_will_do() {
+    for (waking, wakeup) in [(true, false), (false, true)] {
+        let mut script = Script::new(Carries { waking, wakeup });
+        script.switch(100, 1, "S", 0);
+        match waking {
+            true => script.waking(150, 1),
+            false => script.wakeup(150, 1),
+        };
+        let played = script.switch(160, 0, "R", 1).play(0, 200);
+        assert_eq!(played.mended, Mended::default(), "{waking} {wakeup}");
+        let latency = played.metrics.total.wakeup_latency_ns.as_ref().unwrap();
+        assert_eq!((latency.count, latency.max.0), (1, 10), "{waking} {wakeup}");
+    }
+}
+
+/// A waker may be quicker than the sleeper: wanted at 95, asleep at 100, queued at 105.
+#[test]
+fn wanted_before_it_slept() {
+    let mut script = Script::new(BOTH);
+    let played = script
+        .waking(95, 1)
+        .switch(100, 1, "S", 0)
+        .wakeup(105, 1)
+        .switch(110, 0, "R", 1)
+        .play(0, 200);
+    assert_eq!(played.mended, Mended::default());
+    let latency = played.metrics.total.wakeup_latency_ns.as_ref().unwrap();
+    assert_eq!(latency.max.0, 15);
+}
+
+/// A shell (1) forks 2, which becomes a compiler and dies; then its thread id is used again.
+#[test]
+fn a_used_thread_id_is_a_new_task_and_the_last_name_counts() {
+    let mut script = Script::new(BOTH);
+    script.fork(10, 1, 2).wakeup(11, 2).switch(20, 1, "S", 2);
+    let compiler = script.recording.comm("cc1");
+    let pid = Pid(2);
+    script.push(25, KernelEventKind::Exec { pid });
+    script.push(
+        26,
+        KernelEventKind::Rename {
+            pid,
+            comm: compiler,
+        },
+    );
+    let (dying, idle) = (
+        TaskRef {
+            pid,
+            comm: compiler,
+            prio: Some(120),
+        },
+        script.task(0),
+    );
+    script.push(30, KernelEventKind::Exit { task: dying });
+    script.push(
+        40,
+        KernelEventKind::Switch {
+            prev: dying,
+            prev_state: KernelState::Dead,
+            next: idle,
+        },
+    );
+    script.waking(50, 1).wakeup(50, 1).switch(51, 0, "R", 1);
+    script.fork(60, 1, 2).wakeup(61, 2).switch(70, 1, "S", 2);
+    let played = script.play(0, 100);
+    assert_eq!(played.mended, Mended::default());
+    assert_eq!(played.run_ns("cc1"), 40 - 20);
+    // The second one never did anything but run under the name it was given last.
+    assert_eq!(played.run_ns("t2"), 100 - 70);
+    let ids: Vec<u32> = played.tasks.iter().map(|task| task.pid.unwrap()).collect();
+    assert_eq!(ids, [1, 2, 2]);
+}
+
+/// The switch from 1 to 2 was lost, as was 2's wakeup: 2 is found running at 300.
+#[test]
+fn lost_events_are_mended_and_counted() {
+    let mut script = Script::new(BOTH);
+    let played = script
+        .switch(100, 0, "R", 1)
+        .switch(150, 2, "S", 0)
+        .switch(200, 0, "R", 2)
+        .switch(300, 2, "S", 0)
+        .play(0, 400);
+    // 1 -> 2 at 150 was not recorded, nor what woke 2 at 200.
+    assert_eq!((played.mended.switches, played.mended.wakeups), (1, 1));
+    assert_eq!(played.run_ns("t1"), 50);
+    assert_eq!(played.run_ns("t2"), 100);
+}
+
+/// CPU 0 was left by 1 without a word; CPU 1 says that 1 runs there.
+#[test]
+fn nobody_runs_twice() {
+    let mut script = Script::new(BOTH);
+    script.recording.push(KernelEvent {
+        time: Time(0),
+        cpu: CpuId(1),
+        kind: KernelEventKind::Yield { pid: Pid(0) },
+    });
+    let played = script
+        .switch(100, 0, "R", 1)
+        .on(1)
+        .switch(200, 0, "R", 1)
+        .switch(260, 1, "S", 0)
+        .on(0)
+        .switch(300, 1, "S", 0)
+        .play(0, 400);
+    // Taken off CPU 0 at 200; put on it again at 300 to be switched away from.
+    assert_eq!(played.mended.switches, 2);
+    assert_eq!(played.run_ns("t1"), 100 + 60);
+}
+
+/// R and R+ are preemption alike; R behind a yield is yielding.
+#[test]
+fn why_tasks_stop() {
+    let mut script = Script::new(BOTH);
+    script.switch(10, 1, "R", 2).switch(20, 2, "R+", 1);
+    script.push(30, KernelEventKind::Yield { pid: Pid(1) });
+    let played = script
+        .switch(31, 1, "R", 2)
+        .switch(40, 2, "D", 1)
+        .play(0, 50);
+    let states: Vec<PrevState> = played
+        .events
+        .iter()
+        .filter_map(|event| match event.kind {
+            EventKind::Switch {
+                prev: Some(_),
+                prev_state,
+                ..
+            } => Some(prev_state),
+            _ => None,
+        })
+        .collect();
+    let expected = [
+        PrevState::Preempted,
+        PrevState::Preempted,
+        PrevState::Yielded,
+        PrevState::DiskSleep,
+    ];
+    assert_eq!(states, expected);
+    assert_eq!(played.mended, Mended::default());
+}
+
+/// 120 is nice 0, 125 nice 5, 49 is real-time priority 50, and back.
+#[test]
+fn priorities_become_nice_and_class() {
+    let mut script = Script::new(BOTH);
+    for (time, prio) in [(10, 120), (20, 125), (30, 49), (40, 120)] {
+        let mut task = script.task(1);
+        task.prio = Some(prio);
+        let target = CpuId(0);
+        let by = WakeContext::Task;
+        script.push(time, KernelEventKind::Waking { task, by, target });
+    }
+    let played = script.play(0, 50);
+    let changes: Vec<EventKind> = played
+        .kinds()
+        .into_iter()
+        .filter(|kind| matches!(kind, EventKind::Nice { .. } | EventKind::Class { .. }))
+        .collect();
+    let task = TaskId(0);
+    let class = |class, rt_priority| EventKind::Class {
+        task,
+        class,
+        rt_priority,
+    };
+    assert_eq!(
+        changes,
+        [
+            EventKind::Nice { task, nice: 5 },
+            class(TaskClass::Fifo, 50),
+            class(TaskClass::Normal, 0),
+            EventKind::Nice { task, nice: 0 },
+        ]
+    );
+}
+
+/// Who exits while it is running dies at the switch, even if it ran from the start.
+#[test]
+fn a_task_that_dies_first_thing() {
+    let mut script = Script::new(BOTH);
+    let played = script.exit(5, 1).switch(10, 1, "Z", 0).play(0, 20);
+    assert_eq!(played.mended, Mended::default());
+    assert_eq!(played.run_ns("t1"), 10);
+}
+
+/// Known tasks bring what events cannot tell: batch class, kernel, process, observer.
+#[test]
+fn known_tasks_and_groups() {
+    let mut script = Script::new(BOTH);
+    let known = |pid: u32, tgid: u32, kernel: bool, observer: bool| KnownTask {
+        pid,
+        tgid,
+        comm: String::new(),
+        kernel,
+        observer,
+        nice: 0,
+        class: TaskClass::Batch,
+        rt_priority: 0,
+    };
+    script.recording.tasks = vec![
+        known(2, 2, true, false),
+        known(7, 6, false, false),
+        known(9, 9, false, true),
+    ];
+    script.switch(10, 7, "S", 9).fork(11, 2, 20).wakeup(12, 20);
+    let worker = script.recording.comm("pool-1-thread-3");
+    script.push(
+        13,
+        KernelEventKind::Rename {
+            pid: Pid(7),
+            comm: worker,
+        },
+    );
+    let played = script.switch(20, 9, "S", 20).play(0, 30);
+    let task = played.task("pool-1-thread-3");
+    assert_eq!((task.process, task.class), (6, TaskClass::Batch));
+    assert_eq!(task.group, "pool-1-thread");
+    assert_eq!(played.task("t9").group, "[schedlab]");
+    assert_eq!(played.task("t20").group, "[kernel]");
+}
+
+/// Any sequence of events whatever gives a trace that holds together (checked by `play`).
+#[test]
+fn nonsense_is_mended_too() {
+    let mut random = 12345u64;
+    let mut next = move |below: u64| {
+        random = random
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (random >> 33) % below
+    };
+    for trial in 0..300 {
+        let (waking, wakeup) = (trial % 3 != 0, trial % 3 != 1);
+        let mut script = Script::new(Carries { waking, wakeup });
+        let mut time = 0;
+        for _ in 0..120 {
+            time += next(3);
+            let (a, b) = (next(6) as u32, next(6) as u32);
+            script.on(next(3) as u32);
+            match next(8) {
+                0 => script.fork(time, a, b),
+                1 => script.exit(time, a.max(1)),
+                2 if waking => script.waking(time, a.max(1)),
+                3 if wakeup => script.wakeup(time, a.max(1)),
+                4 => script.push(time, KernelEventKind::Yield { pid: Pid(a) }),
+                5 => {
+                    let comm = script.recording.comm("new");
+                    let thread = b % 2 == 0;
+                    script.push(
+                        time,
+                        KernelEventKind::NewTask {
+                            pid: Pid(a.max(1)),
+                            comm,
+                            thread,
+                        },
+                    )
+                }
+                6 => {
+                    let task = script.task(a.max(1));
+                    let (from, to) = (CpuId(b % 3), CpuId(a % 3));
+                    script.push(time, KernelEventKind::Migrate { task, from, to })
+                }
+                _ => script.switch(time, a, ["S", "R", "R+", "D", "Z"][next(5) as usize], b),
+            };
+        }
+        script.play(0, time + 5);
+    }
+}

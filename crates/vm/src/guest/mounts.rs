@@ -1,0 +1,46 @@
+//! The file systems every program expects.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use rustix::mount::{mount, MountFlags};
+
+use super::Problem;
+
+/// /tmp and /run are memory without being mounted, and may hold files from the host already.
+/// Kind, place, options and whether a guest is of any use without it.
+const MOUNTS: [(&str, &str, &str, bool); 7] = [
+    ("proc", "/proc", "", true),
+    ("sysfs", "/sys", "", true),
+    ("devtmpfs", "/dev", "", true),
+    ("tmpfs", "/dev/shm", "mode=1777", true),
+    ("devpts", "/dev/pts", "", false),
+    ("bpf", "/sys/fs/bpf", "", false),
+    ("cgroup2", "/sys/fs/cgroup", "", false),
+];
+
+/// Names in /dev that are links into /proc on every system.
+const LINKS: [(&str, &str); 4] = [
+    ("/proc/self/fd", "/dev/fd"),
+    ("/proc/self/fd/0", "/dev/stdin"),
+    ("/proc/self/fd/1", "/dev/stdout"),
+    ("/proc/self/fd/2", "/dev/stderr"),
+];
+
+/// Mounts all of them.
+pub fn mount_all() -> Result<(), Problem> {
+    for (kind, place, options, needed) in MOUNTS {
+        let problem = |error| format!("{place}: {error}");
+        // Folders in sysfs exist or cannot be made; the mount will tell.
+        let _ = fs::create_dir_all(place);
+        let options = std::ffi::CString::new(options).expect("a constant without NUL");
+        let mounted = mount(kind, place, kind, MountFlags::empty(), &*options);
+        if needed {
+            mounted.map_err(problem)?;
+        }
+    }
+    for (target, link) in LINKS {
+        symlink(target, link).map_err(|error| format!("{link}: {error}"))?;
+    }
+    Ok(())
+}

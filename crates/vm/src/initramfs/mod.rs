@@ -1,0 +1,237 @@
+//! The guest's files: a small part of the host's own, at the same places, in memory.
+//!
+//! What a command needs is found by following it: its interpreter if it is a script, the shared
+//! libraries it is linked to, the files its arguments name, and busybox for everything else a
+//! shell line may call.  Libraries a program opens by itself at run time cannot be found this
+//! way; the caller names them.
+
+mod archive;
+mod programs;
+mod strip;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::job::{Job, JOB_FILE};
+use crate::VmError;
+
+use archive::Archive;
+
+pub use programs::find_program;
+
+/// Where process 1 is.
+pub const INIT: &str = "/init";
+
+/// Folders every guest has.
+const FOLDERS: [&str; 7] = ["/dev", "/proc", "/sys", "/tmp", "/run", "/root", "/etc"];
+
+/// The folders programs are looked for in.
+const STANDARD_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// What goes into a guest.
+#[derive(Clone, Debug, Default)]
+pub struct Content {
+    /// The program that becomes process 1: this one.
+    pub init: PathBuf,
+    /// The command and its arguments.
+    pub command: Vec<String>,
+    /// Another scheduler's program and its arguments.
+    pub scheduler: Option<Vec<String>>,
+    /// Files and folders to take along beside what is found by itself.
+    pub with: Vec<PathBuf>,
+    /// The folder the command runs in.
+    pub folder: PathBuf,
+}
+
+impl Content {
+    /// The archive (cpio, "newc") the kernel unpacks.  Equal content gives equal bytes.
+    ///
+    /// # Errors
+    /// The command is nowhere to be found, or a file cannot be read.
+    pub fn pack(&self) -> Result<Vec<u8>, VmError> {
+        let mut archive = Archive::default();
+        FOLDERS
+            .iter()
+            .for_each(|folder| archive.folder(Path::new(folder)));
+        archive.device(Path::new("/dev/console"), 5, 1);
+        archive.device(Path::new("/dev/null"), 1, 3);
+        archive.file(
+            "/etc/passwd",
+            b"root:x:0:0:root:/root:/bin/sh\n".to_vec(),
+            0o644,
+        );
+        archive.file("/etc/group", b"root:x:0:\n".to_vec(), 0o644);
+        self.add_init(&mut archive)?;
+        let busybox = Busybox::find();
+        self.add_programs(&mut archive, &busybox)?;
+        for path in &self.with {
+            archive.tree(path)?;
+        }
+        archive.host_folder(&self.folder)?;
+        busybox.add(&mut archive)?;
+        let job = serde_json::to_vec(&self.job(&archive)).map_err(VmError::json)?;
+        archive.file(JOB_FILE, job, 0o644);
+        archive.write()
+    }
+
+    /// Process 1 is this very program without what only debuggers read, and can be called too.
+    fn add_init(&self, archive: &mut Archive) -> Result<(), VmError> {
+        let whole = fs::read(&self.init).map_err(VmError::reading(&self.init))?;
+        archive.file(INIT, strip::loaded_part(whole), 0o755);
+        programs::add_libraries(archive, &self.init)?;
+        archive.optional_file(Path::new("/etc/ld.so.cache"))?;
+        archive.host_folder(Path::new("/usr/bin"))?;
+        archive.link(Path::new("/usr/bin/schedlab"), Path::new(INIT));
+        Ok(())
+    }
+
+    fn add_programs(&self, archive: &mut Archive, busybox: &Busybox) -> Result<(), VmError> {
+        let commands = [Some(&self.command), self.scheduler.as_ref()];
+        for command in commands.into_iter().flatten() {
+            let (program, arguments) = command.split_first().ok_or(VmError::NoCommand)?;
+            match find_program(program, &self.folder) {
+                Some(path) => programs::add_program(archive, &path)?,
+                None if busybox.has(program) || program == "schedlab" => {}
+                None => return Err(VmError::NoProgram(program.clone())),
+            }
+            for argument in arguments {
+                self.add_named(archive, argument, busybox)?;
+            }
+        }
+        // Programs call the shell under this name.
+        match find_program("/bin/sh", Path::new("/")) {
+            Some(shell) => programs::add_program(archive, &shell),
+            None => Ok(()),
+        }
+    }
+
+    /// What an argument names: a file, or programs in a line for a shell.
+    fn add_named(
+        &self,
+        archive: &mut Archive,
+        argument: &str,
+        busybox: &Busybox,
+    ) -> Result<(), VmError> {
+        let path = self.folder.join(argument);
+        if path.is_file() {
+            return programs::add_program(archive, &path);
+        }
+        let words = argument.split(|c: char| c.is_whitespace() || ";|&(){}`\"'$<>".contains(c));
+        for word in words.filter(|word| !word.is_empty() && !busybox.has(word)) {
+            if let Some(path) = find_program(word, &self.folder) {
+                programs::add_program(archive, &path)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn job(&self, archive: &Archive) -> Job {
+        let mut path = STANDARD_PATH.to_string();
+        for folder in archive.program_folders() {
+            if !path.split(':').any(|known| Path::new(known) == folder) {
+                path += &format!(":{}", folder.display());
+            }
+        }
+        let environment = [("HOME", "/root"), ("LANG", "C.UTF-8"), ("PATH", &path)];
+        Job {
+            command: self.command.clone(),
+            folder: self.folder.clone(),
+            environment: environment
+                .map(|(name, value)| (name.to_string(), value.to_string()))
+                .into(),
+            scheduler: self.scheduler.clone(),
+        }
+    }
+}
+
+/// The program that is many small ones, if the host has it.
+struct Busybox {
+    path: Option<PathBuf>,
+    names: Vec<String>,
+}
+
+impl Busybox {
+    fn find() -> Busybox {
+        let path = find_program("busybox", Path::new("/"));
+        let list = |path: &PathBuf| Command::new(path).arg("--list").output().ok();
+        let output = path.as_ref().and_then(list);
+        let names = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        Busybox {
+            path,
+            names: names
+                .unwrap_or_default()
+                .lines()
+                .map(str::to_string)
+                .collect(),
+        }
+    }
+
+    fn has(&self, program: &str) -> bool {
+        self.names.iter().any(|name| name == program)
+    }
+
+    /// Puts it in under all its names the archive has no other program for.
+    fn add(&self, archive: &mut Archive) -> Result<(), VmError> {
+        let Some(path) = &self.path else {
+            return Ok(());
+        };
+        programs::add_program(archive, path)?;
+        for name in &self.names {
+            let taken = ["/usr/bin", "/usr/sbin"]
+                .map(|folder| archive.has(&Path::new(folder).join(name)))
+                .contains(&true);
+            if !taken {
+                archive.link(&Path::new("/usr/bin").join(name), path);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn content(command: &[&str]) -> Content {
+        Content {
+            init: find_program("sh", Path::new("/")).unwrap(),
+            command: command.iter().map(|word| word.to_string()).collect(),
+            folder: "/".into(),
+            ..Content::default()
+        }
+    }
+
+    #[test]
+    fn equal_content_gives_equal_bytes() {
+        let content = content(&["sh", "-c", "exit 3"]);
+        assert_eq!(content.pack().unwrap(), content.pack().unwrap());
+    }
+
+    #[test]
+    fn a_command_nobody_has_is_named() {
+        let problem = content(&["no-such-program"]).pack().unwrap_err();
+        assert!(matches!(problem, VmError::NoProgram(name) if name == "no-such-program"));
+    }
+
+    /// The script's interpreter, its libraries and the file it is told to read all come along.
+    #[test]
+    fn what_a_script_needs_comes_along() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        let script = folder.join("script");
+        fs::write(&script, "#!/bin/sh\ncat data\n").unwrap();
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(folder.join("data"), "in the guest").unwrap();
+        let content = Content {
+            folder: folder.clone(),
+            ..content(&["./script", "data"])
+        };
+        let packed = content.pack().unwrap();
+        let text = String::from_utf8_lossy(&packed);
+        for wanted in ["cat data\n", "in the guest", "libc.so.6"] {
+            assert!(text.contains(wanted), "{wanted} is missing");
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! A real Linux kernel in QEMU: boots it, runs a command in it, brings back what happened.
+//!
+//! ```text
+//!   host                                      guest
+//!   ----                                      -----
+//!   kernel/     finds or fetches an image ──> Linux
+//!   initramfs/  command, libraries, busybox ─> its files
+//!   qemu        starts it, watches it         guest/  process 1: this same program
+//!   channel  <────── memory both can see ───────────  output, trace, exit status
+//! ```
+//!
+//! With [`Clock::Deterministic`] one instruction takes one nanosecond and nothing of the host
+//! can be seen by the guest: equal input gives equal output, traces and times, bit for bit.
+
+pub mod channel;
+mod error;
+pub mod guest;
+mod initramfs;
+mod job;
+mod kernel;
+mod process;
+mod qemu;
+mod run;
+
+pub use error::VmError;
+pub use initramfs::Content;
+pub use job::{Ended, Exit, Hello, Job};
+pub use kernel::Kernel;
+pub use process::Stop;
+pub use qemu::{Clock, Machine};
+pub use run::{run, Listener, Outcome, State};
