@@ -41,8 +41,8 @@ pub struct Decoder {
     recording: Recording,
 }
 
-/// How to read the records of one event.
-struct Event {
+/// How to read the records of one event: where its format says that its fields stand.
+pub struct Event {
     id: u32,
     /// `common_flags`
     flags: Field,
@@ -160,8 +160,11 @@ impl Decoder {
 }
 
 impl Event {
-    /// How to read an event of this format; none if it is not one of ours.
-    fn new(format: Format) -> Result<Option<Event>, RecordingError> {
+    /// How to read an event of this format; none if it is not one a recording needs.
+    ///
+    /// # Errors
+    /// A field that is needed is missing.
+    pub fn new(format: Format) -> Result<Option<Event>, RecordingError> {
         let fields = Fields(&format);
         let Some(content) = fields.content()? else {
             return Ok(None);
@@ -175,7 +178,7 @@ impl Event {
     }
 
     /// What a record says; none if it is shorter than its format.
-    fn read(&self, record: &[u8], recording: &mut Recording) -> Option<KernelEventKind> {
+    pub fn read(&self, record: &[u8], recording: &mut Recording) -> Option<KernelEventKind> {
         let pid = |field: &Field| field.number(record).map(|pid| Pid(pid as u32));
         let cpu = |field: &Field| field.number(record).map(|cpu| CpuId(cpu as u32));
         let by = match self.flags.number(record)? & IN_INTERRUPT {
