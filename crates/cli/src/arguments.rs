@@ -112,8 +112,12 @@ pub struct CompareArguments {
 pub struct CommonArguments {
     /// The workload: a built-in with its options ("volanomark --rooms 10"), the name of one in `list
     /// workloads`, or a file: .toml (schedlab's own format) or .json (rt-app's).
-    #[arg(long, value_name = "WORKLOAD", value_hint = ValueHint::FilePath)]
-    pub workload: String,
+    #[arg(long, value_name = "WORKLOAD", required_unless_present = "command", value_hint = ValueHint::FilePath)]
+    pub workload: Option<String>,
+    /// Where it runs.  In a real kernel a command behind "--" is the workload, "none" is the policy
+    /// of the kernel's own scheduler, and --machine, --duration and --seed have no meaning.
+    #[arg(long, value_name = "WORLD", default_value = "sim")]
+    pub world: World,
     /// The hardware: a name of `list machines`, `ideal-N` (N CPUs without costs) or a .toml file.
     #[arg(long, value_name = "MACHINE", default_value = "desktop", value_hint = ValueHint::FilePath)]
     pub machine: String,
@@ -161,6 +165,21 @@ pub struct CommonArguments {
     /// Bounds that end a run with an error.
     #[command(flatten)]
     pub bounds: Bounds,
+    /// The virtual machine.
+    #[command(flatten)]
+    pub vm: VmMachineArguments,
+    /// The command to run in a real kernel (--world vm), behind "--".
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "workload")]
+    pub command: Vec<String>,
+}
+
+/// Where a workload runs.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum World {
+    /// In the simulator.
+    Sim,
+    /// In a real Linux kernel, in a virtual machine.
+    Vm,
 }
 
 /// What to make of keys that occur twice in an object of an rt-app file.
@@ -248,6 +267,31 @@ pub enum Format {
 /// The command's output is passed on, its exit status becomes schedlab's.
 #[derive(Args)]
 pub struct VmArguments {
+    /// The policy: NAME, NAME:VARIANT, a C file, or "none" for the kernel's own scheduler.
+    #[arg(long, value_name = "POLICY", default_value = "none", value_hint = ValueHint::FilePath)]
+    pub policy: String,
+    /// Set a tunable of the policy: NAME=VALUE.  Can be repeated.
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Another sched_ext scheduler: its program, with its arguments in one word.  It is started
+    /// before the command and stopped after it.
+    #[arg(long, value_name = "PROGRAM", conflicts_with = "policy", value_hint = ValueHint::FilePath)]
+    pub scheduler: Option<String>,
+    /// Do not record: no tracepoints disturb the times, and there is nothing but times.
+    #[arg(long, conflicts_with_all = ["trace", "report", "json"])]
+    pub no_record: bool,
+    /// How to print what was measured, on standard error.
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub format: Format,
+    /// Write the trace: .pftrace for ui.perfetto.dev, .ftrace for text.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub trace: Option<PathBuf>,
+    /// Write a report with figures: one HTML file that needs nothing but a browser.
+    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
+    pub report: Option<PathBuf>,
+    /// Write what was measured as JSON, whatever --format prints.
+    #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
+    pub json: Option<PathBuf>,
     /// The virtual machine.
     #[command(flatten)]
     pub machine: VmMachineArguments,
@@ -259,6 +303,7 @@ pub struct VmArguments {
 
 /// A virtual machine.
 #[derive(Args)]
+#[command(next_help_heading = "Virtual machine")]
 pub struct VmMachineArguments {
     /// The kernel image to boot.  Default: Debian's newest, fetched once and kept in the cache.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]

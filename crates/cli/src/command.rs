@@ -2,6 +2,7 @@
 
 mod compare;
 mod generate;
+mod kernel_result;
 mod list;
 mod new;
 mod result;

@@ -68,7 +68,8 @@ impl fmt::Display for Reproduce {
     }
 }
 
-fn quoted(words: &[String]) -> String {
+/// A command line in a shell's words.
+pub fn quoted(words: &[String]) -> String {
     words
         .iter()
         .map(|word| shell_word(word))

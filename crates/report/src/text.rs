@@ -1,6 +1,6 @@
 //! What the command line prints: tables, then what it takes to do it again.
 
-use crate::run::{Comparison, Run};
+use crate::run::{Comparison, Run, World};
 use crate::summary;
 use crate::table::{escape_markdown, printable, Table, Terminal};
 
@@ -58,21 +58,28 @@ pub fn headline(comparison: &Comparison) -> String {
         }
         names.join(", ")
     };
+    let simulated = comparison.runs().all(|run| run.world == World::Simulator);
     let mut seeds: Vec<u64> = comparison.runs().map(|r| r.seed).collect();
     seeds.sort_unstable();
     seeds.dedup();
     let plural = if seeds.len() > 1 { "seeds" } else { "seed" };
-    let seeds = ranges(&seeds);
+    let seeds = match simulated {
+        true => format!(" · {plural} {}", ranges(&seeds)),
+        false => String::new(),
+    };
     let workloads = list(|r| r.workload.clone());
     let machines = list(|r| r.machine.clone());
-    let ends = list(|r| format!("{} simulated ({})", r.duration_ns, r.end));
+    let ends = list(|r| match r.world {
+        World::Simulator => format!("{} simulated ({})", r.duration_ns, r.end),
+        World::Kernel => format!("{} in a real kernel ({})", r.duration_ns, r.end),
+    });
     // Where runs end at times of their own, the summary has them.
     let ends = if ends.contains("), ") {
         String::new()
     } else {
         format!(" · {ends}")
     };
-    format!("{workloads} on {machines} · {plural} {seeds}{ends}")
+    format!("{workloads} on {machines}{seeds}{ends}")
 }
 
 /// Numbers in ascending order, runs of three and more as ranges: "1–5, 8, 9".
@@ -130,7 +137,10 @@ pub fn reproduce<'a>(comparison: &Comparison<'a>) -> Vec<(&'a str, Vec<(String, 
     let mut commands: Vec<(&str, Vec<(String, String)>)> = Vec::new();
     for setup in &comparison.setups {
         for run in &setup.runs {
-            let name = format!("{} seed {}", setup.label, run.seed);
+            let name = match run.world {
+                World::Simulator => format!("{} seed {}", setup.label, run.seed),
+                World::Kernel => setup.label.clone(),
+            };
             let trace = (name, run.trace_hash.to_string());
             match commands.iter_mut().find(|(c, _)| *c == run.command) {
                 Some((_, traces)) => traces.push(trace),
