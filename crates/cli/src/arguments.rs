@@ -37,6 +37,8 @@ pub enum Command {
     Compare(CompareArguments),
     /// Run a command in a real Linux kernel, in a virtual machine.
     Vm(VmArguments),
+    /// Record what the scheduler of this machine does (root).
+    Record(RecordArguments),
     /// Write the folder of a new policy, which runs at once.
     New(NewArguments),
     /// Print the completions of a shell.
@@ -273,6 +275,10 @@ pub struct VmArguments {
     /// Set a tunable of the policy: NAME=VALUE.  Can be repeated.
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub set: Vec<String>,
+    /// Set the tunables a file names, before those of --set: .toml (`name = 1`, `table = [1, 2]`,
+    /// under `[POLICY]` for one of several) or .dispadmin (a dispatch table as Solaris writes it).
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub tunables: Vec<PathBuf>,
     /// Another sched_ext scheduler: its program, with its arguments in one word.  It is started
     /// before the command and stopped after it.
     #[arg(long, value_name = "PROGRAM", conflicts_with = "policy", value_hint = ValueHint::FilePath)]
@@ -298,6 +304,32 @@ pub struct VmArguments {
     /// The command, behind "--".  Its program, shared libraries and the files its arguments name
     /// are taken along; busybox has the rest.
     #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+}
+
+/// What to record.
+///
+/// Without a command: everything the machine does, for 10 s or until Ctrl-C.  With one: as long as
+/// it runs; its exit status becomes schedlab's.
+#[derive(Args)]
+pub struct RecordArguments {
+    /// Stop after so much time.
+    #[arg(long = "for", value_name = "TIME", allow_hyphen_values = true, value_parser = positive_time)]
+    pub duration: Option<Ns>,
+    /// Where to write the trace: .pftrace for ui.perfetto.dev, .ftrace for text.
+    #[arg(long, short, value_name = "FILE", default_value = "schedlab.pftrace", value_hint = ValueHint::FilePath)]
+    pub output: PathBuf,
+    /// How to print what was measured, on standard error.
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub format: Format,
+    /// Write a report with figures: one HTML file that needs nothing but a browser.
+    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
+    pub report: Option<PathBuf>,
+    /// Write what was measured as JSON, whatever --format prints.
+    #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
+    pub json: Option<PathBuf>,
+    /// A command to run meanwhile, behind "--".
+    #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }
 

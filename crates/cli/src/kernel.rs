@@ -4,4 +4,4 @@ mod scheduler;
 mod session;
 
 pub use scheduler::Scheduler;
-pub use session::{failure, machine, Echo, KernelRun, KernelSession};
+pub use session::{failure, machine, warnings, Echo, KernelRun, KernelSession};

@@ -10,15 +10,25 @@ const MAX_ROWS: usize = 20;
 /// A result for a terminal.
 pub fn terminal(runs: &[Run], terminal: Terminal) -> String {
     let comparison = Comparison::new(runs);
-    let mut out = format!("{}\n\n", printable(&headline(&comparison)));
-    for table in tables(&comparison) {
+    with_tables(&comparison, tables(&comparison), terminal)
+}
+
+/// The same without single tasks and CPUs.
+pub fn brief(runs: &[Run], terminal: Terminal) -> String {
+    let comparison = Comparison::new(runs);
+    with_tables(&comparison, main_tables(&comparison), terminal)
+}
+
+fn with_tables(comparison: &Comparison, tables: Vec<Table>, terminal: Terminal) -> String {
+    let mut out = format!("{}\n\n", printable(&headline(comparison)));
+    for table in tables {
         out += &terminal.render(&table);
         out.push('\n');
     }
-    for warning in warnings(&comparison) {
+    for warning in warnings(comparison) {
         out += &format!("warning: {}\n", printable(&warning));
     }
-    for (command, hashes) in reproduce(&comparison) {
+    for (command, hashes) in reproduce(comparison) {
         for (name, hash) in hashes {
             out += &format!("trace {hash}  {}\n", printable(&name));
         }
@@ -96,12 +106,19 @@ fn ranges(numbers: &[u64]) -> String {
     runs.map(run).collect::<Vec<_>>().join(", ")
 }
 
-fn tables(comparison: &Comparison) -> Vec<Table> {
+/// What all set-ups have in common.
+fn main_tables(comparison: &Comparison) -> Vec<Table> {
     let mut tables = vec![
         summary::headlines(comparison),
         summary::groups(comparison, summary::MAX_GROUPS),
         summary::counters(comparison),
     ];
+    tables.retain(|t| !t.fields.is_empty() && !t.subjects.is_empty());
+    tables
+}
+
+fn tables(comparison: &Comparison) -> Vec<Table> {
+    let mut tables = main_tables(comparison);
     if let [setup] = comparison.setups.as_slice() {
         let metrics = &setup.shown().metrics;
         tables.push(summary::cpus(metrics, MAX_ROWS));

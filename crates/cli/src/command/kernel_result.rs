@@ -1,7 +1,8 @@
 //! From flags to runs in a real kernel to what is printed: `run` and `compare` with `--world vm`.
 
+use std::io::{self, Write};
 use std::num::NonZero;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use schedlab_input::Diagnostic;
@@ -81,6 +82,17 @@ pub struct Form {
 }
 
 impl Form {
+    /// Tells the user beside what a command said: in short, unless in a form for others.
+    pub fn tell(&self, runs: Vec<Run>) -> Result<(), Failure> {
+        let text = match self.format {
+            Format::Table => text::brief(&runs, self.terminal),
+            _ => self.text(runs)?,
+        };
+        // When standard error is gone, the files and the status have to do.
+        let _ = io::stderr().write_all(text.as_bytes());
+        Ok(())
+    }
+
     /// Runs in that form.
     pub fn text(&self, runs: Vec<Run>) -> Result<String, Failure> {
         match self.format {
@@ -113,7 +125,7 @@ pub fn kernel_runs(
             .into());
     }
     let interrupt = Interrupt::listen()?;
-    let set = Assignments::parse(&common.set)?;
+    let set = Assignments::read(&common.tunables, &common.set)?;
     let flag = if command == "run" {
         "--policy"
     } else {
@@ -131,7 +143,6 @@ pub fn kernel_runs(
         machine: machine.map_err(|e| failure(e, &interrupt))?,
         command: common.command.clone(),
         with: common.vm.with.clone(),
-        set: common.set.clone(),
         record: true,
         timeout: Duration::from_nanos(common.vm.timeout.0),
     };
@@ -223,6 +234,18 @@ fn threads(session: &KernelSession, common: &CommonArguments) -> usize {
     }
 }
 
+/// The flags that set tunables.
+pub fn tunable_flags(files: &[PathBuf], set: &[String]) -> Vec<String> {
+    let files = files
+        .iter()
+        .map(|file| ("--tunables", file.display().to_string()));
+    let set = set.iter().map(|set| ("--set", set.clone()));
+    let flags = files.chain(set);
+    flags
+        .flat_map(|(flag, value)| [flag.to_string(), value])
+        .collect()
+}
+
 fn reproduce(
     command: &str,
     session: &KernelSession,
@@ -237,12 +260,7 @@ fn reproduce(
     let mut words: Vec<String> = ["schedlab", command, "--world", "vm", flag, policies]
         .map(str::to_string)
         .into();
-    words.extend(
-        common
-            .set
-            .iter()
-            .flat_map(|set| ["--set".to_string(), set.clone()]),
-    );
+    words.extend(tunable_flags(&common.tunables, &common.set));
     words.extend(session.flags(&common.vm));
     words.push("--".to_string());
     words.extend(session.command.iter().cloned());

@@ -16,14 +16,14 @@ use crate::outputs::{Finished, Traces};
 use crate::progress::Waiting;
 use crate::reproduce::quoted;
 
-use super::kernel_result::{Files, Form};
+use super::kernel_result::{tunable_flags, Files, Form};
 use super::note;
 
 /// Runs a command in a virtual machine; its status.
 pub fn vm(arguments: &VmArguments) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::listen()?;
     let stop = || interrupt.signal().is_some();
-    let set = Assignments::parse(&arguments.set)?;
+    let set = Assignments::read(&arguments.tunables, &arguments.set)?;
     let scheduler = match &arguments.scheduler {
         Some(program) => Scheduler::of_program(program)?,
         None => Scheduler::of_policy(&arguments.policy, &set, &interrupt)?,
@@ -33,7 +33,6 @@ pub fn vm(arguments: &VmArguments) -> Result<ExitCode, Failure> {
         machine: machine.map_err(|e| failure(e, &interrupt))?,
         command: arguments.command.clone(),
         with: arguments.machine.with.clone(),
-        set: arguments.set.clone(),
         record: !arguments.no_record,
         timeout: Duration::from_nanos(arguments.machine.timeout.0),
     };
@@ -82,7 +81,7 @@ fn conclude(
             format: arguments.format,
             terminal: Terminal::stderr(),
         };
-        eprint_quietly(&form.text(runs)?);
+        form.tell(runs)?;
     }
     finished.into_iter().try_for_each(Finished::keep)?;
     let ended = &outcome.ended;
@@ -99,17 +98,10 @@ fn conclude(
     Ok(ExitCode::from(ended.exit.code()))
 }
 
-fn eprint_quietly(text: &str) {
-    use std::io::Write;
-    // When standard error is gone, the files and the status have to do.
-    let _ = io::stderr().write_all(text.as_bytes());
-}
-
 fn reproduce(session: &KernelSession, scheduler: &Scheduler, arguments: &VmArguments) -> String {
     let mut words = vec!["schedlab".to_string(), "vm".to_string()];
     words.extend(scheduler.flags());
-    let set = arguments.set.iter();
-    words.extend(set.flat_map(|set| ["--set".to_string(), set.clone()]));
+    words.extend(tunable_flags(&arguments.tunables, &arguments.set));
     words.extend(session.flags(&arguments.machine));
     words.push("--".to_string());
     words.extend(session.command.iter().cloned());

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use schedlab_input::Diagnostic;
-use schedlab_policy::Tuned;
+use schedlab_policy::{Assignment, Tuned};
 
 use crate::choose::{policies, policy, Assignments};
 use crate::failure::Failure;
@@ -113,15 +113,24 @@ impl Scheduler {
     }
 
     /// The command that attaches it in the guest, if any is needed.
-    pub fn command(&self, set: &[String]) -> Option<Vec<String>> {
+    pub fn command(&self) -> Option<Vec<String>> {
         match self {
             Scheduler::Own => None,
             Scheduler::Program(words) => Some(words.clone()),
-            Scheduler::Policy { written, .. } => {
-                let words = ["schedlab", "load", written, "--stats", "json"];
-                let set = set.iter().flat_map(|set| ["--set".into(), set.clone()]);
-                Some(words.map(str::to_string).into_iter().chain(set).collect())
+            Scheduler::Policy { written, tuned } => {
+                let name = match written.contains(".c") {
+                    true => written.clone(),
+                    false => tuned.name(),
+                };
+                let words = ["schedlab", "load", &name, "--stats", "json"].map(str::to_string);
+                let set = tuned.changed().iter();
+                let set = set.flat_map(|one| ["--set".to_string(), assignment(one)]);
+                Some(words.into_iter().chain(set).collect())
             }
         }
     }
+}
+
+fn assignment(set: &Assignment) -> String {
+    format!("{}={}", set.target(), set.values_text())
 }

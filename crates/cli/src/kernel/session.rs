@@ -29,8 +29,6 @@ pub struct KernelSession {
     pub command: Vec<String>,
     /// Files and folders to take along.
     pub with: Vec<PathBuf>,
-    /// Tunables as they were written.
-    pub set: Vec<String>,
     pub record: bool,
     pub timeout: Duration,
 }
@@ -115,7 +113,7 @@ impl KernelSession {
         let content = Content {
             init: place("this program", std::env::current_exe())?,
             command: self.command.clone(),
-            scheduler: scheduler.command(&self.set),
+            scheduler: scheduler.command(),
             with: self.with.clone(),
             folder: place("the current folder", std::env::current_dir())?,
             buffer_kib: self.record.then(|| self.buffer_kib()),
@@ -180,7 +178,7 @@ impl KernelSession {
             Scheduler::Policy { tuned, .. } => tuned
                 .changed()
                 .iter()
-                .map(|(name, value)| (name.clone(), value.to_string()))
+                .map(|set| (set.target(), set.values_text()))
                 .collect(),
             _ => BTreeMap::new(),
         };
@@ -236,7 +234,7 @@ impl KernelSession {
 }
 
 /// What a reader should know of a recording before trusting it.
-fn warnings(recording: &Recording, mended: &Mended) -> Vec<String> {
+pub fn warnings(recording: &Recording, mended: &Mended) -> Vec<String> {
     let mut warnings = Vec::new();
     if mended.lost > 0 {
         let all = mended.lost + recording.events().len() as u64;
