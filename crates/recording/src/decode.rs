@@ -10,6 +10,7 @@ use crate::format::{Field, Format};
 use crate::identity::KnownTask;
 use crate::page::PageLayout;
 use crate::recording::{Carries, Recording};
+use crate::tracefs::Report;
 use crate::RecordingError;
 
 /// Bits of `common_flags`: in a hard, soft or non-maskable interrupt.
@@ -152,9 +153,12 @@ impl Decoder {
         }
     }
 
-    /// The recording, made from `start` to `end`.
-    pub fn finish(mut self, start: Time, end: Time) -> Recording {
-        self.recording.finish(Some((start, end)));
+    /// The recording, after its last page.
+    pub fn finish(mut self, report: &Report) -> Recording {
+        // The kernel's own count covers what single pages tell.
+        self.recording.nr_lost = self.recording.nr_lost.max(report.nr_lost);
+        let span = (Time(report.start_ns), Time(report.end_ns));
+        self.recording.finish(Some(span));
         self.recording
     }
 }

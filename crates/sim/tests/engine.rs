@@ -28,6 +28,7 @@ fn spec(name: &str, count: u32, program: u32) -> TaskSpec {
         working_set_bytes: 0,
         start: Ns::ZERO,
         background: false,
+        foreground: false,
     }
 }
 

@@ -121,13 +121,15 @@ fn every_policy() -> Vec<Tuned> {
             .map(|v| Tuned::new(*policy, Some(v.name), &[]).unwrap())
             .collect()
     };
-    let wanted = std::env::var("SCHEDLAB_POLICY").ok();
-    let chosen = |policy: &&Policy| wanted.as_ref().is_none_or(|name| policy.name() == name);
-    Policy::all()
+    let only = std::env::var("SCHEDLAB_POLICY").ok();
+    let chosen = |policy: &&Policy| only.as_deref().is_none_or(|name| policy.name() == name);
+    let all: Vec<Tuned> = Policy::all()
         .iter()
         .filter(chosen)
         .flat_map(variants)
-        .collect()
+        .collect();
+    assert!(!all.is_empty(), "SCHEDLAB_POLICY names no policy");
+    all
 }
 
 #[test]
@@ -172,9 +174,8 @@ fn every_shipped_workload_runs_under_every_policy() {
                 let end = Simulation::new(&setup, HashSink::default()).and_then(Simulation::run);
                 let (outcome, _) =
                     end.unwrap_or_else(|error| panic!("{name}, {}: {error}", policy.name()));
-                assert_ne!(
-                    outcome.reason,
-                    EndReason::Deadlock,
+                assert!(
+                    outcome.reason != EndReason::Deadlock || MAY_DEADLOCK.contains(&&*name),
                     "{name}, {}",
                     policy.name()
                 );
@@ -182,6 +183,11 @@ fn every_shipped_workload_runs_under_every_policy() {
         }
     }
 }
+
+/// rt-app forgets a resume nobody waits for.  Here a chain of tasks resumes one another, so a policy
+/// that always lets the woken task go first, as 4.3BSD does, can cut it: who is resumed again while
+/// preempted on the way to its suspend waits for ever, and all others in the end.
+const MAY_DEADLOCK: &[&str] = &["browser-short.json"];
 
 /// Every file in `workloads/`, rt-app's included, and every built-in with its defaults.
 fn shipped() -> Vec<(String, Workload)> {

@@ -127,6 +127,7 @@ pub(crate) fn task(name: impl Into<String>, program: ProgramId) -> TaskSpec {
         working_set_bytes: 0,
         start: Ns::ZERO,
         background: false,
+        foreground: false,
     }
 }
 

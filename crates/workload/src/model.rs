@@ -86,6 +86,8 @@ pub struct TaskSpec {
     pub start: Ns,
     /// The run does not wait for it to end.
     pub background: bool,
+    /// It is of the group a user looks at: the focused window, the terminal's foreground.
+    pub foreground: bool,
 }
 
 /// Whose address space a task lives in.

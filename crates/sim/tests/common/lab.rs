@@ -131,6 +131,7 @@ impl Lab {
             working_set_bytes: 0,
             start: Ns::ZERO,
             background: false,
+            foreground: false,
         });
         self.workload.programs.push(Program { ops });
         self

@@ -32,6 +32,8 @@ pub struct Machine {
     places: Vec<Place>,
     /// CPUs that the last event asked to reschedule.
     asked: Vec<u32>,
+    /// When each of the policy's timers goes off; 0 is never.
+    timers: [u64; ffi::MAX_TIMERS],
 }
 
 /// A SCHED_NORMAL task with an address space of its own that last ran on CPU 0.
@@ -43,6 +45,7 @@ pub fn normal(nice: i8) -> NewTask {
         mm: u32::MAX, // Machine::add() turns it into a number of its own.
         cpu_set: 0,
         cpu: CpuId(0),
+        foreground: false,
     }
 }
 
@@ -89,14 +92,22 @@ impl Machine {
             smp: cpus > 1,
             hz: 100,
         };
+        let mut host = Host::new(&tuned, &platform, 1).map_err(|e| e.to_string())?;
+        let timers = host.take_timers().unwrap_or_default();
         Ok(Machine {
-            host: Host::new(&tuned, &platform, 1).map_err(|e| e.to_string())?,
+            host,
             now_ns: 0,
             this_cpu: 0,
             curr: vec![None; cpus as usize],
             places: Vec::new(),
             asked: Vec::new(),
+            timers,
         })
+    }
+
+    /// How many CPUs there are.
+    pub fn cpus(&self) -> u32 {
+        self.curr.len() as u32
     }
 
     // ---- time and place of the next events --------------------------------------
@@ -105,6 +116,27 @@ impl Machine {
     pub fn after(&mut self, ns: u64) -> &mut Self {
         self.now_ns += ns;
         self
+    }
+
+    /// Time passes and the policy's timers go off on CPU 0 as they are due; returns the CPUs that
+    /// the last one of them asked to reschedule.
+    pub fn timers_for(&mut self, ns: u64) -> Vec<u32> {
+        let until = self.now_ns + ns;
+        self.asked.clear();
+        while let Some((at, id)) = self.next_timer().filter(|&(at, _)| at <= until) {
+            self.now_ns = at;
+            self.timers[id as usize] = 0;
+            self.event(0).timer(id).unwrap();
+            self.settle();
+        }
+        self.now_ns = until;
+        self.asked()
+    }
+
+    /// When the next of the policy's timers goes off, and which.
+    pub fn next_timer(&self) -> Option<(u64, u32)> {
+        let armed = self.timers.iter().zip(0..).filter(|&(&at, _)| at > 0);
+        armed.map(|(&at, id)| (at, id)).min()
     }
 
     /// Wakeups and system calls on other tasks come from this CPU from now on.
@@ -223,6 +255,12 @@ impl Machine {
         self.pick(cpu, Prev::Blocked)
     }
 
+    /// The running task goes to sleep in state D; returns who runs then.
+    pub fn wait_for_disk(&mut self, cpu: u32) -> Option<TaskId> {
+        self.stop(cpu, deq::SLEEP | deq::UNINTERRUPTIBLE, Place::Sleeping);
+        self.pick(cpu, Prev::Blocked)
+    }
+
     /// The running task dies; returns who runs then.
     pub fn die(&mut self, cpu: u32) -> Option<TaskId> {
         self.stop(cpu, deq::EXIT, Place::Dead);
@@ -258,11 +296,26 @@ impl Machine {
     pub fn ticks(&mut self, cpu: u32, n: u32) -> bool {
         for _ in 0..n {
             self.now_ns += 10_000_000;
+            self.ticks_at_once(cpu, 1);
+        }
+        self.host.need_resched(CpuId(cpu))
+    }
+
+    /// Ticks on `cpu` in no time, where only their number counts; is the task to be rescheduled now?
+    pub fn ticks_at_once(&mut self, cpu: u32, n: u32) -> bool {
+        for _ in 0..n {
             let task = self.running(cpu);
             self.event(cpu).tick(CpuId(cpu), task).unwrap();
             self.settle();
         }
         self.host.need_resched(CpuId(cpu))
+    }
+
+    /// The policy's timer with this number fires on CPU 0.
+    pub fn timer(&mut self, id: u32) -> Vec<u32> {
+        self.event(0).timer(id).unwrap();
+        self.settle();
+        self.asked()
     }
 
     // ---- changes --------------------------------------------------------------------
@@ -369,6 +422,10 @@ impl Machine {
             self.asked.push(cpu.0);
         }
         self.asked.sort_unstable();
+        if let Some(timers) = self.host.take_timers() {
+            self.timers = timers;
+        }
+        while self.host.take_moved().is_some() {}
         for task in self.those(Place::Waiting) {
             assert!(self.host.queued(task).unwrap(), "task {task} is lost");
         }

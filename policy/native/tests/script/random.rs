@@ -31,7 +31,7 @@ pub fn live(m: &mut Machine, seed: u64, events: u32) {
     let every_set = cpu_sets(m, cpus as u32);
     for _ in 0..events {
         let cpu = rng.below(cpus) as u32;
-        m.from(cpu).after(1_000_000);
+        m.from(cpu).timers_for(1_000_000);
         match m.running(cpu) {
             Some(_) => event_of_running(m, &mut rng, cpu),
             None => drop(m.schedule(cpu)),
@@ -78,10 +78,11 @@ fn event_of_others(m: &mut Machine, rng: &mut Rng, sets: &[u32]) {
         (3, _, Some(sleeper)) => drop(m.wake_sync(sleeper)),
         (4, Some(task), _) => drop(m.set_nice(task, rng.below(40) as i8 - 20)),
         (5, Some(task), _) => {
-            let (class, rt_priority) = match rng.below(4) {
+            let (class, rt_priority) = match rng.below(5) {
                 0 => (Class::Fifo, 1 + rng.below(99) as u8),
                 1 => (Class::Rr, 1 + rng.below(99) as u8),
                 2 => (Class::Batch, 0),
+                3 => (Class::Iso, 0),
                 _ => (Class::Normal, 0),
             };
             m.set_class(task, class, rt_priority);

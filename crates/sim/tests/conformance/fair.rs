@@ -1,0 +1,86 @@
+//! What CFS and EEVDF promise alike, over the engine: shares by weight, whatever the slices.
+
+use super::run;
+
+const VARIANTS: [&str; 5] = [
+    "cfs:6.5",
+    "cfs:2.6.24",
+    "eevdf:6.12",
+    "eevdf:6.18",
+    "eevdf:6.6",
+];
+
+/// CPU shares of endless tasks of these nice values on one CPU, within a hundredth.
+#[track_caller]
+fn shares(policy: &str, nice: &[i8], weights: &[f64]) {
+    let values: Vec<String> = nice.iter().map(i8::to_string).collect();
+    let metrics = run(
+        policy,
+        "ideal-1",
+        &format!("hogs --nice={}", values.join(",")),
+        Some(300),
+    );
+    let total: f64 = weights.iter().sum();
+    for (nice, weight) in nice.iter().zip(weights) {
+        let task = metrics.tasks.iter().find(|t| t.nice == *nice).unwrap();
+        let (share, expected) = (task.activity.cpu_share, weight / total);
+        assert!(
+            (share / expected - 1.0).abs() < 0.01,
+            "{policy}, nice {nice}: {share}, not {expected}"
+        );
+    }
+}
+
+#[test]
+fn one_nice_level_is_55_to_45() {
+    for policy in VARIANTS {
+        // 1024 / 1844 = 55.5 %; 137 / 247 = 55.5 %; 9548 / 17168 = 55.6 %.
+        shares(policy, &[0, 1], &[1024.0, 820.0]);
+        shares(policy, &[9, 10], &[137.0, 110.0]);
+        shares(policy, &[-10, -9], &[9548.0, 7620.0]);
+    }
+}
+
+#[test]
+fn each_level_is_worth_a_quarter_more() {
+    for policy in VARIANTS {
+        shares(
+            policy,
+            &[-2, -1, 0, 1, 2],
+            &[1586.0, 1277.0, 1024.0, 820.0, 655.0],
+        );
+        // Five levels are a factor of three: 1.25^5 = 3.05.
+        shares(policy, &[0, 5, 10], &[1024.0, 335.0, 110.0]);
+    }
+}
+
+#[test]
+fn the_extremes_are_68_to_1() {
+    for policy in VARIANTS {
+        shares(policy, &[0, 19], &[1024.0, 15.0]);
+    }
+}
+
+#[test]
+fn equals_have_equal_shares() {
+    for policy in VARIANTS {
+        let metrics = run(policy, "ideal-1", "hogs --count 20", Some(60));
+        for task in &metrics.tasks {
+            let share = task.activity.cpu_share * 20.0;
+            assert!((share - 1.0).abs() < 0.01, "{policy}: {share}");
+        }
+    }
+}
+
+#[test]
+fn hogs_spread_over_idle_cores_and_stay() {
+    // Eight cores of two threads, of which the second adds little: placed well or moved there soon, each hog has a
+    // core to itself.
+    for policy in ["cfs", "eevdf"] {
+        let metrics = run(policy, "desktop", "hogs --count 8 --work 4s", None);
+        let seconds = metrics.duration_ns.0 as f64 / 1e9;
+        assert!((4.0..4.1).contains(&seconds), "{policy}: {seconds}");
+        let moves = metrics.total.nr_migrations;
+        assert!(moves < 40, "{policy}: {moves}");
+    }
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * fair.h - what a policy of Linux's fair class declares: CFS, and EEVDF, which replaced it in place.
+ *
+ * From 2.6.23 on Linux has scheduling classes.  The fair class was rewritten in
+ * 6.6, but only where it chooses among the tasks of one CPU; the real-time class
+ * above it, the sharing of load among CPUs and the choice of a CPU at wakeup
+ * stayed.  So these are here once:
+ *
+ *	weight.h		nice values as weights
+ *	tree.h			the ordered tree of waiting tasks
+ *	fair.h			tunables, counters and state; include it after policy.h
+ *	fair_class.h		the hooks: real-time class, fair class, queues
+ *	fair_domains.h		the machine as a hierarchy of CPU groups
+ *	fair_balance.h		who pulls tasks from whom, and when
+ *	fair_placement.h	on which CPU a task wakes up, starts, or continues after exec
+ *
+ * The policy adds FAIR_TUNABLES(T) and FAIR_COUNTERS(C) to its lists.  Its global
+ * state has a member "struct fair fair", its CPU state "struct fair_rq cfs" and
+ * its task state begins with "struct sched_entity se".  fair_class.h, which
+ * includes the rest, says which functions it expects.
+ *
+ * Sources: [SRC] read in a kernel source, [MEM] known but not read again, [INF] inferred.
+ */
+#ifndef SCHEDLAB_FAIR_H
+#define SCHEDLAB_FAIR_H
+
+#include "weight.h"
+#include "tree.h"
+
+/* ---- tunables and counters ---------------------------------------------- */
+
+#define FAIR_TUNABLES(T)							\
+	T(hz, 250, 10, 10000, "ticks per second [MEM kernel/Kconfig.hz: 250 by default]")	\
+	T(tunable_scaling, 1, 0, 1, "slices and granularities grow with 1 + log2(CPUs) [MEM get_update_sysctl_factor()]")	\
+	T(scaling_cpus_max, 8, 1, 1024, "CPUs that count for that [MEM get_update_sysctl_factor(); no limit in 2.6.24]")	\
+	T(rr_timeslice_ms, 100, 1, 10000, "RR_TIMESLICE: slice of SCHED_RR, in ms [MEM include/linux/sched/rt.h]")	\
+	T(select_idle, 1, 0, 1, "a wakeup looks for an idle core, then CPU, among those that share a cache [MEM select_idle_sibling()]; 0: the first idle CPU, unless two tasks share the one it is for [SRC 2.6.24 wake_idle(); MEM which domains]")	\
+	T(wake_wide, 1, 0, 1, "who wakes many different tasks does not draw them to its cache [SRC 5.10 select_task_rq_fair(); MEM wake_wide(): from 3.12]")	\
+	T(idle_policy_is_idle, 1, 0, 1, "a CPU that runs only SCHED_IDLE tasks is idle for a wakeup [MEM sched_idle_cpu(): from 5.4]")	\
+	T(migration_cost_us, 500, 0, 1000000, "sysctl_sched_migration_cost: a task that ran so recently is cache-hot, in us [SRC]")	\
+	T(newidle_cost_us, 20, 0, 1000000, "max_newidle_lb_cost: CPUs that idle for less on average do not pull before they idle, in us [assumed: the kernel measures it]; before 5.17 migration_cost")	\
+	T(nr_migrate, 32, 1, 1000, "sysctl_sched_nr_migrate: most tasks one balance looks at [MEM]")	\
+	T(busy_factor, 16, 1, 1000, "a busy CPU balances so many times less often [MEM sd_init(): 32 before 5.10]")	\
+	T(smt_imbalance_pct, 110, 100, 1000, "SMT siblings: balance when the busiest group exceeds ours by this, in percent [MEM sd_init()]")	\
+	T(imbalance_pct, 117, 100, 1000, "the same for all other domains [MEM sd_init(): 125 before 5.10]")	\
+	T(prefer_sibling, 1, 0, 1, "SD_PREFER_SIBLING: even the number of tasks between cores, caches and nodes that have room [MEM sd_init()]")	\
+	T(active_balance, 1, 0, 1, "push a running task to an idle CPU if nothing else evens the load [MEM need_active_balance()]")
+
+#define FAIR_COUNTERS(C) \
+	C(balance_attempts) C(balance_moves) C(newidle_moves) C(active_balance) C(wakeup_preemptions)
+
+/* ---- state -------------------------------------------------------------- */
+
+/* Levels of the machine: groups of one level are the spans of the level below. */
+enum fair_level { LEVEL_SMT, LEVEL_CACHE, LEVEL_NODE, LEVEL_MACHINE, NR_LEVELS };
+
+/*
+ * The machine.  CPUs are sorted by node, cache, core and number, so that every
+ * domain and every group is a range of positions.
+ */
+struct fair {
+	u64 next_nohz_balance;		/* see nohz_idle_balance() */
+	u32 has_smt;
+	u16 order[MAX_CPUS];		/* the CPU at each position */
+	u16 start[NR_LEVELS][MAX_CPUS];	/* the range around a position, by level */
+	u16 end[NR_LEVELS][MAX_CPUS];
+};
+
+/* What a CPU remembers of its domain at one level. */
+struct fair_domain {
+	u64 last_balance;		/* ns */
+	u32 balance_interval;		/* ms */
+	u32 nr_balance_failed;
+};
+
+/* A run queue. */
+struct fair_rq {
+	struct tree tasks_timeline;	/* waiting fair tasks */
+	struct task __arena *curr;	/* the fair task that runs; it is not in the tree */
+	u64 min_vruntime;
+	u64 load;			/* weight of all fair tasks, the running one included */
+	u32 nr_running;			/* number of these */
+	u32 idle_nr_running;		/* of class SCHED_IDLE among them */
+	struct list cfs_tasks;		/* these, the one that ran or came last in front */
+	struct prio_array rt;		/* real-time tasks, the running one in front of its list */
+	u32 cpu, position;
+	u64 idle_stamp;			/* since when it idles; 0: it does not */
+	u64 avg_idle;			/* for how long it does on average, in ns */
+	u32 active_balance;		/* asked to push its running task away */
+	u32 push_cpu;			/* by this CPU */
+	struct task __arena *pushed;	/* that task, until it has stopped */
+	struct fair_domain sd[NR_LEVELS];
+};
+
+/* A task, as the classes see it. */
+struct sched_entity {
+	struct tree_node run_node;
+	struct list link;		/* in cfs_tasks, or in a list of rt */
+	u64 vruntime;			/* ns at nice 0 */
+	u64 exec_start;			/* until when its time is accounted for */
+	u64 sum_exec_runtime, prev_sum_exec_runtime;
+	u64 wakee_flip_decay_ts;
+	u32 wakee_flips;		/* how often it woke another task than before, decaying */
+	u32 last_wakee;			/* task id + 1 */
+	u32 recent_used_cpu;
+	u32 weight, inv_weight;
+	u32 rt_list;			/* number of its list in rt */
+	u32 rt_time_slice;		/* ticks */
+	u32 queued_on;			/* the CPU it was queued on last */
+	u8 on_rq;			/* it counts in nr_running, or is in rt */
+};
+
+typedef struct fair __arena fair_t;
+typedef struct fair_domain __arena fair_domain_t;
+typedef struct sched_entity __arena entity_t;
+#endif

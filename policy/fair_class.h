@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * fair_class.h - the hooks of CFS and EEVDF, and the real-time class above them.
+ *
+ * What kernel/sched/core.c and rt.c do between an event and the fair class: which
+ * class a task is in, when a wakeup preempts across classes, what becomes of
+ * the running task.  What kernel/sched/fair.c decides among the tasks of one run
+ * queue is the policy's.  Include this after POLICY_STATE(); the policy then
+ * defines the functions declared just below, and uses the hooks fair_*() in POLICY().
+ *
+ * What the kernel calls task_struct * and sched_entity * is a ts_t * here.
+ *
+ * FIDELITY: no group scheduling: neither cgroups nor autogroups.  No SCHED_DEADLINE.
+ * FIDELITY: the real-time class has no throttling (95 % by default in a kernel), and
+ *	its waiting tasks are pulled by CPUs that would idle, and placed at wakeup;
+ *	they are not pushed away when a better one comes.
+ */
+#ifndef SCHEDLAB_FAIR_CLASS_H
+#define SCHEDLAB_FAIR_CLASS_H
+
+#include "fair_domains.h"
+
+/* ---- what the policy defines -------------------------------------------- */
+
+/* Flags are those of enqueue() and dequeue(); 0 means that the task is only being changed and goes on at once. */
+
+/* Charge the running fair task, if any, with its time until now. */
+static void update_curr(sched_t *s, rq_t *rq);
+/* Place @p, count it (account_entity_enqueue()) and link it into the tree. */
+static void enqueue_entity(sched_t *s, rq_t *rq, ts_t *p, u32 flags);
+/* The reverse.  A running @p is no longer cfs.curr after it. */
+static void dequeue_entity(sched_t *s, rq_t *rq, ts_t *p, u32 flags);
+/* Who should run, cfs.curr included?  NULL only if there is nobody.  Changes nothing but delayed tasks. */
+static ts_t *pick_entity(sched_t *s, rq_t *rq);
+/* @p, which is in the tree, is cfs.curr from now on; and the reverse. */
+static void set_next_entity(sched_t *s, rq_t *rq, ts_t *p);
+static void put_prev_entity(sched_t *s, rq_t *rq, ts_t *p);
+/* @p has just been queued beside the running fair task @curr: does it preempt? */
+static u32 wakeup_preempts(sched_t *s, rq_t *rq, ts_t *curr, ts_t *p, u32 flags);
+static void entity_tick(sched_t *s, rq_t *rq, ts_t *curr);
+static void yield_entity(sched_t *s, rq_t *rq, ts_t *curr);
+/* @child comes into being; @parent runs, or is NULL. */
+static void fork_entity(sched_t *s, task_t *parent, ts_t *child);
+/* The weight of @p, which is not queued, was @old_weight until now. */
+static void reweight_entity(ts_t *p, u32 old_weight);
+/* @p, which is not queued any more, leaves the fair class. */
+static void switched_from_fair(sched_t *s, rq_t *rq, ts_t *p);
+/* Is @p asleep but still queued?  And: it must not be any longer. */
+static u32 task_delayed(ts_t *p);
+static void finish_delayed(sched_t *s, rq_t *rq, ts_t *p);
+
+/* ---- both classes ------------------------------------------------------- */
+
+static inline __unused u32 entity_is_idle(ts_t *p)
+{
+	return p->se.weight == WEIGHT_IDLEPRIO;
+}
+
+static inline __unused u32 rq_nr_running(rq_t *rq)
+{
+	return rq->cfs.nr_running + rq->cfs.rt.nr;
+}
+
+static inline __unused u32 idle_cpu(sched_t *s, u32 cpu)
+{
+	return !cpu_curr(s, cpu) && !rq_nr_running(rq_of(s, cpu));
+}
+
+/* 1 + log2(CPUs): more CPUs, longer slices, as each of them has less to serve. */
+static inline __unused u64 update_sysctl_factor(sched_t *s)
+{
+	u32 cpus = min_of(s->nr_cpus, (u32)tun(s)->scaling_cpus_max), log = 0;
+
+	repeat_while(s, cpus >> (log + 1))
+		log++;
+	return tun(s)->tunable_scaling ? 1 + log : 1;
+}
+
+/* A sysctl given in us for one CPU, in ns for this machine. */
+static inline __unused u64 scaled_ns(sched_t *s, s64 us)
+{
+	return (u64)us * NSEC_PER_USEC * update_sysctl_factor(s);
+}
+
+static inline __unused void set_load_weight(ts_t *p)
+{
+	p->se.weight = task_weight(task_of(p));
+	p->se.inv_weight = inverse_weight(p->se.weight);
+}
+
+/* @delta ns of @p's time in virtual time. */
+static inline __unused u64 calc_delta_fair(sched_t *s, u64 delta, ts_t *p)
+{
+	if (p->se.weight == NICE_0_LOAD)
+		return delta;
+	return calc_delta(s, delta, NICE_0_LOAD, p->se.inv_weight);
+}
+
+/* What runs now has run since exec_start; returns for how long. */
+static inline __unused u64 update_exec_time(sched_t *s, ts_t *curr)
+{
+	u64 delta_exec = s->now - curr->se.exec_start;
+
+	curr->se.exec_start = s->now;
+	curr->se.sum_exec_runtime += delta_exec;
+	return delta_exec;
+}
+
+static inline __unused void account_entity_enqueue(rq_t *rq, ts_t *p)
+{
+	rq->cfs.load += p->se.weight;
+	rq->cfs.nr_running++;
+	rq->cfs.idle_nr_running += entity_is_idle(p);
+	list_add(&p->se.link, &rq->cfs.cfs_tasks);
+	/* What it left in another CPU's cache is no use here. */
+	if (p->se.queued_on != rq->cfs.cpu)
+		p->se.exec_start = 0;
+	p->se.queued_on = rq->cfs.cpu;
+	p->se.on_rq = 1;
+}
+
+static inline __unused void account_entity_dequeue(rq_t *rq, ts_t *p)
+{
+	rq->cfs.load -= p->se.weight;
+	rq->cfs.nr_running--;
+	rq->cfs.idle_nr_running -= entity_is_idle(p);
+	list_del(&p->se.link);
+	p->se.on_rq = 0;
+}
+
+/* ---- the real-time class ------------------------------------------------ */
+
+#define MAX_RT_PRIO	100
+
+/* Lists are numbered by the kernel's prio: 98 for rt_priority 1, 0 for 99. */
+static inline __unused void enqueue_task_rt(rq_t *rq, ts_t *p, u32 head)
+{
+	p->se.rt_list = MAX_RT_PRIO - 1 - min_of(task_of(p)->rt_priority, MAX_RT_PRIO - 1);
+	if (head)
+		prio_array_add(&rq->cfs.rt, &p->se.link, p->se.rt_list);
+	else
+		prio_array_add_tail(&rq->cfs.rt, &p->se.link, p->se.rt_list);
+	p->se.on_rq = 1;
+}
+
+static inline __unused void dequeue_task_rt(rq_t *rq, ts_t *p)
+{
+	prio_array_del(&rq->cfs.rt, &p->se.link, p->se.rt_list);
+	p->se.on_rq = 0;
+}
+
+static inline __unused ts_t *pick_task_rt(rq_t *rq)
+{
+	u32 first = prio_array_first(&rq->cfs.rt);
+
+	return list_entry(rq->cfs.rt.queue[first].next, ts_t, se.link);
+}
+
+static inline __unused u32 rr_timeslice(sched_t *s)
+{
+	return (u32)max_of(tun(s)->rr_timeslice_ms * tun(s)->hz / 1000, 1);
+}
+
+/* SCHED_RR: at the end of its slice a task goes behind its equals. */
+static inline __unused void task_tick_rt(sched_t *s, rq_t *rq, ts_t *p)
+{
+	list_t *queue = &rq->cfs.rt.queue[p->se.rt_list];
+
+	if (task_of(p)->class != CLASS_RR || --p->se.rt_time_slice)
+		return;
+	p->se.rt_time_slice = rr_timeslice(s);
+	if (queue->next == queue->prev)
+		return;
+	list_del(&p->se.link);
+	list_add_tail(&p->se.link, queue);
+	resched_cpu(s, rq->cfs.cpu);
+}
+
+/* ---- preemption --------------------------------------------------------- */
+
+/* wakeup_preempt(), once check_preempt_curr(): @p has come to this run queue. */
+static inline __unused void check_preempt(sched_t *s, rq_t *rq, ts_t *p, u32 flags)
+{
+	task_t *curr = cpu_curr(s, rq->cfs.cpu), *task = task_of(p);
+	u32 preempts;
+
+	if (!curr)
+		preempts = true;
+	else if (task_is_rt(task))
+		preempts = !task_is_rt(curr) || p->se.rt_list < ts_of(curr)->se.rt_list;
+	else if (task_is_rt(curr) || curr == task)
+		preempts = false;
+	else
+		preempts = !rq->cfs.curr || wakeup_preempts(s, rq, ts_of(rq->cfs.curr), p, flags);
+	if (!preempts)
+		return;
+	if (curr)
+		count(s, COUNTER_wakeup_preemptions, 1);
+	resched_cpu(s, rq->cfs.cpu);
+}
+
+/* Its CPU idled until now: how long does it on average? */
+static inline __unused void update_avg_idle(sched_t *s, rq_t *rq)
+{
+	u64 limit = (u64)tun(s)->migration_cost_us * NSEC_PER_USEC * 2;
+	u64 idle = s->now - rq->cfs.idle_stamp;
+
+	if (!rq->cfs.idle_stamp)
+		return;
+	rq->cfs.avg_idle += (u64)((s64)(idle - rq->cfs.avg_idle) >> 3);
+	rq->cfs.avg_idle = min_of(rq->cfs.avg_idle, limit);
+	rq->cfs.idle_stamp = 0;
+}
+
+#include "fair_balance.h"
+#include "fair_placement.h"
+
+/* ---- hooks: queueing ---------------------------------------------------- */
+
+static inline __unused void fair_fork(sched_t *s, task_t *parent, task_t *child)
+{
+	ts_t *p = ts_of(child);
+
+	set_load_weight(p);
+	p->se.rt_time_slice = rr_timeslice(s);
+	p->se.recent_used_cpu = child->cpu;
+	fork_entity(s, parent, p);
+}
+
+static inline __unused void fair_enqueue(sched_t *s, task_t *task, u32 flags)
+{
+	rq_t *rq = rq_of(s, task->cpu);
+	ts_t *p = ts_of(task);
+
+	update_avg_idle(s, rq);
+	if (task_is_rt(task))
+		enqueue_task_rt(rq, p, false);
+	else
+		enqueue_entity(s, rq, p, flags);
+	check_preempt(s, rq, p, flags);
+}
+
+static inline __unused void fair_dequeue(sched_t *s, task_t *task, u32 flags)
+{
+	rq_t *rq = rq_of(s, task->cpu);
+
+	if (task_is_rt(task))
+		dequeue_task_rt(rq, ts_of(task));
+	else
+		dequeue_entity(s, rq, ts_of(task), flags);
+}
+
+/* ---- hooks: schedule() -------------------------------------------------- */
+
+static inline __unused ts_t *pick_task(sched_t *s, rq_t *rq)
+{
+	examined(s, 1);
+	if (rq->cfs.rt.nr)
+		return pick_task_rt(rq);
+	return rq->cfs.nr_running ? pick_entity(s, rq) : NULL;
+}
+
+/* The task that runs on is neither put back nor set anew: its slice goes on. */
+static inline __unused void put_prev_set_next(sched_t *s, rq_t *rq, ts_t *next)
+{
+	task_t *curr = rq->cfs.curr;
+
+	if (next && task_of(next) == curr)
+		return;
+	if (curr)
+		put_prev_entity(s, rq, ts_of(curr));
+	if (!next || task_is_rt(task_of(next)))
+		return;
+	list_del(&next->se.link);
+	list_add(&next->se.link, &rq->cfs.cfs_tasks);
+	set_next_entity(s, rq, next);
+}
+
+static inline __unused task_t *fair_pick_next(sched_t *s, u32 cpu, task_t *prev, u32 why)
+{
+	rq_t *rq = rq_of(s, cpu);
+	ts_t *next;
+
+	update_curr(s, rq);
+	if (rq->cfs.active_balance)
+		begin_active_balance(s, rq, prev);
+	next = pick_task(s, rq);
+	if (!next && s->nr_cpus > 1 && newidle_balance(s, rq))
+		next = pick_task(s, rq);
+	put_prev_set_next(s, rq, next);
+	if (next)
+		return task_of(next);
+	rq->cfs.idle_stamp = max_of(s->now, 1);
+	return NULL;
+}
+
+static inline __unused void fair_switched(sched_t *s, u32 cpu, task_t *prev, task_t *next)
+{
+	finish_active_balance(s, rq_of(s, cpu));
+}
+
+static inline __unused void fair_tick(sched_t *s, u32 cpu, task_t *task)
+{
+	rq_t *rq = rq_of(s, cpu);
+
+	if (!task)
+		return;
+	if (task_is_rt(task))
+		task_tick_rt(s, rq, ts_of(task));
+	else if (rq->cfs.curr == task)
+		entity_tick(s, rq, ts_of(task));
+	if (s->nr_cpus > 1)
+		trigger_load_balance(s, rq);
+}
+
+/* A real-time task goes behind its equals. */
+static inline __unused u32 fair_yield(sched_t *s, task_t *task)
+{
+	rq_t *rq = rq_of(s, task->cpu);
+	ts_t *p = ts_of(task);
+
+	if (!task_is_rt(task)) {
+		yield_entity(s, rq, p);
+		return true;
+	}
+	list_del(&p->se.link);
+	list_add_tail(&p->se.link, &rq->cfs.rt.queue[p->se.rt_list]);
+	return true;
+}
+
+/* ---- hooks: changes ----------------------------------------------------- */
+
+/* @p has changed while it was off the queue: back to where it belongs. */
+static inline __unused void requeue_changed(sched_t *s, rq_t *rq, ts_t *p)
+{
+	u32 running = cpu_curr(s, rq->cfs.cpu) == task_of(p);
+
+	if (task_is_rt(task_of(p))) {
+		enqueue_task_rt(rq, p, running);
+		return;
+	}
+	enqueue_entity(s, rq, p, 0);
+	if (running)
+		set_next_entity(s, rq, p);
+}
+
+/* The running task became worse, or a waiting one perhaps better. */
+static inline __unused void prio_changed(sched_t *s, rq_t *rq, ts_t *p, u32 worse)
+{
+	if (cpu_curr(s, rq->cfs.cpu) != task_of(p))
+		check_preempt(s, rq, p, 0);
+	else if (worse)
+		resched_cpu(s, rq->cfs.cpu);
+}
+
+/* set_user_nice() */
+static inline __unused void fair_set_nice(sched_t *s, task_t *task, s32 old_nice)
+{
+	rq_t *rq = rq_of(s, task->cpu);
+	ts_t *p = ts_of(task);
+	u32 old_weight = p->se.weight, queued;
+
+	finish_delayed(s, rq, p);
+	queued = p->se.on_rq && !task_is_rt(task);
+	if (queued)
+		dequeue_entity(s, rq, p, 0);
+	set_load_weight(p);
+	reweight_entity(p, old_weight);
+	if (!queued)
+		return;
+	requeue_changed(s, rq, p);
+	prio_changed(s, rq, p, task->nice > old_nice);
+}
+
+/* Worse than @old_class with @old_rt_priority? */
+static inline __unused u32 class_is_worse(task_t *task, u32 old_class, u32 old_rt_priority)
+{
+	u32 was_rt = old_class >= CLASS_FIFO;
+
+	if (task_is_rt(task))
+		return was_rt && task->rt_priority < old_rt_priority;
+	return was_rt || (task->class == CLASS_IDLE && old_class != CLASS_IDLE);
+}
+
+/* __sched_setscheduler() */
+static inline __unused void fair_set_class(sched_t *s, task_t *task, u32 old_class, u32 old_rt_priority)
+{
+	rq_t *rq = rq_of(s, task->cpu);
+	ts_t *p = ts_of(task);
+	u32 was_rt = old_class >= CLASS_FIFO, old_weight = p->se.weight, queued;
+
+	finish_delayed(s, rq, p);
+	queued = p->se.on_rq;
+	if (queued && was_rt)
+		dequeue_task_rt(rq, p);
+	else if (queued)
+		dequeue_entity(s, rq, p, 0);
+	if (!was_rt && task_is_rt(task))
+		switched_from_fair(s, rq, p);
+	set_load_weight(p);
+	reweight_entity(p, old_weight);
+	if (!queued)
+		return;
+	requeue_changed(s, rq, p);
+	prio_changed(s, rq, p, class_is_worse(task, old_class, old_rt_priority));
+}
+
+static inline __unused void fair_set_cpumask(sched_t *s, task_t *task)
+{
+	if (!cpu_allowed(task, task->cpu))
+		finish_delayed(s, rq_of(s, task->cpu), ts_of(task));
+}
+
+/* ---- hooks: observers, init --------------------------------------------- */
+
+/* The kernel's prio: 120 + nice, or 99 - rt_priority. */
+static inline __unused s32 fair_priority(sched_t *s, task_t *task)
+{
+	if (task_is_rt(task))
+		return MAX_RT_PRIO - 1 - (s32)task->rt_priority;
+	return MAX_RT_PRIO + 20 + task->nice;
+}
+
+static inline __unused u32 fair_queued(sched_t *s, task_t *task)
+{
+	ts_t *p = ts_of(task);
+
+	if (rq_of(s, task->cpu)->cfs.pushed == task)
+		return true;
+	return p->se.on_rq && !task_delayed(p);
+}
+
+static inline __unused void fair_init(sched_t *s)
+{
+	u32 cpu;
+
+	for_each_cpu(s, cpu) {
+		rq_t *rq = rq_of(s, cpu);
+
+		rq->cfs.cpu = cpu;
+		rq->cfs.avg_idle = (u64)tun(s)->migration_cost_us * NSEC_PER_USEC * 2;
+		list_init(&rq->cfs.cfs_tasks);
+		prio_array_init(s, &rq->cfs.rt);
+	}
+	build_fair_domains(s);
+}
+
+#define FAIR_HOOKS						\
+	.fork = fair_fork,					\
+	.select_cpu = fair_select_cpu,				\
+	.enqueue = fair_enqueue,				\
+	.dequeue = fair_dequeue,				\
+	.pick_next = fair_pick_next,				\
+	.switched = fair_switched,				\
+	.tick = fair_tick,					\
+	.yield = fair_yield,					\
+	.set_nice = fair_set_nice,				\
+	.set_class = fair_set_class,				\
+	.set_cpumask = fair_set_cpumask,			\
+	.priority = fair_priority,				\
+	.queued = fair_queued
+#endif
