@@ -17,7 +17,8 @@ pub const MAX_CPU: u64 = 65_535;
 pub struct Intake {
     pub recording: Recording,
     pub report: ReadReport,
-    last: Time,
+    /// The latest time of each CPU.
+    last: Vec<Time>,
     carries: Carries,
     nr_switches: u64,
 }
@@ -31,7 +32,7 @@ impl Intake {
         Intake {
             recording: Recording::new(carries, 1),
             report: ReadReport::new(format),
-            last: Time::ZERO,
+            last: Vec::new(),
             carries,
             nr_switches: 0,
         }
@@ -47,13 +48,22 @@ impl Intake {
         match kind {
             KernelEventKind::Switch { .. } => self.nr_switches += 1,
             KernelEventKind::Waking { .. } => self.carries.waking = true,
-            KernelEventKind::Wakeup { .. } => self.carries.wakeup = true,
             _ => {}
         }
-        self.report.nr_out_of_order += u64::from(time < self.last);
-        self.last = self.last.max(time);
+        if self.last.len() <= cpu.index() {
+            self.last.resize(cpu.index() + 1, Time::ZERO);
+        }
+        let last = &mut self.last[cpu.index()];
+        self.report.nr_out_of_order += u64::from(time < *last);
+        *last = time.max(*last);
         self.report.nr_events += 1;
         self.recording.push(KernelEvent { time, cpu, kind });
+    }
+
+    /// The event pushed next is a `sched_wakeup`.  Recordings of `perf sched record` have only
+    /// `sched_wakeup_new`, which is a wakeup, too, but says nothing of sleepers.
+    pub fn has_wakeups(&mut self) {
+        self.carries.wakeup = true;
     }
 
     /// Counts an event a recording does not need.

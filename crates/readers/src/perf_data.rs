@@ -88,6 +88,17 @@ struct Reader {
     /// Decompresses what `perf record -z` wrote.
     inflate: Option<zstd::stream::write::Decoder<'static, Vec<u8>>>,
     forks_and_exits: Sideband,
+    /// What was told beside the samples, and the process of the thread it is about.
+    told: Vec<Told>,
+    /// Times of the first and the last sample.
+    span: Option<(Time, Time)>,
+}
+
+struct Told {
+    time: Time,
+    cpu: CpuId,
+    tgid: Pid,
+    kind: KernelEventKind,
 }
 
 enum Tracepoint {
@@ -113,6 +124,8 @@ impl Reader {
             lost_samples: 0,
             inflate: None,
             forks_and_exits: Sideband::default(),
+            told: Vec::new(),
+            span: None,
         }
     }
 
@@ -192,6 +205,12 @@ impl Reader {
         }
         if !self.layouts.contains_key(&number) {
             let tracepoint = tracepoint(description)?;
+            if description
+                .format()
+                .is_some_and(|format| format.name() == "sched_wakeup")
+            {
+                self.intake.has_wakeups();
+            }
             self.layouts.insert(number, tracepoint);
         }
         let Tracepoint::Needed(layout) = &self.layouts[&number] else {
@@ -204,8 +223,41 @@ impl Reader {
         })?;
         let cpu = intake::cpu(sample.cpu.into());
         let cpu = cpu.ok_or_else(|| self.wrong(format!("there is no CPU {}", sample.cpu)))?;
-        self.intake.push(Time(sample.time), cpu, kind);
+        let time = Time(sample.time);
+        let (first, last) = self.span.unwrap_or((time, time));
+        self.span = Some((first.min(time), last.max(time)));
+        self.intake.push(time, cpu, kind);
         Ok(())
+    }
+
+    /// Something told beside the samples.
+    fn tell(&mut self, (time, cpu): (Time, CpuId), tgid: Pid, kind: KernelEventKind) {
+        self.told.push(Told {
+            time,
+            cpu,
+            tgid,
+            kind,
+        });
+    }
+
+    /// perf listens to names and forks before it samples.  What it heard before the first sample
+    /// is not part of the recording, only known when that begins.
+    fn take_told(&mut self) {
+        let (start, end) = self.span.unwrap_or_default();
+        // They come late here; in the file they stand where they belong.
+        let nr_out_of_order = self.intake.report.nr_out_of_order;
+        for told in std::mem::take(&mut self.told) {
+            match told.kind {
+                _ if (start..=end).contains(&told.time) => {
+                    self.intake.push(told.time, told.cpu, told.kind);
+                }
+                KernelEventKind::NewTask { pid, .. } | KernelEventKind::Rename { pid, .. } => {
+                    self.intake.recording.thread(pid, told.tgid);
+                }
+                _ => {}
+            }
+        }
+        self.intake.report.nr_out_of_order = nr_out_of_order;
     }
 
     /// When and where something happened that is no sample; none of what perf made up to
@@ -236,14 +288,14 @@ impl Reader {
         let comm = self.intake.comm(&String::from_utf8_lossy(name));
         let pid = Pid(tid);
         self.names.insert(pid, comm);
-        self.intake.recording.thread(pid, Pid(tgid));
-        if let Some((time, cpu)) = self.when(file, record) {
-            if record.header.misc.0 & COMM_EXEC != 0 {
-                self.intake.push(time, cpu, KernelEventKind::Exec { pid });
-            }
-            self.intake
-                .push(time, cpu, KernelEventKind::Rename { pid, comm });
+        let Some(when) = self.when(file, record) else {
+            self.intake.recording.thread(pid, Pid(tgid));
+            return Ok(());
+        };
+        if record.header.misc.0 & COMM_EXEC != 0 {
+            self.tell(when, Pid(tgid), KernelEventKind::Exec { pid });
         }
+        self.tell(when, Pid(tgid), KernelEventKind::Rename { pid, comm });
         Ok(())
     }
 
@@ -255,7 +307,7 @@ impl Reader {
         body: &[u8],
     ) -> Result<(), Failure> {
         let [tgid, parent_tgid, child, parent] = self.four_ids(body)?;
-        let Some((time, cpu)) = self.when(file, record) else {
+        let Some(when) = self.when(file, record) else {
             self.intake.recording.thread(child, tgid);
             return Ok(());
         };
@@ -267,14 +319,14 @@ impl Reader {
             comm,
             thread: tgid == parent_tgid,
         };
-        self.intake.push(time, cpu, new);
+        self.tell(when, tgid, new);
         if !self.forks_and_exits.has_fork_tracepoint {
             let fork = KernelEventKind::Fork {
                 parent,
                 child,
                 child_comm: comm,
             };
-            self.intake.push(time, cpu, fork);
+            self.tell(when, tgid, fork);
         }
         Ok(())
     }
@@ -285,13 +337,13 @@ impl Reader {
         record: &PerfEventBytes<'_>,
         body: &[u8],
     ) -> Result<(), Failure> {
-        let [_, _, pid, _] = self.four_ids(body)?;
+        let [tgid, _, pid, _] = self.four_ids(body)?;
         let when = self.when(file, record);
-        if let Some((time, cpu)) = when.filter(|_| !self.forks_and_exits.has_exit_tracepoint) {
+        if let Some(when) = when.filter(|_| !self.forks_and_exits.has_exit_tracepoint) {
             let known = self.names.get(&pid).copied();
             let comm = known.unwrap_or_else(|| self.intake.comm("?"));
             let task = intake::task(pid, comm, None);
-            self.intake.push(time, cpu, KernelEventKind::Exit { task });
+            self.tell(when, tgid, KernelEventKind::Exit { task });
         }
         Ok(())
     }
@@ -341,12 +393,14 @@ impl Reader {
     fn finish(mut self) -> Result<(Recording, ReadReport), Failure> {
         if self
             .inflate
+            .as_ref()
             .is_some_and(|inflate| !inflate.get_ref().is_empty())
         {
             return Err(
                 Failure::new("its last record is cut short").expected("a complete perf.data")
             );
         }
+        self.take_told();
         // perf counts the same losses in both ways.
         self.intake.recording.nr_lost = self.lost.max(self.lost_samples);
         if self.lost_samples > 0 && self.lost == 0 {

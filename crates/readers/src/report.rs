@@ -57,7 +57,7 @@ pub struct ReadReport {
     pub ignored: BTreeMap<String, u64>,
     /// Lines that are no events: headings, call chains, notices.
     pub nr_other_lines: u64,
-    /// Events that stood behind a later one; they were put in order.
+    /// Events that stood behind a later one of their CPU; they were put in order.
     pub nr_out_of_order: u64,
     /// Places where the file says that events were lost; how many, if it says so, is
     /// [`Recording::nr_lost`](schedlab_recording::Recording::nr_lost).

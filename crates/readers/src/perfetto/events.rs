@@ -72,6 +72,9 @@ impl Reader {
             }
             event::SCHED_WAKEUP | event::SCHED_WAKEUP_NEW => {
                 let a = a()?;
+                if number == event::SCHED_WAKEUP {
+                    self.intake.has_wakeups();
+                }
                 let (task, target) = (self.task(&a, 1, 2, 3)?, a.cpu(5)?);
                 KernelEventKind::Wakeup { task, by, target }
             }

@@ -98,6 +98,9 @@ impl Reader {
         if let (Some(tgid), Some(pid)) = (head.tgid, head.pid) {
             self.intake.recording.thread(pid, tgid);
         }
+        if head.event == "sched_wakeup" {
+            self.intake.has_wakeups();
+        }
         match arguments::read(head, &mut self.intake) {
             arguments::Said::Event(kind) => self.intake.push(head.time, head.cpu, kind),
             arguments::Said::Other => self.intake.ignore(head.event),
