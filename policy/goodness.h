@@ -13,7 +13,7 @@
  * POLICY_OWN_TUNABLES(T).  The policy's CPU state must be struct linux_cpu and
  * its task state must begin with struct linux_task.
  *
- * FIDELITY: SCHED_BATCH and SCHED_IDLE came later; such tasks are SCHED_OTHER.
+ * FIDELITY: SCHED_BATCH, SCHED_IDLE and SCHED_ISO came later; such tasks are SCHED_OTHER.
  * FIDELITY: 2.3.99 had no cpus_allowed; it is respected here as 2.4 does it.
  */
 #ifndef SCHEDLAB_GOODNESS_H

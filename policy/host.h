@@ -132,6 +132,13 @@ static inline __unused void policy_error(sched_t *s, const char *what, task_t *p
 	}
 }
 
+/** row_error - stop: row @row of a table of tunables makes no sense.  For init(). */
+static inline __unused void row_error(sched_t *s, const char *what, u32 row)
+{
+	policy_error(s, what, NULL);
+	s->error_row = (u64)row + 1;
+}
+
 /** random_u32 - the next number of the machine's seeded generator (xorshift64*, Vigna 2016). */
 static inline __unused u32 random_u32(sched_t *s)
 {

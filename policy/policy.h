@@ -4,7 +4,7 @@
  *
  * A policy is one C file, policies/NAME/NAME.c, that includes this header and
  * nothing else, unless it belongs to a family: then the family's headers beside
- * this one may follow (goodness.h; domains.h and what that names).  A policy that
+ * this one may follow (goodness.h; domains.h or fair.h and what that names).  A policy that
  * is another one but for a few functions includes that one's file as a part
  * instead (o1.c and linux24.c say how).  It declares
  * the state it needs, fills a table of hooks with designated initialisers and
@@ -101,19 +101,25 @@ struct promise {
 
 /**
  * struct tunable - a heuristic constant a user may change (--set NAME=VALUE)
+ * @initial: its value, or those of a table's rows.
+ * @rows: 1, or a table's number of rows (--set NAME[ROW]=VALUE).
+ * @min, @max: what a value may be.
  * @doc: meaning and unit, then the source in brackets.
  *
  * A tunable called "hz" is special: it is the rate of the policy's tick.
  */
 struct tunable {
 	const char *name;
-	s64 initial, min, max;
+	const s64 *initial;
+	u64 rows;
+	s64 min, max;
 	const char *doc;
 };
 
 /**
  * struct variant - a named version of the scheduler: a set of tunables
- * @set: "name=value name=value ...", applied before the user's own --set.
+ * @set: "name=value name=value ...", applied before the user's own --set.  A
+ *	table takes one value for each row: "name=value,value,...".
  */
 struct variant {
 	const char *name;
@@ -172,7 +178,8 @@ struct policy {
 	/**
 	 * @init: the machine comes up.  All state is zeroed, the topology and
 	 * the tunables are final, no task exists.  Returns 0, or a negative
-	 * number after policy_error() when a combination of tunables is absurd.
+	 * number after policy_error() or row_error() when a combination of
+	 * tunables is absurd.
 	 */
 	s32 (*init)(sched_t *s);
 	/**
@@ -274,13 +281,32 @@ struct no_state { u64 unused; };
  *
  * Gives tun(s)->name, an s64 that never changes during a run.
  */
-#define POLICY_TUNABLES(LIST)							\
-	struct tunables { LIST(TUNABLE_FIELD_) };				\
-	TUNABLES_STORAGE(LIST)							\
-	static __unused const struct tunable policy_tunables_[] = { LIST(TUNABLE_ENTRY_) };
+#define POLICY_TUNABLES(LIST)	POLICY_TUNABLES_AND_TABLES(LIST, NO_TABLES_)
 #define TUNABLE_FIELD_(name_, default_, min_, max_, doc_) s64 name_;
 #define TUNABLE_VALUE_(name_, default_, min_, max_, doc_) .name_ = default_,
-#define TUNABLE_ENTRY_(name_, default_, min_, max_, doc_) { #name_, default_, min_, max_, doc_ },
+#define TUNABLE_ENTRY_(name_, default_, min_, max_, doc_) \
+	{ #name_, (const s64[]){ default_ }, 1, min_, max_, doc_ },
+
+/**
+ * POLICY_TUNABLES_AND_TABLES - the same, and tables from a second list
+ * R(name, rows, min, max, doc, defaults...), with a default for each of at least
+ * two rows
+ *
+ * Gives tun(s)->name[row] as well.  In BPF @row must be known to be in bounds.
+ */
+#define POLICY_TUNABLES_AND_TABLES(LIST, TABLES)				\
+	struct tunables { LIST(TUNABLE_FIELD_) TABLES(TABLE_FIELD_) };		\
+	TUNABLES_STORAGE(LIST(TUNABLE_VALUE_) TABLES(TABLE_VALUE_))		\
+	static __unused const struct tunable policy_tunables_[] =		\
+		{ LIST(TUNABLE_ENTRY_) TABLES(TABLE_ENTRY_) };
+#define NO_TABLES_(R)
+#define TABLE_FIELD_(name_, rows_, min_, max_, doc_, ...)			\
+	s64 name_[rows_];							\
+	_Static_assert((rows_) > 1 && ARRAY_SIZE(((const s64[]){ __VA_ARGS__ })) == (rows_),	\
+		       "table " #name_ " needs a default for each row");
+#define TABLE_VALUE_(name_, rows_, min_, max_, doc_, ...) .name_ = { __VA_ARGS__ },
+#define TABLE_ENTRY_(name_, rows_, min_, max_, doc_, ...) \
+	{ #name_, (const s64[]){ __VA_ARGS__ }, rows_, min_, max_, doc_ },
 
 /**
  * POLICY_COUNTERS - declare event counters from a list C(name)

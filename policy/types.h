@@ -43,12 +43,14 @@ enum task_class {
 	CLASS_NORMAL,	/* SCHED_OTHER */
 	CLASS_BATCH,
 	CLASS_IDLE,
-	CLASS_FIFO,	/* real time, no slice */
+	CLASS_ISO,	/* SCHED_ISO of the -ck kernels: soft real time for anybody; who does not know it takes it for normal */
+	CLASS_FIFO,	/* real time, no slice; all from here on are */
 	CLASS_RR,	/* real time, round robin */
 };
 
 enum task_flags {
 	TASK_KTHREAD = 1 << 0,	/* a kernel thread: no address space, never "interactive" */
+	TASK_FOREGROUND = 1 << 1,	/* of the group a user looks at: the focused window, the terminal's foreground */
 };
 
 /**
@@ -140,6 +142,7 @@ struct sched {
 	const void *tunables;
 	const char *error;
 	task_t *error_task;
+	u64 error_row;		/* of a table of tunables, + 1; 0: the error is about none */
 	task_t *moved;		/* tasks that changed CPU during this hook call */
 	u32 resched;		/* CPUs to reschedule: index + 1 of the first, 0 for none */
 	u32 smp;

@@ -31,9 +31,10 @@
 	T(place_deadline_initial, 1, 0, 1, "a new task's first request is half a slice [SRC PLACE_DEADLINE_INITIAL; without effect before 6.12, where wake_up_new_task() passes no ENQUEUE_INITIAL]")	\
 	T(place_rel_deadline, 1, 0, 1, "who only changes CPU keeps what is left of its request [SRC PLACE_REL_DEADLINE: from 6.12]")	\
 	T(run_to_parity, 1, 0, 1, "who was picked runs until its request is served or it is not eligible any more [SRC RUN_TO_PARITY]")	\
-	T(preempt_short, 1, 0, 1, "who goes on after its request is preempted as soon as it is not eligible [SRC did_preempt_short(): from 6.12]")	\
+	T(preempt_short, 1, 0, 2, "who goes on after its request is rescheduled as soon as it is not eligible (1) [SRC did_preempt_short(): from 6.12] or at once (2) [SRC 6.18 update_curr(): from 6.17]")	\
 	T(delay_dequeue, 1, 0, 1, "who is not eligible when it falls asleep stays queued until it has paid [SRC DELAY_DEQUEUE: from 6.12]")	\
 	T(delay_zero, 1, 0, 1, "and leaves with no lag then, rather than with a positive one [SRC DELAY_ZERO: from 6.12]")	\
+	T(yield_forfeits, 0, 0, 1, "who yields counts as having had the rest of its request [MEM yield_task_fair(): from 6.19, and in 6.18.2]")	\
 	T(wakeup_preemption, 1, 0, 1, "woken tasks may preempt [SRC WAKEUP_PREEMPTION]")	\
 	FAIR_TUNABLES(T)
 
@@ -168,23 +169,35 @@ static u32 serves_its_pick(ts_t *curr)
 	return curr->vlag == (s64)curr->deadline;
 }
 
-/* A request served, or parity lost after it: others may have the CPU. */
+/* Nobody else has been asked since its last request was served: is it time to? */
+static u32 protection_has_ended(sched_t *s, rq_t *rq, ts_t *curr)
+{
+	if (!tun(s)->preempt_short || serves_its_pick(curr))
+		return false;
+	return tun(s)->preempt_short == 2 || !entity_eligible(rq, curr);
+}
+
+/* A request served, or protection at an end: others may have the CPU. */
 static void update_curr(sched_t *s, rq_t *rq)
 {
 	ts_t *curr;
 	u32 served;
+	u64 delta_exec;
 
 	if (!rq->cfs.curr)
 		return;
 	curr = ts_of(rq->cfs.curr);
-	curr->se.vruntime += calc_delta_fair(s, update_exec_time(s, curr), curr);
+	delta_exec = update_exec_time(s, curr);
+	if (!delta_exec)
+		return;
+	curr->se.vruntime += calc_delta_fair(s, delta_exec, curr);
 	served = !before(curr->se.vruntime, curr->deadline);
 	if (served)
 		new_request(s, curr);
 	update_min_vruntime(rq);
 	if (rq->cfs.nr_running == 1)
 		return;
-	if (served || (tun(s)->preempt_short && !serves_its_pick(curr) && !entity_eligible(rq, curr)))
+	if (served || protection_has_ended(s, rq, curr))
 		resched_cpu(s, rq->cfs.cpu);
 }
 
@@ -405,6 +418,10 @@ static void yield_entity(sched_t *s, rq_t *rq, ts_t *curr)
 	if (rq->cfs.nr_running == 1)
 		return;
 	update_curr(s, rq);
+	if (tun(s)->yield_forfeits && entity_eligible(rq, curr)) {
+		curr->se.vruntime = curr->deadline;
+		update_min_vruntime(rq);
+	}
 	curr->deadline += calc_delta_fair(s, curr->slice, curr);
 }
 
@@ -419,12 +436,14 @@ static s32 eevdf_init(sched_t *s)
 
 static const struct variant eevdf_variants[] = {
 	{ "6.12", "delayed dequeue, requests kept over migrations", "" },
+	{ "6.18", "requests of 0.7 ms, and who has had its own is rescheduled at every tick",
+	  "base_slice_us=700 preempt_short=2" },
 	{ "6.6", "the first: lag is kept, but who sleeps while it owes pays nothing meanwhile",
 	  "place_deadline_initial=0 place_rel_deadline=0 preempt_short=0 delay_dequeue=0 delay_zero=0" },
 };
 
 POLICY(eevdf,
-	.summary = "Linux 6.6+ EEVDF: of the tasks that are owed time, the earliest deadline runs (6.12, 6.6)",
+	.summary = "Linux 6.6+ EEVDF: of the tasks that are owed time, the earliest deadline runs (6.12, 6.18, 6.6)",
 	TUNABLES,
 	VARIANTS(eevdf_variants),
 	COUNTERS,

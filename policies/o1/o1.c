@@ -16,7 +16,7 @@
  *
  * What the CPUs do with each other is not here: see domains.h.
  *
- * FIDELITY: SCHED_BATCH and SCHED_IDLE came after these versions and are scheduled as SCHED_NORMAL.
+ * FIDELITY: SCHED_BATCH and SCHED_IDLE came after these versions, SCHED_ISO in none, and are scheduled as SCHED_NORMAL.
  * FIDELITY: dependent_sleeper(), which let a low-priority SMT sibling wait, is left out.
  */
 #include "policy.h"

@@ -28,8 +28,8 @@ typedef long long s64;
 #define POLICY_LINKAGE	static
 #define POLICY_SYMBOL(NAME)	the_policy
 
-#define TUNABLES_STORAGE(LIST) \
-	const volatile struct tunables load_time_tunables = { LIST(TUNABLE_VALUE_) };
+#define TUNABLES_STORAGE(...) \
+	const volatile struct tunables load_time_tunables = { __VA_ARGS__ };
 #define tun(s)	(&load_time_tunables)
 
 #define may_loop(s)	((s)->loops_left ? ((s)->loops_left--, 1) : 0)

@@ -20,7 +20,7 @@ typedef long long s64;
 #define POLICY_SYMBOL(NAME)	schedlab_policy_##NAME
 
 /* Many machines run in one process, so each has its own tunables. */
-#define TUNABLES_STORAGE(LIST)
+#define TUNABLES_STORAGE(...)
 #define tun(s)	((const struct tunables *)(s)->tunables)
 
 /* A loop may go round again if this hook call has budget left. */

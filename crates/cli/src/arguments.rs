@@ -37,6 +37,8 @@ pub enum Command {
     Compare(CompareArguments),
     /// Run a command in a real Linux kernel, in a virtual machine.
     Vm(VmArguments),
+    /// Record what the scheduler of this machine does (root).
+    Record(RecordArguments),
     /// Write the folder of a new policy, which runs at once.
     New(NewArguments),
     /// Print the completions of a shell.
@@ -112,8 +114,12 @@ pub struct CompareArguments {
 pub struct CommonArguments {
     /// The workload: a built-in with its options ("volanomark --rooms 10"), the name of one in `list
     /// workloads`, or a file: .toml (schedlab's own format) or .json (rt-app's).
-    #[arg(long, value_name = "WORKLOAD", value_hint = ValueHint::FilePath)]
-    pub workload: String,
+    #[arg(long, value_name = "WORKLOAD", required_unless_present = "command", value_hint = ValueHint::FilePath)]
+    pub workload: Option<String>,
+    /// Where it runs.  In a real kernel a command behind "--" is the workload, "none" is the policy
+    /// of the kernel's own scheduler, and --machine, --duration and --seed have no meaning.
+    #[arg(long, value_name = "WORLD", default_value = "sim")]
+    pub world: World,
     /// The hardware: a name of `list machines`, `ideal-N` (N CPUs without costs) or a .toml file.
     #[arg(long, value_name = "MACHINE", default_value = "desktop", value_hint = ValueHint::FilePath)]
     pub machine: String,
@@ -127,10 +133,15 @@ pub struct CommonArguments {
     /// Several runs, with medians and intervals: 5 (the seeds 1 to 5), 3..7, or 1,4,9.
     #[arg(long, value_name = "SEEDS", allow_hyphen_values = true)]
     pub seeds: Option<Seeds>,
-    /// Set a tunable of the policy (see `list policies NAME`).  Can be repeated.  With several
-    /// policies NAME means each that has it, POLICY.NAME one of them.
+    /// Set a tunable of the policy (see `list policies NAME`), or with NAME[ROW]=VALUE a row of a
+    /// table.  Can be repeated.  With several policies NAME means each that has it, POLICY.NAME one
+    /// of them.
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub set: Vec<String>,
+    /// Set the tunables a file names, before those of --set: .toml (`name = 1`, `table = [1, 2]`,
+    /// under `[POLICY]` for one of several) or .dispadmin (a dispatch table as Solaris writes it).
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub tunables: Vec<PathBuf>,
     /// How to print the result.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub format: Format,
@@ -156,6 +167,21 @@ pub struct CommonArguments {
     /// Bounds that end a run with an error.
     #[command(flatten)]
     pub bounds: Bounds,
+    /// The virtual machine.
+    #[command(flatten)]
+    pub vm: VmMachineArguments,
+    /// The command to run in a real kernel (--world vm), behind "--".
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "workload")]
+    pub command: Vec<String>,
+}
+
+/// Where a workload runs.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum World {
+    /// In the simulator.
+    Sim,
+    /// In a real Linux kernel, in a virtual machine.
+    Vm,
 }
 
 /// What to make of keys that occur twice in an object of an rt-app file.
@@ -243,6 +269,35 @@ pub enum Format {
 /// The command's output is passed on, its exit status becomes schedlab's.
 #[derive(Args)]
 pub struct VmArguments {
+    /// The policy: NAME, NAME:VARIANT, a C file, or "none" for the kernel's own scheduler.
+    #[arg(long, value_name = "POLICY", default_value = "none", value_hint = ValueHint::FilePath)]
+    pub policy: String,
+    /// Set a tunable of the policy: NAME=VALUE.  Can be repeated.
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Set the tunables a file names, before those of --set: .toml (`name = 1`, `table = [1, 2]`,
+    /// under `[POLICY]` for one of several) or .dispadmin (a dispatch table as Solaris writes it).
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub tunables: Vec<PathBuf>,
+    /// Another sched_ext scheduler: its program, with its arguments in one word.  It is started
+    /// before the command and stopped after it.
+    #[arg(long, value_name = "PROGRAM", conflicts_with = "policy", value_hint = ValueHint::FilePath)]
+    pub scheduler: Option<String>,
+    /// Do not record: no tracepoints disturb the times, and there is nothing but times.
+    #[arg(long, conflicts_with_all = ["trace", "report", "json"])]
+    pub no_record: bool,
+    /// How to print what was measured, on standard error.
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub format: Format,
+    /// Write the trace: .pftrace for ui.perfetto.dev, .ftrace for text.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub trace: Option<PathBuf>,
+    /// Write a report with figures: one HTML file that needs nothing but a browser.
+    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
+    pub report: Option<PathBuf>,
+    /// Write what was measured as JSON, whatever --format prints.
+    #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
+    pub json: Option<PathBuf>,
     /// The virtual machine.
     #[command(flatten)]
     pub machine: VmMachineArguments,
@@ -252,8 +307,35 @@ pub struct VmArguments {
     pub command: Vec<String>,
 }
 
+/// What to record.
+///
+/// Without a command: everything the machine does, for 10 s or until Ctrl-C.  With one: as long as
+/// it runs; its exit status becomes schedlab's.
+#[derive(Args)]
+pub struct RecordArguments {
+    /// Stop after so much time.
+    #[arg(long = "for", value_name = "TIME", allow_hyphen_values = true, value_parser = positive_time)]
+    pub duration: Option<Ns>,
+    /// Where to write the trace: .pftrace for ui.perfetto.dev, .ftrace for text.
+    #[arg(long, short, value_name = "FILE", default_value = "schedlab.pftrace", value_hint = ValueHint::FilePath)]
+    pub output: PathBuf,
+    /// How to print what was measured, on standard error.
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub format: Format,
+    /// Write a report with figures: one HTML file that needs nothing but a browser.
+    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
+    pub report: Option<PathBuf>,
+    /// Write what was measured as JSON, whatever --format prints.
+    #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
+    pub json: Option<PathBuf>,
+    /// A command to run meanwhile, behind "--".
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+}
+
 /// A virtual machine.
 #[derive(Args)]
+#[command(next_help_heading = "Virtual machine")]
 pub struct VmMachineArguments {
     /// The kernel image to boot.  Default: Debian's newest, fetched once and kept in the cache.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]

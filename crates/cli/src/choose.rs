@@ -1,5 +1,6 @@
 //! What users name, found: policies, workloads, machines.
 
+mod dispadmin;
 mod policy;
 mod tunables;
 mod workload;

@@ -2,8 +2,10 @@
 
 mod compare;
 mod generate;
+mod kernel_result;
 mod list;
 mod new;
+mod record;
 mod result;
 mod run;
 mod vm;
@@ -37,6 +39,7 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
     let done = match arguments.command {
         // The status is that of the command that was run.
         Command::Vm(arguments) => return vm::vm(&arguments),
+        Command::Record(arguments) => return record::record(&arguments),
         Command::List(arguments) => list::list(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),

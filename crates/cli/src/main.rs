@@ -5,6 +5,7 @@ mod choose;
 mod command;
 mod failure;
 mod interrupt;
+mod kernel;
 mod outputs;
 mod progress;
 mod reproduce;

@@ -116,6 +116,32 @@ impl Drop for Line {
     }
 }
 
+/// One thing that is waited for, and for how long already; it vanishes when dropped.
+pub struct Waiting {
+    line: Line,
+    started: Instant,
+}
+
+impl Waiting {
+    /// Shows nothing yet, and never anything unless standard error is a terminal.
+    pub fn new() -> Waiting {
+        Waiting {
+            line: Line::new(),
+            started: Instant::now(),
+        }
+    }
+
+    /// Shows what is waited for.
+    pub fn show(&mut self, what: &str) {
+        let elapsed = self.started.elapsed();
+        if std::io::stderr().is_terminal() && elapsed > SILENCE {
+            let bar = self.line.0.get_or_insert_with(bar);
+            bar.set_message(format!("{what}, {} s", elapsed.as_secs()));
+            bar.tick();
+        }
+    }
+}
+
 fn bar() -> ProgressBar {
     let style =
         ProgressStyle::with_template("{spinner} {wide_msg}").expect("a constant template, tested");

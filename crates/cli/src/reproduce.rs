@@ -18,6 +18,8 @@ pub struct Reproduce {
     pub duration: Option<Ns>,
     pub seed: u64,
     pub seeds: Option<Seeds>,
+    /// Files of tunables.
+    pub tunables: Vec<String>,
     pub set: Vec<String>,
     /// Flags about rt-app files that are not at their defaults.
     pub rtapp: Vec<(&'static str, String)>,
@@ -46,6 +48,8 @@ impl Reproduce {
             Some(seeds) => ("--seeds", seeds.to_string()),
             None => ("--seed", self.seed.to_string()),
         });
+        let files = self.tunables.iter();
+        flags.extend(files.map(|file| ("--tunables", file.clone())));
         flags.extend(self.set.iter().map(|set| ("--set", set.clone())));
         flags.extend(self.rtapp.iter().cloned());
         let words = flags
@@ -64,7 +68,8 @@ impl fmt::Display for Reproduce {
     }
 }
 
-fn quoted(words: &[String]) -> String {
+/// A command line in a shell's words.
+pub fn quoted(words: &[String]) -> String {
     words
         .iter()
         .map(|word| shell_word(word))
@@ -111,11 +116,12 @@ mod tests {
             duration: Some(Ns::from_ms(1500)),
             seed: 7,
             seeds: None,
+            tunables: vec!["my.toml".into()],
             set: vec!["granularity=5".into()],
             rtapp: vec![],
         };
         let expected = "schedlab run --policy o1:2.6.10 --workload 'volanomark --rooms 10' \
-                        --machine desktop --duration 1500ms --seed 7 --set granularity=5";
+                        --machine desktop --duration 1500ms --seed 7 --tunables my.toml --set granularity=5";
         assert_eq!(command.to_string(), expected);
         assert_eq!(
             command.with("--report", "it's.html"),

@@ -5,7 +5,16 @@ use schedlab_input::flags::{allowed, first_line, suggestion, text};
 use schedlab_input::Diagnostic;
 
 /// The commands most likely meant.
-const COMMANDS: [&str; 7] = ["compare", "completions", "list", "man", "new", "run", "vm"];
+const COMMANDS: [&str; 8] = [
+    "compare",
+    "completions",
+    "list",
+    "man",
+    "new",
+    "record",
+    "run",
+    "vm",
+];
 
 /// One message for an error of clap's.
 pub fn diagnostic(error: &clap::Error) -> Diagnostic {

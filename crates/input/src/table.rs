@@ -56,6 +56,12 @@ impl<'a> Table<'a> {
         self.entries.keys().map(String::as_str)
     }
 
+    /// Is this key there, and a table?
+    pub fn has_table(&self, key: &str) -> bool {
+        let entry = self.entries.get(key);
+        entry.is_some_and(|entry| matches!(entry.value, Value::Table(_)))
+    }
+
     /// The line of a key; of the table itself when the key is not there.
     pub fn line(&self, key: &str) -> usize {
         self.entries.get(key).map_or(self.line, |entry| entry.line)
@@ -140,6 +146,32 @@ impl<'a> Table<'a> {
                 .expected(expected)),
             _ => Ok(number),
         }
+    }
+
+    /// A whole number or an array of them, each with its line.
+    ///
+    /// # Errors
+    /// Something else, or something else within.
+    pub fn integers(&self, key: &str) -> Result<Option<Vec<(usize, i64)>>, Diagnostic> {
+        let Some(entry) = self.entries.get(key) else {
+            return Ok(None);
+        };
+        let elements = match &entry.value {
+            Value::Array(elements) => elements.iter().enumerate().collect(),
+            _ => vec![(0, entry)],
+        };
+        let number = |(row, element): (usize, &Entry)| match (&element.value, &entry.value) {
+            (Value::Integer(number), _) => Ok((element.line, *number)),
+            (other, Value::Array(_)) => Err(self
+                .wrong_type(&format!("{key}[{row}]"), other, "a whole number")
+                .at(self.file, element.line)),
+            (other, _) => Err(self.wrong_type(key, other, "a whole number, or several in [ ]")),
+        };
+        elements
+            .into_iter()
+            .map(number)
+            .collect::<Result<_, _>>()
+            .map(Some)
     }
 
     /// One of some words, each with what it stands for.
@@ -373,6 +405,25 @@ cores = 2.5
         says(
             root.table("wait"),
             "f.toml:3: wait: the number 10 is not valid here; expected a table [wait]",
+        );
+    }
+
+    #[test]
+    fn numbers_come_alone_or_in_arrays() {
+        let text = "one = 1\nmany = [\n 1,\n 2]\nmixed = [1,\n true]\nword = \"a\"\n[t]\n";
+        let document = Document::parse("f.toml", text).unwrap();
+        let root = document.root();
+        assert_eq!(root.integers("one").unwrap(), Some(vec![(1, 1)]));
+        assert_eq!(root.integers("many").unwrap(), Some(vec![(3, 1), (4, 2)]));
+        assert_eq!(root.integers("none").unwrap(), None);
+        assert!(root.has_table("t") && !root.has_table("one"));
+        says(
+            root.integers("mixed"),
+            "f.toml:6: mixed[1]: true is not valid here; expected a whole number",
+        );
+        says(
+            root.integers("word"),
+            "f.toml:7: word: the string \"a\" is not valid here; expected a whole number, or several in [ ]",
         );
     }
 

@@ -10,6 +10,7 @@ use crate::format::{Field, Format};
 use crate::identity::KnownTask;
 use crate::page::PageLayout;
 use crate::recording::{Carries, Recording};
+use crate::tracefs::Report;
 use crate::RecordingError;
 
 /// Bits of `common_flags`: in a hard, soft or non-maskable interrupt.
@@ -41,8 +42,8 @@ pub struct Decoder {
     recording: Recording,
 }
 
-/// How to read the records of one event.
-struct Event {
+/// How to read the records of one event: where its format says that its fields stand.
+pub struct Event {
     id: u32,
     /// `common_flags`
     flags: Field,
@@ -152,16 +153,22 @@ impl Decoder {
         }
     }
 
-    /// The recording, made from `start` to `end`.
-    pub fn finish(mut self, start: Time, end: Time) -> Recording {
-        self.recording.finish(Some((start, end)));
+    /// The recording, after its last page.
+    pub fn finish(mut self, report: &Report) -> Recording {
+        // The kernel's own count covers what single pages tell.
+        self.recording.nr_lost = self.recording.nr_lost.max(report.nr_lost);
+        let span = (Time(report.start_ns), Time(report.end_ns));
+        self.recording.finish(Some(span));
         self.recording
     }
 }
 
 impl Event {
-    /// How to read an event of this format; none if it is not one of ours.
-    fn new(format: Format) -> Result<Option<Event>, RecordingError> {
+    /// How to read an event of this format; none if it is not one a recording needs.
+    ///
+    /// # Errors
+    /// A field that is needed is missing.
+    pub fn new(format: Format) -> Result<Option<Event>, RecordingError> {
         let fields = Fields(&format);
         let Some(content) = fields.content()? else {
             return Ok(None);
@@ -175,7 +182,7 @@ impl Event {
     }
 
     /// What a record says; none if it is shorter than its format.
-    fn read(&self, record: &[u8], recording: &mut Recording) -> Option<KernelEventKind> {
+    pub fn read(&self, record: &[u8], recording: &mut Recording) -> Option<KernelEventKind> {
         let pid = |field: &Field| field.number(record).map(|pid| Pid(pid as u32));
         let cpu = |field: &Field| field.number(record).map(|cpu| CpuId(cpu as u32));
         let by = match self.flags.number(record)? & IN_INTERRUPT {

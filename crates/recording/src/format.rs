@@ -50,18 +50,18 @@ impl Format {
     pub fn parse(text: &str) -> Result<Format, RecordingError> {
         let head = |key: &str| text.lines().find_map(|line| line.strip_prefix(key));
         let name = head("name:").unwrap_or_default().trim().to_string();
-        let problem = |problem: &str| RecordingError::Format {
+        let problem = |problem: String| RecordingError::Format {
             event: name.clone(),
-            problem: problem.into(),
+            problem,
         };
         let id = head("ID:").and_then(|id| id.trim().parse().ok());
-        let id = id.ok_or_else(|| problem("no number"))?;
+        let id = id.ok_or_else(|| problem("no number".into()))?;
         let lines = text
             .lines()
             .map(str::trim)
             .filter(|l| l.starts_with("field:"));
-        let fields: Option<Vec<Field>> = lines.map(field).collect();
-        let fields = fields.ok_or_else(|| problem("a field without its place"))?;
+        let placed = |line| field(line).ok_or_else(|| problem(format!("no place in \"{line}\"")));
+        let fields: Vec<Field> = lines.map(placed).collect::<Result<_, _>>()?;
         let print = head("print fmt:").unwrap_or_default().trim().to_string();
         Ok(Format {
             name,

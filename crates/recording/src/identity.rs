@@ -190,7 +190,8 @@ impl<'a> Identities<'a> {
         let facts = known.map(|known| &self.recording.tasks[known as usize]);
         let kernel = facts.map(|facts| facts.kernel);
         let observer = facts.is_some_and(|facts| facts.observer);
-        let tgid = facts.map_or(pid, |facts| Pid(facts.tgid));
+        let told = || self.recording.process_of(pid).unwrap_or(pid);
+        let tgid = facts.map_or_else(told, |facts| Pid(facts.tgid));
         self.current.insert(pid, Current { task, life });
         self.tasks.push(Identity {
             pid,

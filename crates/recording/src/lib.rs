@@ -23,10 +23,10 @@ mod play;
 mod recording;
 pub mod tracefs;
 
-pub use decode::{Decoder, Description};
+pub use decode::{Decoder, Description, Event as RecordLayout};
 pub use error::RecordingError;
 pub use event::{Comm, KernelEvent, KernelEventKind, KernelState, Pid, TaskRef};
-pub use format::{Field, Format};
+pub use format::{Field, Format, Place};
 pub use identity::KnownTask;
 pub use play::Mended;
 pub use recording::{Carries, Recording};

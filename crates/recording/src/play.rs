@@ -373,7 +373,7 @@ impl Player<'_> {
             .map(|known| &self.recording.tasks[known as usize]);
         let known = known.map(|known| match known.class {
             TaskClass::Fifo | TaskClass::Rr => 99 - i16::from(known.rt_priority),
-            TaskClass::Normal | TaskClass::Batch | TaskClass::Idle => 120 + i16::from(known.nice),
+            _ => 120 + i16::from(known.nice),
         });
         known.or(identity.prio).unwrap_or(120)
     }

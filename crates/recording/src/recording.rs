@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use schedlab_trace::{CpuId, Sink, Time, TraceInfo};
 
-use crate::event::{Comm, KernelEvent, KernelEventKind};
+use crate::event::{Comm, KernelEvent, KernelEventKind, Pid};
 use crate::identity::KnownTask;
 use crate::play::{play, Mended};
 
@@ -29,6 +29,7 @@ pub struct Recording {
     pub nr_lost: u64,
     /// What is known about tasks that existed at the start.
     pub tasks: Vec<KnownTask>,
+    threads: HashMap<Pid, Pid>,
     events: Vec<KernelEvent>,
     names: Names,
     nr_cpus: u32,
@@ -49,6 +50,7 @@ impl Recording {
             span: (Time::ZERO, Time::ZERO),
             nr_lost: 0,
             tasks: Vec::new(),
+            threads: HashMap::new(),
             events: Vec::new(),
             names: Names::default(),
             nr_cpus,
@@ -69,6 +71,17 @@ impl Recording {
     /// The name with a number this recording gave.
     pub fn name(&self, comm: Comm) -> &str {
         &self.names.list[comm.0 as usize]
+    }
+
+    /// A thread is one of this process: said beside the events, without the rest of what a
+    /// [`KnownTask`] tells.  What is said first counts.
+    pub fn thread(&mut self, pid: Pid, tgid: Pid) {
+        self.threads.entry(pid).or_insert(tgid);
+    }
+
+    /// The process a thread is one of, if anybody said so.
+    pub(crate) fn process_of(&self, pid: Pid) -> Option<Pid> {
+        self.threads.get(&pid).copied()
     }
 
     /// Adds an event; those of one CPU in their order.

@@ -7,7 +7,7 @@ use schedlab_trace::{Ns, TraceHash};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::run::{Comparison, Run, Setup};
+use crate::run::{Comparison, Run, Setup, World};
 
 /// A run.  What it is comes first, then everything measured but the points of figures.
 #[derive(Serialize)]
@@ -17,7 +17,8 @@ struct RunJson<'a> {
     tunables: &'a BTreeMap<String, String>,
     workload: &'a str,
     machine: &'a str,
-    seed: u64,
+    world: World,
+    seed: Option<u64>,
     duration_ns: Ns,
     trace_hash: TraceHash,
     command: &'a str,
@@ -91,7 +92,8 @@ fn run_json(run: &Run) -> Result<RunJson<'_>, serde_json::Error> {
         tunables: &run.tunables,
         workload: &run.workload,
         machine: &run.machine,
-        seed: run.seed,
+        world: run.world,
+        seed: (run.world == World::Simulator).then_some(run.seed),
         duration_ns: run.duration_ns,
         trace_hash: run.trace_hash,
         command: &run.command,

@@ -13,4 +13,4 @@ pub mod table;
 pub mod text;
 
 pub use html::{render_html, ReportError, ReportInfo};
-pub use run::{Comparison, Run, Setup};
+pub use run::{Comparison, Run, Setup, World};

@@ -4,10 +4,24 @@ use std::collections::BTreeMap;
 
 use schedlab_measure::Metrics;
 use schedlab_trace::{Ns, TraceHash};
+use serde::Serialize;
+
+/// Where a run took place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum World {
+    /// In the simulator.
+    #[default]
+    Simulator,
+    /// In a real kernel.
+    Kernel,
+}
 
 /// One run: what was asked, what came out, and how to do it again.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Run {
+    /// Where it took place.
+    pub world: World,
     /// The policy's name.
     pub policy: String,
     /// Its variant ("2.6.11"); empty if the policy has none.
@@ -18,9 +32,9 @@ pub struct Run {
     pub workload: String,
     /// The machine's name.
     pub machine: String,
-    /// The seed of all that is random.
+    /// The seed of all that is random; it has no meaning in a real kernel.
     pub seed: u64,
-    /// How long it ran, in simulated time.
+    /// How long it ran, in its own time.
     pub duration_ns: Ns,
     /// The trace's name: equal hashes, equal traces.
     pub trace_hash: TraceHash,
@@ -55,10 +69,17 @@ pub struct Comparison<'a> {
 }
 
 impl Run {
-    /// Tunables as they were given: "granularity=5 max_sleep=1000".
+    /// Tunables as they were given: "granularity=5 max_sleep=1000"; of a long table its beginning.
     pub fn tunables_text(&self) -> String {
-        let set = self.tunables.iter().map(|(k, v)| format!("{k}={v}"));
-        set.collect::<Vec<_>>().join(" ")
+        const MOST_SHOWN: usize = 20;
+        let shown = |value: &str| match value.char_indices().nth(MOST_SHOWN) {
+            Some((end, _)) => format!("{}…", &value[..end]),
+            None => value.to_string(),
+        };
+        let set = self.tunables.iter();
+        set.map(|(k, v)| format!("{k}={}", shown(v)))
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     fn same_setup(&self, other: &Run) -> bool {

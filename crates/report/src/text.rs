@@ -1,6 +1,6 @@
 //! What the command line prints: tables, then what it takes to do it again.
 
-use crate::run::{Comparison, Run};
+use crate::run::{Comparison, Run, World};
 use crate::summary;
 use crate::table::{escape_markdown, printable, Table, Terminal};
 
@@ -10,15 +10,25 @@ const MAX_ROWS: usize = 20;
 /// A result for a terminal.
 pub fn terminal(runs: &[Run], terminal: Terminal) -> String {
     let comparison = Comparison::new(runs);
-    let mut out = format!("{}\n\n", printable(&headline(&comparison)));
-    for table in tables(&comparison) {
+    with_tables(&comparison, tables(&comparison), terminal)
+}
+
+/// The same without single tasks and CPUs.
+pub fn brief(runs: &[Run], terminal: Terminal) -> String {
+    let comparison = Comparison::new(runs);
+    with_tables(&comparison, main_tables(&comparison), terminal)
+}
+
+fn with_tables(comparison: &Comparison, tables: Vec<Table>, terminal: Terminal) -> String {
+    let mut out = format!("{}\n\n", printable(&headline(comparison)));
+    for table in tables {
         out += &terminal.render(&table);
         out.push('\n');
     }
-    for warning in warnings(&comparison) {
+    for warning in warnings(comparison) {
         out += &format!("warning: {}\n", printable(&warning));
     }
-    for (command, hashes) in reproduce(&comparison) {
+    for (command, hashes) in reproduce(comparison) {
         for (name, hash) in hashes {
             out += &format!("trace {hash}  {}\n", printable(&name));
         }
@@ -58,21 +68,28 @@ pub fn headline(comparison: &Comparison) -> String {
         }
         names.join(", ")
     };
+    let simulated = comparison.runs().all(|run| run.world == World::Simulator);
     let mut seeds: Vec<u64> = comparison.runs().map(|r| r.seed).collect();
     seeds.sort_unstable();
     seeds.dedup();
     let plural = if seeds.len() > 1 { "seeds" } else { "seed" };
-    let seeds = ranges(&seeds);
+    let seeds = match simulated {
+        true => format!(" · {plural} {}", ranges(&seeds)),
+        false => String::new(),
+    };
     let workloads = list(|r| r.workload.clone());
     let machines = list(|r| r.machine.clone());
-    let ends = list(|r| format!("{} simulated ({})", r.duration_ns, r.end));
+    let ends = list(|r| match r.world {
+        World::Simulator => format!("{} simulated ({})", r.duration_ns, r.end),
+        World::Kernel => format!("{} in a real kernel ({})", r.duration_ns, r.end),
+    });
     // Where runs end at times of their own, the summary has them.
     let ends = if ends.contains("), ") {
         String::new()
     } else {
         format!(" · {ends}")
     };
-    format!("{workloads} on {machines} · {plural} {seeds}{ends}")
+    format!("{workloads} on {machines}{seeds}{ends}")
 }
 
 /// Numbers in ascending order, runs of three and more as ranges: "1–5, 8, 9".
@@ -89,12 +106,19 @@ fn ranges(numbers: &[u64]) -> String {
     runs.map(run).collect::<Vec<_>>().join(", ")
 }
 
-fn tables(comparison: &Comparison) -> Vec<Table> {
+/// What all set-ups have in common.
+fn main_tables(comparison: &Comparison) -> Vec<Table> {
     let mut tables = vec![
         summary::headlines(comparison),
         summary::groups(comparison, summary::MAX_GROUPS),
         summary::counters(comparison),
     ];
+    tables.retain(|t| !t.fields.is_empty() && !t.subjects.is_empty());
+    tables
+}
+
+fn tables(comparison: &Comparison) -> Vec<Table> {
+    let mut tables = main_tables(comparison);
     if let [setup] = comparison.setups.as_slice() {
         let metrics = &setup.shown().metrics;
         tables.push(summary::cpus(metrics, MAX_ROWS));
@@ -130,7 +154,10 @@ pub fn reproduce<'a>(comparison: &Comparison<'a>) -> Vec<(&'a str, Vec<(String, 
     let mut commands: Vec<(&str, Vec<(String, String)>)> = Vec::new();
     for setup in &comparison.setups {
         for run in &setup.runs {
-            let name = format!("{} seed {}", setup.label, run.seed);
+            let name = match run.world {
+                World::Simulator => format!("{} seed {}", setup.label, run.seed),
+                World::Kernel => setup.label.clone(),
+            };
             let trace = (name, run.trace_hash.to_string());
             match commands.iter_mut().find(|(c, _)| *c == run.command) {
                 Some((_, traces)) => traces.push(trace),

@@ -239,6 +239,7 @@ impl<'a, S: Sink> Simulation<'a, S> {
                 .cpus
                 .map_or(0, |set| self.cpu_sets[set as usize]),
             cpu,
+            foreground: description.foreground,
         };
         let id = self.host.add_task(&new, parent);
         let rng = Stream::of_task(self.setup.seed, &description.name, instance);
@@ -516,6 +517,7 @@ pub(crate) fn class_of(class: TaskClass) -> Class {
         TaskClass::Normal => Class::Normal,
         TaskClass::Batch => Class::Batch,
         TaskClass::Idle => Class::Idle,
+        TaskClass::Iso => Class::Iso,
         TaskClass::Fifo => Class::Fifo,
         TaskClass::Rr => Class::Rr,
     }

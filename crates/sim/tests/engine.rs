@@ -29,6 +29,7 @@ fn spec(name: &str, count: u32, program: u32) -> TaskSpec {
         start: Ns::ZERO,
         dormant: false,
         background: false,
+        foreground: false,
     }
 }
 

@@ -206,7 +206,7 @@ fn answers_something_that_is_no_task() {
 #[test]
 fn finds_its_own_state_wrong() {
     let to = "	if (rq->nr_waiting > 2) policy_error(s, \"too many\", next);";
-    let reported = |kind: &FaultKind| matches!(kind, FaultKind::Reported { message, task: Some(_) } if message == "too many");
+    let reported = |kind: &FaultKind| matches!(kind, FaultKind::Reported { message, task: Some(_), .. } if message == "too many");
     faults(PICK, to, Hook::PickNext, reported);
 }
 

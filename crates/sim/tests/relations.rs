@@ -3,7 +3,7 @@
 mod common;
 
 use common::lab::{forever, mark, run, Lab, Ran};
-use schedlab_policy::{Policy, Tuned};
+use schedlab_policy::{Nice, Policy, Tuned};
 use schedlab_sim::{Limits, Setup, Simulation, Status, TieBreak};
 use schedlab_trace::{Event, HashSink, Ns, Time};
 use schedlab_workload::{random, Amount, Distribution, Op, Workload};
@@ -131,7 +131,8 @@ fn rounds(ran: &Ran, tasks: u32) -> Vec<usize> {
 
 #[test]
 fn who_is_nicer_gets_no_more() {
-    for tuned in policies() {
+    let heed_nice = |tuned: &Tuned| tuned.policy.promise().nice != Nice::Ignored;
+    for tuned in policies().into_iter().filter(heed_nice) {
         let name = tuned.name();
         let mut lab = Lab::under(1, tuned).for_us(60_000_000);
         let nice = [-20, -10, -5, -1, 0, 1, 5, 10, 19];
@@ -157,8 +158,14 @@ fn equals_get_equal_shares_whatever_their_number() {
                 .for_us(60_000_000);
             let got = rounds(&lab.run(), n);
             let (least, most) = (got.iter().min().unwrap(), got.iter().max().unwrap());
-            // At most two slices of 2.4 or 2.6 apart.
-            assert!(most - least <= 420, "{name}: {got:?}");
+            let apart = match tuned.policy.name() {
+                // Its quanta fall in step with its update: who runs at the full second can have
+                // one of 160 ms more, every second.
+                "svr4" => 60 * 160,
+                // Two slices of 2.4 or 2.6.
+                _ => 420,
+            };
+            assert!(most - least <= apart, "{name}: {got:?}");
         }
     }
 }

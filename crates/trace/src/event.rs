@@ -41,6 +41,8 @@ pub enum TaskClass {
     Batch,
     /// SCHED_IDLE
     Idle,
+    /// SCHED_ISO of the -ck kernels: soft real time for anybody
+    Iso,
     /// SCHED_FIFO: real time, no slice
     Fifo,
     /// SCHED_RR: real time, round robin

@@ -45,7 +45,9 @@ impl Task {
     pub fn prio(&self) -> i32 {
         match self.class {
             TaskClass::Fifo | TaskClass::Rr => 99 - i32::from(self.rt_priority),
-            TaskClass::Normal | TaskClass::Batch | TaskClass::Idle => 120 + i32::from(self.nice),
+            TaskClass::Normal | TaskClass::Batch | TaskClass::Idle | TaskClass::Iso => {
+                120 + i32::from(self.nice)
+            }
         }
     }
 }

@@ -88,6 +88,7 @@ fn class_code(class: TaskClass) -> u64 {
         TaskClass::Idle => 2,
         TaskClass::Fifo => 3,
         TaskClass::Rr => 4,
+        TaskClass::Iso => 5,
     }
 }
 

@@ -44,7 +44,8 @@ pub enum Kind {
     Stdout = 3,
     /// Bytes the command wrote to its standard error.
     Stderr = 4,
-    /// What the recorder found out before it began, in JSON.
+    /// What must be known to read the trace: a [`Description`](schedlab_recording::Description)
+    /// in JSON.
     Recording = 5,
     /// A page of a CPU's trace buffer: the CPU as u32, then the page.
     Page = 6,
@@ -58,10 +59,12 @@ pub enum Kind {
     Failed = 10,
     /// Nothing follows.
     Done = 11,
+    /// The trace is complete: a [`Report`](schedlab_recording::tracefs::Report) in JSON.
+    Recorded = 12,
 }
 
 impl Kind {
-    const ALL: [Kind; 11] = [
+    const ALL: [Kind; 12] = [
         Kind::Hello,
         Kind::Started,
         Kind::Stdout,
@@ -73,6 +76,7 @@ impl Kind {
         Kind::KernelLog,
         Kind::Failed,
         Kind::Done,
+        Kind::Recorded,
     ];
 
     fn of(code: u32) -> Option<Kind> {

@@ -52,9 +52,17 @@ pub enum VmError {
     /// What the guest said makes no sense.
     #[error("the guest sent what is no message of ours: {0}")]
     Garbled(String),
-    /// The guest gave up.
-    #[error("the guest could not go on: {0}")]
-    Guest(String),
+    /// The trace the guest sent cannot be read.
+    #[error("the trace of the guest: {0}")]
+    Trace(#[from] schedlab_recording::RecordingError),
+    /// The guest gave up: why, and what the scheduler and the kernel said.
+    #[error("the guest could not go on: {problem}{details}")]
+    Guest {
+        /// Why.
+        problem: String,
+        /// Lines of explanation, each behind a line break.
+        details: String,
+    },
     /// It took too long.
     #[error("no end after {} s ({state})\n{log}", after.as_secs())]
     TimedOut {

@@ -19,6 +19,8 @@ pub struct Job {
     pub environment: BTreeMap<String, String>,
     /// The scheduler's program and its arguments; none: the kernel's own scheduler.
     pub scheduler: Option<Vec<String>>,
+    /// The size of each CPU's trace buffer in KiB; none: nothing is recorded.
+    pub buffer_kib: Option<u64>,
 }
 
 /// What the guest says when its kernel is up.

@@ -5,6 +5,9 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use schedlab_recording::{Decoder, Recording};
+use schedlab_trace::CpuId;
+
 use crate::channel::{Frame, Kind, Reader};
 use crate::initramfs::Content;
 use crate::job::{Ended, Hello};
@@ -60,7 +63,7 @@ pub trait Listener {
 }
 
 /// What a guest that came to its end leaves.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Outcome {
     /// What it said when it was up.
     pub hello: Hello,
@@ -70,6 +73,8 @@ pub struct Outcome {
     pub scheduler: String,
     /// The kernel's complaints while the command ran, in lines.
     pub kernel_log: String,
+    /// What was recorded, if that was wanted.
+    pub recording: Option<Recording>,
 }
 
 /// Boots the machine, runs the command in it and brings back how it went.
@@ -181,6 +186,8 @@ struct Story {
     ended: Option<Ended>,
     scheduler: Vec<u8>,
     kernel_log: String,
+    decoder: Option<Decoder>,
+    recording: Option<Recording>,
 }
 
 impl Default for Story {
@@ -191,6 +198,8 @@ impl Default for Story {
             ended: None,
             scheduler: Vec::new(),
             kernel_log: String::new(),
+            decoder: None,
+            recording: None,
         }
     }
 }
@@ -207,17 +216,48 @@ impl Story {
             Kind::Started => self.state = Some(State::Running),
             Kind::Stdout => listener.stdout(&bytes)?,
             Kind::Stderr => listener.stderr(&bytes)?,
-            Kind::Recording | Kind::Page => {}
+            Kind::Recording => {
+                let description = serde_json::from_slice(&bytes).map_err(VmError::json)?;
+                self.decoder = Some(Decoder::new(&description)?);
+            }
+            Kind::Page => self.page(&bytes)?,
+            Kind::Recorded => {
+                let report = serde_json::from_slice(&bytes).map_err(VmError::json)?;
+                self.recording = self.decoder.take().map(|decoder| decoder.finish(&report));
+            }
             Kind::Ended => {
                 self.ended = Some(serde_json::from_slice(&bytes).map_err(VmError::json)?);
                 self.state = Some(State::Collecting);
             }
             Kind::Scheduler => self.scheduler.extend(bytes),
             Kind::KernelLog => self.kernel_log += &text(&bytes),
-            Kind::Failed => return Err(VmError::Guest(text(&bytes))),
+            Kind::Failed => return Err(self.failed(text(&bytes))),
             Kind::Done => self.state = None,
         }
         Ok(())
+    }
+
+    fn failed(&self, problem: String) -> VmError {
+        let scheduler = String::from_utf8_lossy(&self.scheduler);
+        let scheduler: Vec<&str> = scheduler.lines().collect();
+        let last = &scheduler[scheduler.len().saturating_sub(LAST_WORDS)..];
+        let lines = last.iter().map(|line| format!("\nscheduler: {line}"));
+        let kernel = self
+            .kernel_log
+            .lines()
+            .map(|line| format!("\nkernel: {line}"));
+        VmError::Guest {
+            problem,
+            details: lines.chain(kernel).collect(),
+        }
+    }
+
+    /// A page of a trace buffer, behind its CPU's number.
+    fn page(&mut self, bytes: &[u8]) -> Result<(), VmError> {
+        let untold = || VmError::Garbled("a page of an unknown trace".into());
+        let decoder = self.decoder.as_mut().ok_or_else(untold)?;
+        let (cpu, page) = bytes.split_first_chunk().ok_or_else(untold)?;
+        Ok(decoder.page(CpuId(u32::from_le_bytes(*cpu)), page)?)
     }
 
     fn outcome(self) -> Result<Outcome, VmError> {
@@ -227,6 +267,7 @@ impl Story {
             ended: self.ended.ok_or_else(untold)?,
             scheduler: String::from_utf8_lossy(&self.scheduler).into_owned(),
             kernel_log: self.kernel_log,
+            recording: self.recording,
         })
     }
 }

@@ -128,6 +128,7 @@ pub(crate) fn task(name: impl Into<String>, program: ProgramId) -> TaskSpec {
         start: Ns::ZERO,
         dormant: false,
         background: false,
+        foreground: false,
     }
 }
 

@@ -89,6 +89,8 @@ pub struct TaskSpec {
     pub dormant: bool,
     /// The run does not wait for it to end.
     pub background: bool,
+    /// It is of the group a user looks at: the focused window, the terminal's foreground.
+    pub foreground: bool,
 }
 
 /// Whose address space a task lives in.

@@ -109,12 +109,13 @@ fn task(draw: &mut Draw, habits: &Habits, spec: u32, nr_cpus: u32) -> TaskSpec {
         start: Ns::from_us(u64::from(draw.below(3) * draw.below(20_000))),
         dormant: false,
         background: true,
+        foreground: spec % 3 == 1,
     }
 }
 
 fn class(draw: &mut Draw) -> TaskClass {
-    use TaskClass::{Batch, Fifo, Idle, Normal, Rr};
-    [Normal, Normal, Batch, Idle, Fifo, Rr][draw.below(6) as usize]
+    use TaskClass::{Batch, Fifo, Idle, Iso, Normal, Rr};
+    [Normal, Iso, Batch, Idle, Fifo, Rr][draw.below(6) as usize]
 }
 
 fn rt_priority(draw: &mut Draw, class: TaskClass) -> u8 {

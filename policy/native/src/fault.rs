@@ -66,12 +66,14 @@ pub struct Fault {
 pub enum FaultKind {
     /// Its loops went round more often than any hook may.
     Looped,
-    /// It called policy_error().
+    /// It called policy_error() or row_error().
     Reported {
         /// What it said.
         message: String,
         /// About which task.
         task: Option<TaskId>,
+        /// About which row of a table of tunables.
+        row: Option<u64>,
     },
     /// init() failed with this number.
     InitFailed(i32),
@@ -101,16 +103,11 @@ impl fmt::Display for Fault {
                     crate::host::LOOP_BUDGET
                 )
             }
-            FaultKind::Reported {
-                message,
-                task: Some(task),
-            } => {
-                write!(f, "policy_error: {message} (task {task})")
+            FaultKind::Reported { message, task, row } => {
+                write!(f, "policy_error: {message}")?;
+                task.map_or(Ok(()), |task| write!(f, " (task {task})"))?;
+                row.map_or(Ok(()), |row| write!(f, " (row {row})"))
             }
-            FaultKind::Reported {
-                message,
-                task: None,
-            } => write!(f, "policy_error: {message}"),
             FaultKind::InitFailed(code) => write!(f, "failed with {code}"),
             FaultKind::BadCpu { task, cpu } => {
                 write!(

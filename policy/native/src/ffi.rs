@@ -75,6 +75,7 @@ pub struct Sched {
     pub tunables: *const c_void,
     pub error: *const c_char,
     pub error_task: *mut Task,
+    pub error_row: u64,
     pub moved: *mut Task,
     pub resched: u32,
     pub smp: u32,
@@ -88,7 +89,8 @@ pub struct Sched {
 #[repr(C)]
 pub struct Tunable {
     pub name: *const c_char,
-    pub initial: i64,
+    pub initial: *const i64,
+    pub rows: u64,
     pub min: i64,
     pub max: i64,
     pub doc: *const c_char,

@@ -49,6 +49,8 @@ pub struct NewTask {
     pub cpu_set: u32,
     /// The CPU it starts on unless the policy chooses another.
     pub cpu: CpuId,
+    /// It is of the group a user looks at.
+    pub foreground: bool,
 }
 
 /// One machine: all state of one policy, and the only way to its hooks.
@@ -211,7 +213,7 @@ impl Host {
         t.class = new.class as u32;
         t.rt_priority = u32::from(new.rt_priority);
         t.mm = new.mm;
-        t.flags = u32::from(new.mm == 0);
+        t.flags = u32::from(new.mm == 0) | u32::from(new.foreground) << 1;
         t.moved_from = MAX_CPUS as u32;
         self.link(task);
         id
@@ -292,6 +294,14 @@ impl Host {
     /// The policy's state of the whole machine, for tests that look inside.
     pub fn global_state(&self) -> *const u8 {
         self.states[0].as_ptr()
+    }
+
+    /// The policy's state of one CPU, for tests that look inside.
+    pub fn cpu_state(&self, cpu: CpuId) -> *const u8 {
+        let size = self.table.cpu_size as usize;
+        assert!(cpu.index() < self.sched().nr_cpus as usize, "CPU {cpu}");
+        // SAFETY: there is one such state for each CPU.
+        unsafe { self.states[1].as_ptr::<u8>().add(cpu.index() * size) }
     }
 
     #[inline]
@@ -570,7 +580,8 @@ impl Host {
             let message = CStr::from_ptr(s.error).to_string_lossy().into_owned();
             (message, s.error_task.as_ref().map(|t| TaskId(t.id)))
         };
-        self.fault(hook, FaultKind::Reported { message, task })
+        let row = s.error_row.checked_sub(1);
+        self.fault(hook, FaultKind::Reported { message, task, row })
     }
 
     #[cold]

@@ -5,6 +5,7 @@
 //! hooks.  The simulator drives a host with the events of a simulation, a hook-level test
 //! with a script.  Nothing here is global: hosts live side by side.
 
+mod assignment;
 mod compile;
 mod crash;
 mod fault;
@@ -14,6 +15,7 @@ mod memory;
 mod policy;
 mod tunables;
 
+pub use assignment::Assignment;
 pub use compile::CompileError;
 #[cfg(target_os = "linux")]
 pub use crash::HookTimer;
@@ -65,8 +67,9 @@ pub enum Class {
     Normal = 0,
     Batch = 1,
     Idle = 2,
-    Fifo = 3,
-    Rr = 4,
+    Iso = 3,
+    Fifo = 4,
+    Rr = 5,
 }
 
 /// Most CPUs a machine can have.

@@ -46,14 +46,21 @@ pub enum Nice {
 pub struct Tunable {
     /// Its name for `--set`.
     pub name: &'static str,
-    /// Its value unless a variant or the user says otherwise.
-    pub initial: i64,
+    /// Its value unless a variant or the user says otherwise; of a table, the value of each row.
+    pub initial: &'static [i64],
     /// Least allowed value.
     pub min: i64,
     /// Greatest allowed value.
     pub max: i64,
     /// Meaning, unit and source.
     pub doc: &'static str,
+}
+
+impl Tunable {
+    /// Its number of rows, if it is a table.
+    pub fn rows(&self) -> Option<usize> {
+        Some(self.initial.len()).filter(|&rows| rows > 1)
+    }
 }
 
 /// A version of a policy: named values for some tunables.
@@ -94,7 +101,7 @@ impl Policy {
             .iter()
             .map(|t| Tunable {
                 name: text(t.name),
-                initial: t.initial,
+                initial: slice(t.initial, t.rows as u32),
                 min: t.min,
                 max: t.max,
                 doc: text(t.doc),
@@ -172,6 +179,6 @@ fn slice<T>(start: *const T, len: u32) -> &'static [T] {
     if start.is_null() {
         return &[];
     }
-    // SAFETY: TUNABLES, VARIANTS and COUNTERS set pointer and length from the same constant array.
+    // SAFETY: POLICY_TUNABLES, TUNABLES, VARIANTS and COUNTERS set pointer and length from the same constant array.
     unsafe { std::slice::from_raw_parts(start, len as usize) }
 }

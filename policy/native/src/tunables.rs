@@ -1,8 +1,10 @@
 //! The values a policy's tunables have in one run.
 
+use std::ops::Range;
+
 use schedlab_input::{nearest, Diagnostic};
 
-use crate::{Policy, Variant};
+use crate::{Assignment, Policy, Tunable, Variant};
 
 /// A policy, one of its variants, and a value for each of its tunables.
 #[derive(Clone)]
@@ -11,8 +13,9 @@ pub struct Tuned {
     pub policy: Policy,
     /// The variant's name; empty if the policy has no variants.
     pub variant: &'static str,
+    /// In the order of declaration, tables row by row: `struct tunables` of the C side.
     values: Vec<i64>,
-    changed: Vec<(String, i64)>,
+    changed: Vec<Assignment>,
 }
 
 impl Tuned {
@@ -22,7 +25,7 @@ impl Tuned {
             .expect("a policy's own defaults are valid; the tests check each")
     }
 
-    /// A variant (none: the default one) with some tunables set by name.
+    /// A variant (none: the default one) with some tunables set by name, or name[row].
     ///
     /// # Errors
     /// An unknown variant or tunable, or a value out of range: a [`Diagnostic`] about `--policy` or `--set`.
@@ -35,15 +38,19 @@ impl Tuned {
         let mut tuned = Tuned {
             policy,
             variant: chosen.map_or("", |v| v.name),
-            values: policy.tunables().iter().map(|t| t.initial).collect(),
+            values: policy
+                .tunables()
+                .iter()
+                .flat_map(|t| t.initial)
+                .copied()
+                .collect(),
             changed: Vec::new(),
         };
-        for (name, value) in chosen.map_or(Vec::new(), |v| assignments(v.set)) {
-            tuned.set(&name, value)?;
+        for assignment in chosen.map_or("", |v| v.set).split_whitespace() {
+            tuned.assign(&Assignment::parse(assignment)?)?;
         }
-        for (name, value) in set {
-            tuned.set(name, *value)?;
-            tuned.changed.push((name.clone(), *value));
+        for (target, value) in set {
+            tuned.set(Assignment::new(target, *value))?;
         }
         Ok(tuned)
     }
@@ -56,15 +63,31 @@ impl Tuned {
         }
     }
 
+    /// Does what the user wants.
+    ///
+    /// # Errors
+    /// There is no such tunable or row, there are too many or too few values, or one is out of range.
+    pub fn set(&mut self, wanted: Assignment) -> Result<(), Diagnostic> {
+        self.assign(&wanted)?;
+        self.changed.push(wanted);
+        Ok(())
+    }
+
     /// What the user set, in the order given.
-    pub fn changed(&self) -> &[(String, i64)] {
+    pub fn changed(&self) -> &[Assignment] {
         &self.changed
     }
 
-    /// The value of a tunable; none if the policy has no such tunable.
+    /// The value of a tunable, the first row of a table; none if the policy has no such tunable.
     pub fn get(&self, name: &str) -> Option<i64> {
-        let index = self.policy.tunables().iter().position(|t| t.name == name)?;
-        Some(self.values[index])
+        let (_, all) = self.find(name)?;
+        Some(self.values[all.start])
+    }
+
+    /// The rows of a table; one value for a plain tunable; none if the policy has no such tunable.
+    pub fn table(&self, name: &str) -> Option<&[i64]> {
+        let (_, all) = self.find(name)?;
+        Some(&self.values[all])
     }
 
     /// All values in the order of declaration, as the C side reads them.
@@ -72,37 +95,93 @@ impl Tuned {
         &self.values
     }
 
-    fn set(&mut self, name: &str, value: i64) -> Result<(), Diagnostic> {
-        let tunables = self.policy.tunables();
-        let place = || Diagnostic {
-            file: "--set".into(),
-            key: name.into(),
-            ..Diagnostic::default()
-        };
-        let Some(index) = tunables.iter().position(|t| t.name == name) else {
-            let names: Vec<&str> = tunables.iter().map(|t| t.name).collect();
-            return Err(Diagnostic {
-                problem: format!("{} has no tunable of this name", self.policy.name()),
-                expected: if names.is_empty() {
-                    "none".into()
-                } else {
-                    format!("one of {}", names.join(", "))
-                },
-                nearest: nearest(name, names),
-                ..place()
-            });
-        };
-        let tunable = &tunables[index];
-        if value < tunable.min || value > tunable.max {
-            return Err(Diagnostic {
-                problem: format!("{value} is out of range"),
-                expected: format!("{} to {}: {}", tunable.min, tunable.max, tunable.doc),
-                ..place()
-            });
+    /// A tunable and where its values are.
+    fn find(&self, name: &str) -> Option<(Tunable, Range<usize>)> {
+        let mut start = 0;
+        for tunable in self.policy.tunables() {
+            let end = start + tunable.initial.len();
+            if tunable.name == name {
+                return Some((tunable, start..end));
+            }
+            start = end;
         }
-        self.values[index] = value;
+        None
+    }
+
+    fn assign(&mut self, wanted: &Assignment) -> Result<(), Diagnostic> {
+        let (tunable, all) = self
+            .find(&wanted.name)
+            .ok_or_else(|| self.unknown(wanted))?;
+        let rows = rows(&tunable, wanted)?;
+        for (row, &(line, value)) in rows.zip(&wanted.values) {
+            if value < tunable.min || value > tunable.max {
+                let key = match tunable.rows() {
+                    Some(_) => format!("{}[{row}]", tunable.name),
+                    None => tunable.name.to_string(),
+                };
+                return Err(Diagnostic::new(format!("{value} is out of range"))
+                    .at(&wanted.file, line)
+                    .key(key)
+                    .expected(format!(
+                        "{} to {}: {}",
+                        tunable.min, tunable.max, tunable.doc
+                    )));
+            }
+            self.values[all.start + row] = value;
+        }
         Ok(())
     }
+
+    fn unknown(&self, wanted: &Assignment) -> Diagnostic {
+        let tunables = self.policy.tunables();
+        let names: Vec<&str> = tunables.iter().map(|t| t.name).collect();
+        let problem = format!("{} has no tunable of this name", self.policy.name());
+        mistake(wanted, problem)
+            .expected(match names.is_empty() {
+                true => "none".into(),
+                false => format!("one of {}", names.join(", ")),
+            })
+            .suggest(&wanted.name, names)
+    }
+}
+
+/// The rows an assignment has a value for, each one.
+fn rows(tunable: &Tunable, wanted: &Assignment) -> Result<Range<usize>, Diagnostic> {
+    let nr = tunable.initial.len();
+    let rows = match (wanted.row, tunable.rows()) {
+        (Some(_), None) => {
+            return Err(mistake(wanted, "this is a single number, not a table")
+                .expected(format!("{}=VALUE", tunable.name)))
+        }
+        (Some(row), Some(_)) if row >= nr => {
+            return Err(mistake(wanted, format!("there is no row {row}"))
+                .expected(format!("0 to {}", nr - 1)))
+        }
+        (Some(row), Some(_)) => row..row + 1,
+        (None, _) => 0..nr,
+    };
+    let expected = match rows.len() {
+        1 => "one value".to_string(),
+        nr => format!("a table: {nr} values, or {}[ROW] for one row", tunable.name),
+    };
+    match wanted.values.len() == rows.len() {
+        true => Ok(rows),
+        false => Err(mistake(wanted, count(wanted.values.len())).expected(expected)),
+    }
+}
+
+fn count(values: usize) -> String {
+    match values {
+        1 => "there is one value".into(),
+        n => format!("there are {n} values"),
+    }
+}
+
+fn mistake(wanted: &Assignment, problem: impl Into<String>) -> Diagnostic {
+    let line = wanted.values.first().map_or(0, |&(line, _)| line);
+    Diagnostic::new(problem)
+        .at(&wanted.file, line)
+        .key(wanted.target())
 }
 
 fn find_variant(policy: Policy, wanted: Option<&str>) -> Result<Option<Variant>, Diagnostic> {
@@ -128,18 +207,4 @@ fn find_variant(policy: Policy, wanted: Option<&str>) -> Result<Option<Variant>,
             nearest: nearest(wanted, names),
             ..Diagnostic::default()
         })
-}
-
-/// Reads "name=value name=value".  A variant that is not written so is a mistake in the
-/// policy; what cannot be read is passed on under a name no tunable has, and so reported.
-fn assignments(text: &str) -> Vec<(String, i64)> {
-    text.split_whitespace()
-        .map(|pair| match pair.split_once('=') {
-            Some((name, value)) => match value.parse() {
-                Ok(value) => (name.to_string(), value),
-                Err(_) => (pair.to_string(), 0),
-            },
-            None => (pair.to_string(), 0),
-        })
-        .collect()
 }

@@ -85,7 +85,7 @@ fn the_tree_is_ordered_and_balanced_and_knows_the_least() {
 
 #[test]
 fn random_lives() {
-    for variant in ["eevdf:6.12", "eevdf:6.6"] {
+    for variant in ["eevdf:6.12", "eevdf:6.18", "eevdf:6.6"] {
         for seed in 1..20 {
             random::live(&mut Machine::new(variant, 1, &[("hz", 100)]), seed, 300);
         }

@@ -66,8 +66,7 @@ fn tune(flag: &str, chosen: Vec<Choice>, set: &Assignments) -> Result<Vec<Tuned>
         .collect::<Result<_, _>>()
         .map_err(|mistake| Failure::flag(flag, mistake))?;
     set.check(&plain)?;
-    let tune = |(choice, plain): (&Choice, &Tuned)| Tuned::new(choice.0, choice.1, &set.of(plain));
-    let tuned = chosen.iter().zip(&plain).map(tune);
+    let tuned = plain.into_iter().map(|plain| set.apply(plain));
     tuned.collect::<Result<_, _>>().map_err(Failure::from)
 }
 

@@ -1,29 +1,38 @@
-//! `--set NAME=VALUE`: which policy gets which value.
+//! `--set NAME=VALUE` and `--tunables FILE`: which policy gets which value.
 
-use schedlab_input::{nearest, Diagnostic};
-use schedlab_policy::Tuned;
+use std::path::{Path, PathBuf};
+
+use schedlab_input::{nearest, read_text, Diagnostic, Document, Table};
+use schedlab_policy::{Assignment, Tuned};
+
+use super::dispadmin;
 
 /// Most names a message lists.
 const MOST_NAMES: usize = 12;
 
-/// Everything the user set.
-pub struct Assignments(Vec<Assignment>);
+/// Everything the user set, in the order in which it counts.
+pub struct Assignments(Vec<Scoped>);
 
-/// One `--set`.
-struct Assignment {
-    /// As it was written.
-    text: String,
+/// An assignment and whom it is for.
+struct Scoped {
+    /// A `--set`, as it was written.
+    text: Option<String>,
     /// The policy or POLICY:VARIANT it is for; none: each that has such a tunable.
     scope: Option<String>,
-    name: String,
-    value: i64,
+    set: Assignment,
 }
 
 impl Assignments {
-    /// Reads `--set` flags.
-    pub fn parse(texts: &[String]) -> Result<Assignments, Diagnostic> {
-        let parsed = texts.iter().map(|text| Assignment::parse(text));
-        parsed.collect::<Result<_, _>>().map(Assignments)
+    /// Reads `--tunables` files, then `--set` flags.
+    pub fn read(files: &[PathBuf], texts: &[String]) -> Result<Assignments, Diagnostic> {
+        let mut all = Vec::new();
+        for file in files {
+            all.extend(read_file(file)?);
+        }
+        for text in texts {
+            all.push(Scoped::parse(text)?);
+        }
+        Ok(Assignments(all))
     }
 
     /// Refuses an assignment that concerns none of `policies`.
@@ -31,53 +40,115 @@ impl Assignments {
         self.0.iter().try_for_each(|set| set.check(policies))
     }
 
-    /// What one of several policies gets.
-    pub fn of(&self, policy: &Tuned) -> Vec<(String, i64)> {
-        let mine = self.0.iter().filter(|set| set.concerns(policy));
-        mine.map(|set| (set.name.clone(), set.value)).collect()
+    /// One of several policies, with what it gets.
+    pub fn apply(&self, mut policy: Tuned) -> Result<Tuned, Diagnostic> {
+        for scoped in &self.0 {
+            if scoped.concerns(&policy) {
+                policy.set(scoped.set.clone())?;
+            }
+        }
+        Ok(policy)
     }
 
-    /// The assignments as they were written.
+    /// The `--set` flags as they were written.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|set| set.text.as_str())
+        self.0.iter().filter_map(|set| set.text.as_deref())
     }
 }
 
-impl Assignment {
-    fn parse(text: &str) -> Result<Assignment, Diagnostic> {
-        let mistake = |problem: String| {
-            Diagnostic::new(problem)
-                .at("--set", 0)
-                .expected("NAME=VALUE or POLICY.NAME=VALUE, VALUE being a whole number")
-        };
-        let (target, value) = text
-            .split_once('=')
-            .ok_or_else(|| mistake(format!("\"{text}\" has no \"=\"")))?;
-        let value = value
-            .parse()
-            .map_err(|_| mistake(format!("\"{value}\" is not a whole number")).key(target))?;
+fn read_file(path: &Path) -> Result<Vec<Scoped>, Diagnostic> {
+    let shown = path.display().to_string();
+    match path.extension().and_then(|e| e.to_str()) {
+        Some("toml") => {
+            let document = Document::parse(&shown, &read_text(path)?)?;
+            let root = document.root();
+            let (tables, plain): (Vec<&str>, Vec<&str>) =
+                root.keys().partition(|key| root.has_table(key));
+            let mut all = of_table(&root, plain, None)?;
+            for scope in tables {
+                let table = root.table(scope)?.expect("it is a table");
+                let names = table.keys().collect();
+                all.extend(of_table(&table, names, Some(scope))?);
+            }
+            Ok(all)
+        }
+        Some("dispadmin") => {
+            let columns = dispadmin::parse(&shown, &read_text(path)?)?;
+            let for_all = |set| Scoped {
+                text: None,
+                scope: None,
+                set,
+            };
+            Ok(columns.into_iter().map(for_all).collect())
+        }
+        _ => Err(
+            Diagnostic::new(format!("\"{shown}\" has no known extension"))
+                .at("--tunables", 0)
+                .expected("a file ending in .toml or .dispadmin"),
+        ),
+    }
+}
+
+fn of_table(
+    table: &Table<'_>,
+    names: Vec<&str>,
+    scope: Option<&str>,
+) -> Result<Vec<Scoped>, Diagnostic> {
+    let one = |name: &str| {
+        let values = table.integers(name)?.unwrap_or_default();
+        if values.is_empty() {
+            return Err(table
+                .mistake(name, "there is no value")
+                .expected("one for each row"));
+        }
+        Ok(Scoped {
+            text: None,
+            scope: scope.map(str::to_string),
+            set: Assignment {
+                file: table.file().to_string(),
+                name: name.to_string(),
+                row: None,
+                values,
+            },
+        })
+    };
+    names.into_iter().map(one).collect()
+}
+
+impl Scoped {
+    fn parse(text: &str) -> Result<Scoped, Diagnostic> {
+        let (target, _) = text.split_once('=').unwrap_or((text, ""));
         // A variant may hold dots, a tunable cannot.
-        let (scope, name) = match target.rsplit_once('.') {
-            Some((scope, name)) => (Some(scope.to_string()), name),
-            None => (None, target),
-        };
-        Ok(Assignment {
-            text: text.to_string(),
-            scope,
-            name: name.to_string(),
-            value,
+        let scope = target.rfind('.').map(|dot| &text[..dot]);
+        let unscoped = scope.map_or(text, |scope| &text[scope.len() + 1..]);
+        let set = Assignment::parse(unscoped).map_err(|mistake| match scope {
+            Some(scope) if !mistake.key.is_empty() => {
+                let key = format!("{scope}.{}", mistake.key);
+                mistake.key(key)
+            }
+            _ => mistake,
+        })?;
+        Ok(Scoped {
+            text: Some(text.to_string()),
+            scope: scope.map(str::to_string),
+            set,
         })
     }
 
     fn concerns(&self, policy: &Tuned) -> bool {
         match &self.scope {
             Some(scope) => *scope == policy.policy.name() || *scope == policy.name(),
-            None => policy.get(&self.name).is_some(),
+            None => policy.get(&self.set.name).is_some(),
         }
     }
 
     fn check(&self, policies: &[Tuned]) -> Result<(), Diagnostic> {
-        let mistake = |problem: String| Diagnostic::new(problem).at("--set", 0).key(&self.name);
+        let line = self.set.values.first().map_or(0, |&(line, _)| line);
+        let mistake = |problem: String| {
+            Diagnostic::new(problem)
+                .at(&self.set.file, line)
+                .key(&self.set.name)
+        };
         let meant: Vec<&Tuned> = match &self.scope {
             Some(_) => policies.iter().filter(|p| self.concerns(p)).collect(),
             None => policies.iter().collect(),
@@ -89,7 +160,7 @@ impl Assignment {
                 .expected(names.join(", "))
                 .suggest(scope, names.iter().map(String::as_str)));
         }
-        if meant.iter().any(|p| p.get(&self.name).is_some()) {
+        if meant.iter().any(|p| p.get(&self.set.name).is_some()) {
             return Ok(());
         }
         let names: Vec<&str> = meant
@@ -99,7 +170,7 @@ impl Assignment {
             .collect();
         let policies: Vec<String> = meant.iter().map(|p| p.name()).collect();
         Err(Diagnostic {
-            nearest: nearest(&self.name, names.iter().copied()),
+            nearest: nearest(&self.set.name, names.iter().copied()),
             ..mistake(format!("{} has no such tunable", policies.join(", ")))
                 .expected(one_of(names, meant[0].policy.name()))
         })

@@ -1,16 +1,20 @@
 //! `schedlab compare`: a workload under several policies, side by side.
 
-use crate::arguments::CompareArguments;
+use crate::arguments::{CompareArguments, World};
 use crate::choose::{policies, Assignments};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 
+use super::kernel_result::kernel_runs;
 use super::result::{perform, Asked};
 
 /// Runs a workload under several policies and prints them side by side.
 pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
+    if arguments.common.world == World::Vm {
+        return kernel_runs("compare", &arguments.policies, &arguments.common);
+    }
     let interrupt = Interrupt::listen()?;
-    let set = Assignments::parse(&arguments.common.set)?;
+    let set = Assignments::read(&arguments.common.tunables, &arguments.common.set)?;
     let policies = policies("--policies", &arguments.policies, &set, &interrupt)?;
     perform(Asked {
         command: "compare",

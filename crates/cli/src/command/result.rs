@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use schedlab_input::Diagnostic;
 use schedlab_machine::Machine;
 use schedlab_policy::Tuned;
 use schedlab_report::table::Terminal;
-use schedlab_report::{json, render_html, text, ReportInfo, Run};
+use schedlab_report::{json, render_html, text, ReportInfo, Run, World};
 use schedlab_sim::Limits;
 use schedlab_workload::{builtin, Workload};
 
@@ -34,10 +35,15 @@ pub struct Asked<'a> {
 /// Does all runs, writes all files and prints the result.  Files appear when all of them are whole.
 pub fn perform(asked: Asked) -> Result<(), Failure> {
     let common = asked.common;
-    if let Some(help) = builtin::help(&common.workload) {
+    let Some(workload) = &common.workload else {
+        let problem = "commands run in a real kernel only";
+        let mistake = Diagnostic::new(problem).at("--", 0);
+        return Err(mistake.expected("--world vm, or --workload").into());
+    };
+    if let Some(help) = builtin::help(workload) {
         return print(&help);
     }
-    let mut workload = choose::workload(&common.workload, &common.rtapp_options())?;
+    let mut workload = choose::workload(workload, &common.rtapp_options())?;
     if common.duration.is_none() {
         workload.warnings.extend(workload.assumed_duration.take());
     }
@@ -126,6 +132,12 @@ fn reproduce(asked: &Asked, session: &Session) -> Reproduce {
         duration: session.duration,
         seed: asked.common.seed,
         seeds: asked.common.seeds.clone(),
+        tunables: asked
+            .common
+            .tunables
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect(),
         set: asked.set.texts().map(str::to_string).collect(),
         rtapp: asked.common.rtapp_flags(),
     }
@@ -137,10 +149,11 @@ fn reported(session: &Session, result: RunResult, command: &str) -> Run {
     let mut warnings = session.workload.warnings.clone();
     warnings.extend(result.warning);
     Run {
+        world: World::Simulator,
         policy: tuned.policy.name().to_string(),
         variant: tuned.variant.to_string(),
         tunables: changed
-            .map(|(name, value)| (name.clone(), value.to_string()))
+            .map(|set| (set.target(), set.values_text()))
             .collect::<BTreeMap<_, _>>(),
         workload: session.workload.name.clone(),
         machine: session.machine.name.clone(),

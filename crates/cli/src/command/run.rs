@@ -1,16 +1,20 @@
 //! `schedlab run`: a workload under one policy.
 
-use crate::arguments::RunArguments;
+use crate::arguments::{RunArguments, World};
 use crate::choose::{policy, Assignments};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 
+use super::kernel_result::kernel_runs;
 use super::result::{perform, Asked};
 
 /// Runs a workload under one policy and prints what was measured.
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
+    if arguments.common.world == World::Vm {
+        return kernel_runs("run", &arguments.policy, &arguments.common);
+    }
     let interrupt = Interrupt::listen()?;
-    let set = Assignments::parse(&arguments.common.set)?;
+    let set = Assignments::read(&arguments.common.tunables, &arguments.common.set)?;
     let tuned = policy("--policy", &arguments.policy, &set, &interrupt)?;
     perform(Asked {
         command: "run",

@@ -1,103 +1,109 @@
 //! `schedlab vm`: a command in a real kernel.
 
-use std::io::{self, Write};
+use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use schedlab_vm::{Clock, Content, Kernel, Listener, Machine, Outcome, VmError};
+use schedlab_report::table::Terminal;
+use schedlab_report::Run;
 
-use crate::arguments::{VmArguments, VmClock, VmMachineArguments};
+use crate::arguments::VmArguments;
+use crate::choose::Assignments;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::kernel::{failure, machine, Echo, KernelRun, KernelSession, Scheduler};
+use crate::outputs::{Finished, Traces};
+use crate::progress::Waiting;
+use crate::reproduce::quoted;
 
+use super::kernel_result::{tunable_flags, Files, Form};
 use super::note;
 
 /// Runs a command in a virtual machine; its status.
 pub fn vm(arguments: &VmArguments) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::listen()?;
     let stop = || interrupt.signal().is_some();
-    let machine = machine(&arguments.machine, &stop).map_err(|e| failure(e, &interrupt))?;
-    let content = content(arguments)?;
-    let timeout = Duration::from_nanos(arguments.machine.timeout.0);
-    let ran = schedlab_vm::run(&machine, &content, timeout, &mut Terminal, &stop);
-    let outcome = ran.map_err(|e| failure(e, &interrupt))?;
-    tell(&machine, &outcome);
-    Ok(ExitCode::from(outcome.ended.exit.code()))
-}
-
-/// The machine the flags describe, with its kernel.
-fn machine(arguments: &VmMachineArguments, stop: &dyn Fn() -> bool) -> Result<Machine, VmError> {
-    let kernel = match &arguments.kernel {
-        Some(file) => Kernel::in_file(file)?,
-        None => Kernel::debian(&mut note, stop)?,
+    let set = Assignments::read(&arguments.tunables, &arguments.set)?;
+    let scheduler = match &arguments.scheduler {
+        Some(program) => Scheduler::of_program(program)?,
+        None => Scheduler::of_policy(&arguments.policy, &set, &interrupt)?,
     };
-    Ok(Machine {
-        kernel,
-        cpus: arguments.cpus,
-        memory_mib: arguments.memory,
-        clock: match arguments.clock {
-            VmClock::Deterministic => Clock::Deterministic,
-            VmClock::Fast => Clock::Fast,
-        },
-    })
-}
-
-fn content(arguments: &VmArguments) -> Result<Content, Failure> {
-    let place = |what: &str, found: io::Result<_>| {
-        found.map_err(|error| Failure::Other(format!("{what}: {error}")))
-    };
-    Ok(Content {
-        init: place("this program", std::env::current_exe())?,
+    let machine = machine(&arguments.machine, &mut note, &stop);
+    let session = KernelSession {
+        machine: machine.map_err(|e| failure(e, &interrupt))?,
         command: arguments.command.clone(),
-        scheduler: None,
         with: arguments.machine.with.clone(),
-        folder: place("the current folder", std::env::current_dir())?,
-    })
+        record: !arguments.no_record,
+        timeout: Duration::from_nanos(arguments.machine.timeout.0),
+    };
+    let traces = arguments
+        .trace
+        .as_deref()
+        .map(|path| Traces::parse(path, 1));
+    let traces = traces.transpose()?;
+    let trace = traces.map(|traces| traces.create(traces.path_of(None)));
+    let trace = trace.transpose()?;
+    let files = Files::create(arguments.report.as_deref(), arguments.json.as_deref())?;
+    let mut waiting = Waiting::new();
+    let outcome = session.run(
+        &scheduler,
+        &mut Echo {
+            stdout: &mut io::stdout(),
+            stderr: &mut io::stderr(),
+            beat: &mut |state| waiting.show(state.name()),
+        },
+        &stop,
+    );
+    drop(waiting);
+    let outcome = outcome.map_err(|e| failure(e, &interrupt))?;
+    let command = reproduce(&session, &scheduler, arguments);
+    let result = session.measured(&scheduler, outcome, trace, &command)?;
+    conclude(&session, result, files, arguments)
 }
 
-fn failure(error: VmError, interrupt: &Interrupt) -> Failure {
-    match (error, interrupt.signal()) {
-        (VmError::Interrupted, Some(signal)) => Failure::Interrupted(signal),
-        (VmError::Host(error), _) if error.kind() == io::ErrorKind::BrokenPipe => {
-            Failure::Output("standard output".into(), error)
-        }
-        (error, _) => Failure::Other(error.to_string()),
-    }
-}
-
-/// What a person should know beside what the command said.
-fn tell(machine: &Machine, outcome: &Outcome) {
+/// Writes the files, tells the rest, and gives the command's status.
+fn conclude(
+    session: &KernelSession,
+    result: KernelRun,
+    files: Files,
+    arguments: &VmArguments,
+) -> Result<ExitCode, Failure> {
+    let outcome = &result.outcome;
     for line in outcome.kernel_log.lines() {
         note(&format!("kernel: {line}"));
     }
+    let runs: Vec<Run> = result.run.into_iter().collect();
+    let mut finished: Vec<Finished> = result.trace.into_iter().collect();
+    if let [run] = runs.as_slice() {
+        let info = (run.command.clone(), session.machine_name(outcome));
+        finished.extend(files.write(&runs, info.0, info.1)?);
+        let form = Form {
+            format: arguments.format,
+            terminal: Terminal::stderr(),
+        };
+        form.tell(runs)?;
+    }
+    finished.into_iter().try_for_each(Finished::keep)?;
     let ended = &outcome.ended;
     let seconds = |ns: u64| ns as f64 / 1e9;
     note(&format!(
-        "real {:.6} s, user {:.6} s, system {:.6} s; {} voluntary switches, {} involuntary",
+        "real {:.6} s, user {:.6} s, system {:.6} s",
         seconds(ended.real_ns),
         seconds(ended.user_ns),
         seconds(ended.system_ns),
-        ended.voluntary_switches,
-        ended.involuntary_switches,
     ));
-    note(&format!(
-        "Linux {} (image {:032x})",
-        outcome.hello.release, machine.kernel.hash
-    ));
+    if arguments.no_record {
+        note(&session.machine_name(outcome));
+    }
+    Ok(ExitCode::from(ended.exit.code()))
 }
 
-/// Passes the command's output on as it comes.
-struct Terminal;
-
-impl Listener for Terminal {
-    fn stdout(&mut self, bytes: &[u8]) -> Result<(), VmError> {
-        let mut out = io::stdout().lock();
-        out.write_all(bytes)
-            .and_then(|()| out.flush())
-            .map_err(VmError::Host)
-    }
-
-    fn stderr(&mut self, bytes: &[u8]) -> Result<(), VmError> {
-        io::stderr().write_all(bytes).map_err(VmError::Host)
-    }
+fn reproduce(session: &KernelSession, scheduler: &Scheduler, arguments: &VmArguments) -> String {
+    let mut words = vec!["schedlab".to_string(), "vm".to_string()];
+    words.extend(scheduler.flags());
+    words.extend(tunable_flags(&arguments.tunables, &arguments.set));
+    words.extend(session.flags(&arguments.machine));
+    words.push("--".to_string());
+    words.extend(session.command.iter().cloned());
+    quoted(&words)
 }

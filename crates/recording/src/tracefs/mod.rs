@@ -4,7 +4,9 @@
 //! [`Recorder`].  Nothing is read before a buffer is half full, so a short recording disturbs the
 //! machine by the tracepoints alone.
 
+mod record;
 mod recorder;
 mod tasks;
 
+pub use record::record;
 pub use recorder::{Recorder, Report};

@@ -68,10 +68,11 @@ pub struct Report {
 
 impl Recorder {
     /// Sets everything up, with a buffer of `buffer_kib` for each CPU; nothing is recorded yet.
+    /// Tasks of this process and of those in `observers` count as who records.
     ///
     /// # Errors
     /// No tracefs, no permission, no `sched_switch`.
-    pub fn new(buffer_kib: u64) -> Result<Recorder, RecordingError> {
+    pub fn new(buffer_kib: u64, observers: &[u32]) -> Result<Recorder, RecordingError> {
         let tracefs = find_tracefs()?;
         let name = format!("schedlab-{}", std::process::id());
         let instance = tracefs.join("instances").join(&name);
@@ -90,6 +91,7 @@ impl Recorder {
             page: vec![0; 1 << 16],
         };
         recorder.set_up(buffer_kib, &name.replace('-', "_"))?;
+        recorder.description.tasks = all_tasks(&[&[std::process::id()], observers].concat());
         Ok(recorder)
     }
 
@@ -156,14 +158,14 @@ impl Recorder {
         Ok(())
     }
 
-    /// Starts recording; when.  From now on [`description`](Recorder::description) is complete.
+    /// Starts recording; when.
     ///
     /// # Errors
     /// tracefs refuses.
     pub fn start(&mut self) -> Result<Time, RecordingError> {
-        self.description.tasks = all_tasks(std::process::id());
+        let start = now();
         self.write("tracing_on", "1")?;
-        Ok(now())
+        Ok(start)
     }
 
     /// Stops recording; what is in the buffers can still be read.
@@ -171,8 +173,8 @@ impl Recorder {
     /// # Errors
     /// tracefs refuses.
     pub fn stop(&mut self, start: Time) -> Result<Report, RecordingError> {
-        let end = now();
         self.write("tracing_on", "0")?;
+        let end = now();
         let lost = self.pipes.iter().map(|(cpu, _)| self.lost(*cpu));
         Ok(Report {
             start_ns: start.0,
@@ -239,7 +241,7 @@ impl Recorder {
 
     fn read(&self, name: &str) -> Result<String, RecordingError> {
         let path = self.instance.join(name);
-        fs::read_to_string(&path).map_err(RecordingError::file(&path))
+        read_at_once(&path).map_err(RecordingError::file(&path))
     }
 }
 
@@ -271,6 +273,18 @@ fn find_tracefs() -> Result<PathBuf, RecordingError> {
         }
     }
     Err(RecordingError::NoTracefs)
+}
+
+/// Some files of tracefs can only be read in one piece: they end behind the first read.
+fn read_at_once(path: &Path) -> io::Result<String> {
+    let (mut file, mut text) = (File::open(path)?, Vec::new());
+    let mut piece = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(String::from_utf8_lossy(&text).into_owned()),
+            length => text.extend(&piece[..length]),
+        }
+    }
 }
 
 fn append(path: &Path, text: &str) -> io::Result<()> {

@@ -10,15 +10,15 @@ use crate::identity::KnownTask;
 /// The kernel's flag of its own threads (`PF_KTHREAD`).
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
-/// All tasks of the machine.  Those of the process `observer` belong to who records.
+/// All tasks of the machine.  Those of the processes `observers` belong to who records.
 ///
 /// Tasks come and go meanwhile; one that is missed is introduced by its first event instead.
-pub fn all_tasks(observer: u32) -> Vec<KnownTask> {
+pub fn all_tasks(observers: &[u32]) -> Vec<KnownTask> {
     let mut tasks = Vec::new();
     for (tgid, process) in numbered(Path::new("/proc")) {
         for (_, task) in numbered(&process.join("task")) {
             let stat = fs::read_to_string(task.join("stat")).unwrap_or_default();
-            tasks.extend(parse_stat(&stat, tgid, tgid == observer));
+            tasks.extend(parse_stat(&stat, tgid, observers.contains(&tgid)));
         }
     }
     tasks
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn finds_its_own_process() {
         let me = std::process::id();
-        let tasks = all_tasks(me);
+        let tasks = all_tasks(&[me]);
         let mine = tasks.iter().find(|task| task.pid == me).unwrap();
         assert!(mine.observer && !mine.kernel && mine.tgid == me);
     }

@@ -8,7 +8,7 @@ use latency::Latency;
 use minijinja::{context, AutoEscape, Environment};
 use serde::Serialize;
 
-use crate::run::{Comparison, Run};
+use crate::run::{Comparison, Run, World};
 use crate::svg::{Figure, STYLE};
 use crate::table::{HtmlTable, Layout, Table};
 use crate::{summary, text};
@@ -109,6 +109,7 @@ fn page(comparison: &Comparison, info: &ReportInfo) -> minijinja::Value {
         nr_cpus => comparison.setups[0].shown().metrics.nr_cpus,
         compared => comparison.setups.len() > 1,
         several_seeds => comparison.has_intervals(),
+        simulated => comparison.runs().all(|run| run.world == World::Simulator),
         first_seed => comparison.setups[0].shown().seed,
         warnings => text::warnings(comparison),
         summary => headlines.html(),

@@ -38,7 +38,15 @@ impl Terminal {
     /// Standard output as it is: its width if it is a terminal, else 120 columns; colours only on
     /// a terminal, unless `NO_COLOR` is set or `TERM` is "dumb".
     pub fn stdout() -> Terminal {
-        let is_terminal = std::io::stdout().is_terminal();
+        Terminal::of(std::io::stdout().is_terminal())
+    }
+
+    /// Standard error, likewise.
+    pub fn stderr() -> Terminal {
+        Terminal::of(std::io::stderr().is_terminal())
+    }
+
+    fn of(is_terminal: bool) -> Terminal {
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|v| v == "dumb");
         Terminal {

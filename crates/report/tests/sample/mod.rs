@@ -177,6 +177,7 @@ impl Sample {
     pub fn run(&self) -> Run {
         let hash = u128::from(Random::new(self.salt()).next());
         Run {
+            world: schedlab_report::World::Simulator,
             policy: self.policy.to_string(),
             variant: self.variant.to_string(),
             tunables: BTreeMap::new(),

@@ -132,6 +132,7 @@ impl Lab {
             start: Ns::ZERO,
             dormant: false,
             background: false,
+            foreground: false,
         });
         self.workload.programs.push(Program { ops });
         self

@@ -2,7 +2,13 @@
 
 use super::run;
 
-const VARIANTS: [&str; 4] = ["cfs:6.5", "cfs:2.6.24", "eevdf:6.12", "eevdf:6.6"];
+const VARIANTS: [&str; 5] = [
+    "cfs:6.5",
+    "cfs:2.6.24",
+    "eevdf:6.12",
+    "eevdf:6.18",
+    "eevdf:6.6",
+];
 
 /// CPU shares of endless tasks of these nice values on one CPU, within a hundredth.
 #[track_caller]

@@ -2,15 +2,21 @@
 //! One file for each policy.
 
 mod affinity24;
-mod bsd43;
 mod bsd4;
+mod bsd43;
 mod cfs;
 mod elsc;
 mod fair;
 mod linux24;
+mod lottery;
+mod mlfq;
 mod o1;
 mod rbs;
+mod staircase;
+mod svr4;
 mod switches;
+mod ule;
+mod ule14;
 mod usage;
 
 use schedlab_machine::Machine;
@@ -18,7 +24,7 @@ use schedlab_measure::{Measure, Metrics};
 use schedlab_policy::{Policy, Tuned};
 use schedlab_sim::{Limits, Setup, Simulation, TieBreak};
 use schedlab_trace::Ns;
-use schedlab_workload::builtin;
+use schedlab_workload::{builtin, native, Workload};
 
 /// Seed 1, to the end of the workload or for so many seconds.
 fn run(policy: &str, machine: &str, workload: &str, seconds: Option<u64>) -> Metrics {
@@ -27,12 +33,29 @@ fn run(policy: &str, machine: &str, workload: &str, seconds: Option<u64>) -> Met
         None => (policy, None),
     };
     let tuned = Tuned::new(Policy::find(name).unwrap(), variant, &[]).unwrap();
+    simulate(&tuned, machine, &builtin::parse(workload).unwrap(), seconds)
+}
+
+/// Tasks in the native format, under a policy with some tunables set; seed 1, to the end.
+fn measured(
+    policy: &str,
+    variant: Option<&str>,
+    set: &[(&str, i64)],
+    machine: &str,
+    tasks: &str,
+) -> Metrics {
+    let set: Vec<(String, i64)> = set.iter().map(|&(n, v)| (n.to_string(), v)).collect();
+    let tuned = Tuned::new(Policy::find(policy).unwrap(), variant, &set).unwrap();
+    let workload = native::parse("tasks.toml", tasks).unwrap_or_else(|error| panic!("{error}"));
+    simulate(&tuned, machine, &workload, None)
+}
+
+fn simulate(tuned: &Tuned, machine: &str, workload: &Workload, seconds: Option<u64>) -> Metrics {
     let machine: Machine = schedlab_machine::find(machine).unwrap();
-    let workload = builtin::parse(workload).unwrap();
     let setup = Setup {
         machine: &machine,
-        workload: &workload,
-        tuned: &tuned,
+        workload,
+        tuned,
         seed: 1,
         duration: seconds.map(Ns::from_secs),
         limits: Limits::default(),

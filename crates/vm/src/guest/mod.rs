@@ -6,7 +6,9 @@ mod mounts;
 mod network;
 mod observer;
 mod processes;
+mod recorder;
 mod run;
+mod scheduler;
 
 use std::fs;
 use std::io;

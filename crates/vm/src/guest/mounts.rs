@@ -9,12 +9,13 @@ use super::Problem;
 
 /// /tmp and /run are memory without being mounted, and may hold files from the host already.
 /// Kind, place, options and whether a guest is of any use without it.
-const MOUNTS: [(&str, &str, &str, bool); 7] = [
+const MOUNTS: [(&str, &str, &str, bool); 8] = [
     ("proc", "/proc", "", true),
     ("sysfs", "/sys", "", true),
     ("devtmpfs", "/dev", "", true),
     ("tmpfs", "/dev/shm", "mode=1777", true),
     ("devpts", "/dev/pts", "", false),
+    ("tracefs", "/sys/kernel/tracing", "", false),
     ("bpf", "/sys/fs/bpf", "", false),
     ("cgroup2", "/sys/fs/cgroup", "", false),
 ];

@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rustix::fs::{fcntl_setfl, OFlags};
 use rustix::pipe::{pipe_with, PipeFlags};
 
 use crate::channel::Kind;
-use crate::job::Exit;
+use crate::job::{Exit, Job};
 
 use super::{cannot_send, Host, Problem};
 
@@ -133,31 +132,22 @@ impl Pump {
     }
 }
 
-/// Starts a program with nothing on its standard input; its process id.
-pub fn spawn(
-    argv: &[String],
-    environment: &BTreeMap<String, String>,
-    folder: &Path,
-    stdout: OwnedFd,
-    stderr: OwnedFd,
-) -> Result<u32, Problem> {
+/// Starts a program as the job says, with nothing on its standard input; its process id.
+pub fn spawn(argv: &[String], job: &Job, stdout: OwnedFd, stderr: OwnedFd) -> Result<u32, Problem> {
     let (program, arguments) = argv.split_first().ok_or("there is no command")?;
     let child = Command::new(program)
         .args(arguments)
         .env_clear()
-        .envs(environment)
-        .current_dir(folder)
+        .envs(&job.environment)
+        .current_dir(&job.folder)
         .stdin(Stdio::null())
         .stdout(Stdio::from(stdout))
         .stderr(Stdio::from(stderr))
         .spawn();
-    child.map(|child| child.id()).map_err(|error| {
-        format!(
-            "{program}: {}",
-            match error.kind() {
-                io::ErrorKind::NotFound => "not found in the guest".to_string(),
-                _ => error.to_string(),
-            }
-        )
-    })
+    child
+        .map(|child| child.id())
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => format!("{program}: not found in the guest"),
+            _ => format!("{program}: {error}"),
+        })
 }

@@ -8,14 +8,47 @@ use crate::channel::Kind;
 use crate::job::{Ended, Exit, Job};
 
 use super::processes::{spawn, Children, Pump, Usage};
+use super::recorder::Recording;
+use super::scheduler::Scheduler;
 use super::{kernel_log, now_ns, observer, send, send_json, Host, Problem};
 
 /// Runs the job's command and tells the host all about it.
 pub fn run(job: &Job, host: &mut Host) -> Result<(), Problem> {
     let mut children = Children::watch().map_err(|e| format!("signals: {e}"))?;
     observer::rise().map_err(|e| format!("real-time priority: {e}"))?;
-    let started = now_ns();
+    let prepared = now_ns();
+    let ran = with_scheduler(job, &mut children, host);
+    // What the kernel has to say explains failures, too.
+    let complaints = kernel_log::complaints_since(prepared);
+    send(host, Kind::KernelLog, complaints.as_bytes())?;
+    ran
+}
+
+fn with_scheduler(job: &Job, children: &mut Children, host: &mut Host) -> Result<(), Problem> {
+    let Some(argv) = &job.scheduler else {
+        return record(job, &[], children, host);
+    };
+    let mut scheduler = Scheduler::start(argv, job, children, host)?;
+    record(job, &[scheduler.pid()], children, host)?;
+    scheduler.stop(children, host)
+}
+
+/// Runs the command while its trace is recorded.
+fn record(
+    job: &Job,
+    observers: &[u32],
+    children: &mut Children,
+    host: &mut Host,
+) -> Result<(), Problem> {
+    let mut recording = match job.buffer_kib {
+        Some(buffer_kib) => Some(Recording::prepare(buffer_kib, observers, host)?),
+        None => None,
+    };
     send(host, Kind::Started, &[])?;
+    if let Some(recording) = &mut recording {
+        recording.start()?;
+    }
+    let started = now_ns();
     let mut command = Running::start(job)?;
     let (exit, usage) = loop {
         children.reap();
@@ -23,12 +56,14 @@ pub fn run(job: &Job, host: &mut Host) -> Result<(), Problem> {
         command.drain(host)?;
         match end {
             Some(end) => break end,
-            None => command.wait(&children),
+            None => command.wait(children, recording.as_mut(), host)?,
         }
     };
-    send_json(host, Kind::Ended, &ended(now_ns() - started, exit, usage))?;
-    let complaints = kernel_log::complaints_since(started);
-    send(host, Kind::KernelLog, complaints.as_bytes())
+    let real_ns = now_ns() - started;
+    if let Some(recording) = recording {
+        recording.finish(host)?;
+    }
+    send_json(host, Kind::Ended, &ended(real_ns, exit, usage))
 }
 
 fn ended(real_ns: u64, exit: Exit, usage: Usage) -> Ended {
@@ -53,7 +88,7 @@ impl Running {
     fn start(job: &Job) -> Result<Running, Problem> {
         let pump = |kind| Pump::new(kind).map_err(|e| format!("a pipe: {e}"));
         let ((out, stdout), (err, stderr)) = (pump(Kind::Stdout)?, pump(Kind::Stderr)?);
-        let pid = spawn(&job.command, &job.environment, &job.folder, stdout, stderr)?;
+        let pid = spawn(&job.command, job, stdout, stderr)?;
         Ok(Running {
             pid,
             pumps: [out, err],
@@ -64,15 +99,29 @@ impl Running {
         self.pumps.iter_mut().try_for_each(|pump| pump.drain(host))
     }
 
-    /// Sleeps until something happens.
-    fn wait(&self, children: &Children) {
+    /// Sleeps until something happens, and takes from the trace what would overflow.
+    fn wait(
+        &self,
+        children: &Children,
+        recording: Option<&mut Recording>,
+        host: &mut Host,
+    ) -> Result<(), Problem> {
         let pipes = self.pumps.iter().filter_map(Pump::pipe);
-        let watched: Vec<BorrowedFd> = pipes.chain([children.news()]).collect();
-        let mut polled: Vec<PollFd> = watched
-            .iter()
-            .map(|fd| PollFd::new(fd, PollFlags::IN))
-            .collect();
-        // Interrupted or not, the caller looks at everything next.
-        let _ = poll(&mut polled, None);
+        let mut watched: Vec<BorrowedFd> = pipes.chain([children.news()]).collect();
+        if let Some(recording) = &recording {
+            watched.extend(recording.pipes());
+        }
+        wait_for(&watched);
+        recording.map_or(Ok(()), |recording| recording.relieve(host))
     }
+}
+
+/// Sleeps until one of them has something to read.
+fn wait_for(watched: &[BorrowedFd]) {
+    let mut polled: Vec<PollFd> = watched
+        .iter()
+        .map(|fd| PollFd::new(fd, PollFlags::IN))
+        .collect();
+    // Interrupted or not, the caller looks at everything next.
+    let _ = poll(&mut polled, None);
 }

@@ -42,6 +42,8 @@ pub struct Content {
     pub with: Vec<PathBuf>,
     /// The folder the command runs in.
     pub folder: PathBuf,
+    /// The size of each CPU's trace buffer in KiB; none: nothing is recorded.
+    pub buffer_kib: Option<u64>,
 }
 
 impl Content {
@@ -141,6 +143,7 @@ impl Content {
                 .map(|(name, value)| (name.to_string(), value.to_string()))
                 .into(),
             scheduler: self.scheduler.clone(),
+            buffer_kib: self.buffer_kib,
         }
     }
 }

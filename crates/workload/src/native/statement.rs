@@ -35,13 +35,13 @@ pub(super) const STATEMENTS: [(&str, &str); 35] = [
     ("nice", "nice NUMBER"),
     (
         "class",
-        "class normal, batch, idle, fifo PRIORITY or rr PRIORITY",
+        "class normal, batch, idle, iso, fifo PRIORITY or rr PRIORITY",
     ),
     ("cpus", "cpus LIST or cpus all"),
     ("renice", "renice TASK NUMBER"),
     (
         "reclass",
-        "reclass TASK normal, batch, idle, fifo PRIORITY or rr PRIORITY",
+        "reclass TASK normal, batch, idle, iso, fifo PRIORITY or rr PRIORITY",
     ),
     ("repin", "repin TASK LIST or repin TASK all"),
     ("working-set", "working-set SIZE"),
@@ -55,10 +55,11 @@ pub(super) const STATEMENTS: [(&str, &str); 35] = [
 ];
 
 /// Scheduling classes by name.
-pub(super) const CLASSES: [(&str, TaskClass); 5] = [
+pub(super) const CLASSES: [(&str, TaskClass); 6] = [
     ("normal", TaskClass::Normal),
     ("batch", TaskClass::Batch),
     ("idle", TaskClass::Idle),
+    ("iso", TaskClass::Iso),
     ("fifo", TaskClass::Fifo),
     ("rr", TaskClass::Rr),
 ];
@@ -319,7 +320,7 @@ fn class(words: &[&str]) -> Result<Option<(TaskClass, u8)>, Diagnostic> {
     };
     let Some((_, class)) = CLASSES.iter().find(|(known, _)| known == name) else {
         return Err(Diagnostic::new(format!("unknown class \"{name}\""))
-            .expected("one of normal, batch, idle, fifo, rr")
+            .expected("one of normal, batch, idle, iso, fifo, rr")
             .suggest(name, CLASSES.iter().map(|(known, _)| *known)));
     };
     let real_time = matches!(class, TaskClass::Fifo | TaskClass::Rr);

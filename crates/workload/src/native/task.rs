@@ -12,7 +12,7 @@ use super::program::{program, program_varies};
 use super::statement::CLASSES;
 use crate::{Process, SpecId, TaskSpec};
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "count",
     "nice",
     "class",
@@ -23,6 +23,7 @@ const KEYS: [&str; 11] = [
     "working_set",
     "start",
     "background",
+    "foreground",
     "program",
 ];
 
@@ -270,6 +271,7 @@ fn spec(
         start: start.unwrap_or(Ns::ZERO),
         dormant: false,
         background: table.boolean("background")?.unwrap_or(false),
+        foreground: table.boolean("foreground")?.unwrap_or(false),
     };
     Ok((spec, shared))
 }

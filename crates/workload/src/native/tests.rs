@@ -44,7 +44,7 @@ fn every_statement_has_its_operation() {
     let program = "run 1ms\nrun-for 2ms\nsleep exp(3ms)\ntimed-sleep 1us\ntimer own 4ms\ntimer shared 5ms relative\n\
                    lock m\nwait c m\nunlock m\nwait c\nsignal c\nbroadcast c\npost s\nwait-sem s\nbarrier b\n\
                    send x\nsend x 3\nreceive x 2\nreceive x all\nloop received\nyield\nend\ndisk d 6ms\n\
-                   fork kid\nwait-child\nwait-children\nexec\nnice -5\nclass rr 7\nclass batch\ncpus 0-1\ncpus all\n\
+                   fork kid\nwait-child\nwait-children\nexec\nnice -5\nclass rr 7\nclass batch\nclass iso\ncpus 0-1\ncpus all\n\
                    working-set 64KiB\nmark done\nmark done 9\nstart-clock\nstop-clock took\nloop 2\nyield\nend\nexit";
     let workload = read(&file(THINGS, program));
     let ms = |n| Amount::Fixed(Ns::from_ms(n));
@@ -109,6 +109,7 @@ fn every_statement_has_its_operation() {
         Op::SetNice(-5),
         Op::SetClass(TaskClass::Rr, 7),
         Op::SetClass(TaskClass::Batch, 0),
+        Op::SetClass(TaskClass::Iso, 0),
         Op::SetCpus(Some(0)),
         Op::SetCpus(None),
         Op::WorkingSet(65_536),
@@ -124,10 +125,10 @@ fn every_statement_has_its_operation() {
         Op::StopClock { mark: MarkId(1) },
         Op::Loop {
             times: Times::Fixed(2),
-            end: 39,
+            end: 40,
         },
         Op::Yield,
-        Op::EndLoop { start: 37 },
+        Op::EndLoop { start: 38 },
         Op::Exit,
     ];
     assert_eq!(ops(&workload, "t"), expected);
@@ -159,7 +160,7 @@ fn every_statement_has_its_operation() {
 #[test]
 fn a_task_table_is_a_specification() {
     let text = "[task.t]\ncount = 3\nnice = -3\nclass = \"fifo\"\nrt_priority = 40\ncpus = \"1-2\"\n\
-                process = \"p\"\ngroup = \"g\"\nworking_set = \"1MiB\"\nstart = \"5ms\"\nbackground = true\n\
+                process = \"p\"\ngroup = \"g\"\nworking_set = \"1MiB\"\nstart = \"5ms\"\nbackground = true\nforeground = true\n\
                 program = \"run 1ms\"\n[task.u]\nprogram = \"run 2ms\"\n";
     let workload = read(text);
     let t = &workload.tasks[0];
@@ -173,7 +174,7 @@ fn a_task_table_is_a_specification() {
     );
     assert_eq!(workload.cpu_sets[t.cpus.unwrap() as usize], [1, 2]);
     assert_eq!(
-        (t.working_set_bytes, t.start, t.background),
+        (t.working_set_bytes, t.start, t.background && t.foreground),
         (1 << 20, Ns::from_ms(5), true)
     );
     let u = &workload.tasks[1];
@@ -187,7 +188,7 @@ fn a_task_table_is_a_specification() {
             u.cpus,
             u.working_set_bytes,
             u.start,
-            u.background
+            u.background || u.foreground
         ),
         (Process::Own, None, 0, Ns(0), false)
     );
@@ -282,9 +283,9 @@ fn mistakes_in_programs_have_their_own_line() {
         "nice 20",
         "17: task.t.program: \"20\" is not a nice value; expected a whole number from -20 to 19",
     );
-    refuses("class fifo", "17: task.t.program: \"class fifo\" cannot be read; expected class normal, batch, idle, fifo PRIORITY or rr PRIORITY");
+    refuses("class fifo", "17: task.t.program: \"class fifo\" cannot be read; expected class normal, batch, idle, iso, fifo PRIORITY or rr PRIORITY");
     refuses("class fifo 100", "17: task.t.program: \"100\" is not a number that fits here; expected a whole number from 1 to 99");
-    refuses("class other", "17: task.t.program: unknown class \"other\"; expected one of normal, batch, idle, fifo, rr");
+    refuses("class other", "17: task.t.program: unknown class \"other\"; expected one of normal, batch, idle, iso, fifo, rr");
     refuses("cpus 1-", "17: task.t.program: \"1-\" is not a list of CPUs; expected \"all\" or a list of CPUs, such as \"0-3,8\"");
     refuses("fork kit", "17: task.t.program: there is no task \"kit\"; expected one with a table [task.kit] (did you mean \"kid\"?)");
     refuses(
@@ -394,7 +395,7 @@ fn nobody_waits_for_what_nobody_does() {
 #[test]
 fn mistakes_in_tables_have_line_key_and_expectation() {
     let task = |keys: &str| format!("[task.t]\nprogram = \"run 1ms\"\n{keys}\n");
-    says(&task("nise = 3"), "w.toml:3: task.t.nise: unknown key; expected one of count, nice, class, rt_priority, cpus, process, group, working_set, start, background, program (did you mean \"nice\"?)");
+    says(&task("nise = 3"), "w.toml:3: task.t.nise: unknown key; expected one of count, nice, class, rt_priority, cpus, process, group, working_set, start, background, foreground, program (did you mean \"nice\"?)");
     says(
         &task("nice = 20"),
         "w.toml:3: task.t.nice: 20 is out of range; expected a whole number from -20 to 19",

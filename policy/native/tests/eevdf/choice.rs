@@ -108,22 +108,48 @@ fn who_yields_lets_the_others_have_their_requests_first() {
 }
 
 #[test]
-fn who_is_picked_again_is_not_protected_anew() {
-    // 6.12: it goes on after its request only as long as it is eligible.
-    let resched_after = |preempt_short| {
-        let mut m = machine(&[("preempt_short", preempt_short)]);
-        let a = m.start(&normal(0));
-        let b = m.start(&normal(0));
-        m.schedule(0);
-        m.after(1_600_000); // a's 1.5 ms are over; b follows
-        assert_eq!(m.schedule(0), Some(b));
-        m.after(1_700_000); // b: 1.7 ms, beyond its request.  V = 1.65: a runs
-        assert_eq!(m.schedule(0), Some(a));
-        m.block(0);
-        m.after(10 * MS);
-        assert_eq!(m.schedule(0), Some(b), "alone");
-        m.wake(a);
-        m.ticks(0, 1)
-    };
-    assert!(resched_after(1));
+fn since_6_18_who_yields_forfeits_its_request() {
+    let mut m = machine(&[("yield_forfeits", 1)]);
+    let (a, b) = (m.start(&normal(0)), m.start(&normal(0)));
+    m.schedule(0);
+    m.after(MS);
+    // At 1 ms it is ahead of V = 0.5: not eligible, and not made to pay.
+    assert_eq!(m.yields(0), Some(b));
+    assert_eq!(state(&m, a).se.vruntime, 1_000_000);
+    // b is at 0, V at 0.5, its request of 1.5 ms untouched.
+    assert_eq!(m.yields(0), Some(a));
+    assert_eq!(state(&m, b).se.vruntime, 1_500_000);
+}
+
+/// a has run alone beyond its request.  b comes back half a millisecond ahead of V, and so the CPU stays a's.  So many
+/// ns later a batch task wakes up, which makes the policy look again: does it ask for a choice?
+fn looks_again_after(ns: u64, preempt_short: i64) -> bool {
+    let mut m = machine(&[("delay_dequeue", 0), ("preempt_short", preempt_short)]);
+    let (b, a) = (m.start(&normal(0)), m.start(&normal(0)));
+    let batch = m.add(&NewTask {
+        class: Class::Batch,
+        ..normal(0)
+    });
+    assert_eq!(m.schedule(0), Some(b));
+    m.after(MS);
+    assert_eq!(m.block(0), Some(a));
+    m.after(10 * MS);
+    assert_eq!(m.wake(b), [0; 0], "a at 10 ms, b at 11, V at 10.5");
+    m.after(ns);
+    m.wake(batch) == [0]
+}
+
+#[test]
+fn who_goes_on_after_its_request_is_not_protected_anew() {
+    // a at 10.3 ms, V at 10.65: eligible.
+    assert!(!looks_again_after(300_000, 0), "6.6");
+    assert!(!looks_again_after(300_000, 1), "6.12");
+    assert!(looks_again_after(300_000, 2), "6.18");
+    // a at 11.2 ms, V at 11.1: not eligible.
+    assert!(
+        !looks_again_after(1_200_000, 0),
+        "not until its next request is served, at 13 ms"
+    );
+    assert!(looks_again_after(1_200_000, 1));
+    assert!(looks_again_after(1_200_000, 2));
 }

@@ -119,7 +119,7 @@ fn worst_lags(policy: &str) -> (f64, f64) {
 #[test]
 fn lag_stays_within_a_slice() {
     // Stoica and Abdel-Wahab: -r < lag < max(r, q), with requests r and ticks q of 10 ms.
-    for policy in ["eevdf:6.12", "eevdf:6.6"] {
+    for policy in ["eevdf:6.12", "eevdf:6.18", "eevdf:6.6"] {
         let (least, most) = worst_lags(policy);
         assert!(
             least >= -10e6 && most <= 10e6,

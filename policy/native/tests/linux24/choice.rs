@@ -32,9 +32,9 @@ fn real_time_is_above_all_and_ordered() {
 }
 
 #[test]
-fn batch_and_idle_tasks_are_ordinary() {
+fn batch_idle_and_iso_tasks_are_ordinary() {
     let mut m = Machine::new("linux24", 1, &[]);
-    for class in [Class::Batch, Class::Idle] {
+    for class in [Class::Batch, Class::Idle, Class::Iso] {
         let task = m.add(&NewTask { class, ..normal(0) });
         assert_eq!(m.priority(task), 26);
     }

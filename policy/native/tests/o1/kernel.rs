@@ -61,6 +61,7 @@ pub fn normal() -> NewTask {
         mm: 1,
         cpu_set: 0,
         cpu: CpuId(0),
+        foreground: false,
     }
 }
 

@@ -45,6 +45,7 @@ pub fn normal(nice: i8) -> NewTask {
         mm: u32::MAX, // Machine::add() turns it into a number of its own.
         cpu_set: 0,
         cpu: CpuId(0),
+        foreground: false,
     }
 }
 
@@ -104,6 +105,11 @@ impl Machine {
         })
     }
 
+    /// How many CPUs there are.
+    pub fn cpus(&self) -> u32 {
+        self.curr.len() as u32
+    }
+
     // ---- time and place of the next events --------------------------------------
 
     /// Time passes.
@@ -127,7 +133,8 @@ impl Machine {
         self.asked()
     }
 
-    fn next_timer(&self) -> Option<(u64, u32)> {
+    /// When the next of the policy's timers goes off, and which.
+    pub fn next_timer(&self) -> Option<(u64, u32)> {
         let armed = self.timers.iter().zip(0..).filter(|&(&at, _)| at > 0);
         armed.map(|(&at, id)| (at, id)).min()
     }
@@ -304,6 +311,13 @@ impl Machine {
         self.host.need_resched(CpuId(cpu))
     }
 
+    /// The policy's timer with this number fires on CPU 0.
+    pub fn timer(&mut self, id: u32) -> Vec<u32> {
+        self.event(0).timer(id).unwrap();
+        self.settle();
+        self.asked()
+    }
+
     // ---- changes --------------------------------------------------------------------
 
     /// setpriority()
@@ -411,6 +425,7 @@ impl Machine {
         if let Some(timers) = self.host.take_timers() {
             self.timers = timers;
         }
+        while self.host.take_moved().is_some() {}
         for task in self.those(Place::Waiting) {
             assert!(self.host.queued(task).unwrap(), "task {task} is lost");
         }

@@ -78,10 +78,11 @@ fn event_of_others(m: &mut Machine, rng: &mut Rng, sets: &[u32]) {
         (3, _, Some(sleeper)) => drop(m.wake_sync(sleeper)),
         (4, Some(task), _) => drop(m.set_nice(task, rng.below(40) as i8 - 20)),
         (5, Some(task), _) => {
-            let (class, rt_priority) = match rng.below(4) {
+            let (class, rt_priority) = match rng.below(5) {
                 0 => (Class::Fifo, 1 + rng.below(99) as u8),
                 1 => (Class::Rr, 1 + rng.below(99) as u8),
                 2 => (Class::Batch, 0),
+                3 => (Class::Iso, 0),
                 _ => (Class::Normal, 0),
             };
             m.set_class(task, class, rt_priority);

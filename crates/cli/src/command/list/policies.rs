@@ -3,6 +3,7 @@
 use schedlab_policy::{LockScope, Nice, Policy};
 use schedlab_trace::Ns;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::failure::Failure;
 
@@ -31,7 +32,8 @@ struct VariantJson {
 #[derive(Serialize)]
 struct TunableJson {
     name: &'static str,
-    default: i64,
+    /// A number; of a table, an array.
+    default: Value,
     min: i64,
     max: i64,
     doc: &'static str,
@@ -112,7 +114,10 @@ fn variants(policy: &Policy) -> Vec<VariantJson> {
 fn tunables(policy: &Policy) -> Vec<TunableJson> {
     let json = |tunable: schedlab_policy::Tunable| TunableJson {
         name: tunable.name,
-        default: tunable.initial,
+        default: match tunable.rows() {
+            Some(_) => tunable.initial.into(),
+            None => tunable.initial[0].into(),
+        },
         min: tunable.min,
         max: tunable.max,
         doc: tunable.doc,
@@ -155,7 +160,7 @@ fn tunable_lines(policy: &PolicyJson) -> String {
         let range = format!("{} to {}", t.min, t.max);
         [
             t.name.to_string(),
-            t.default.to_string(),
+            default_text(&t.default),
             range,
             t.doc.to_string(),
         ]
@@ -167,6 +172,14 @@ fn tunable_lines(policy: &PolicyJson) -> String {
             let head = ["name", "default", "range", "meaning"].map(str::to_string);
             text::columns(&[vec![head], rows].concat())
         }
+    }
+}
+
+/// A table is too long to be shown.
+fn default_text(default: &Value) -> String {
+    match default.as_array() {
+        Some(rows) => format!("table of {}", rows.len()),
+        None => default.to_string(),
     }
 }
 

@@ -1,0 +1,179 @@
+//! `schedlab record`: what the scheduler of this machine does.
+
+use std::fs;
+use std::io;
+use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::time::{Duration, Instant};
+
+use schedlab_measure::Measure;
+use schedlab_recording::{tracefs, Mended, Recording};
+use schedlab_report::table::Terminal;
+use schedlab_report::{Run, World};
+use schedlab_trace::{HashSink, Tee, TraceHash, TraceInfo};
+
+use crate::arguments::RecordArguments;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::kernel::warnings;
+use crate::outputs::{Finished, TraceFile, Traces};
+use crate::reproduce::quoted;
+
+use super::kernel_result::{Files, Form};
+use super::note;
+
+/// How long a machine is recorded if nobody says.
+const DEFAULT: Duration = Duration::from_secs(10);
+
+/// Records this machine; the command's status.
+pub fn record(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
+    let interrupt = Interrupt::listen()?;
+    let traces = Traces::parse(&arguments.output, 1).map_err(|m| Failure::flag("--output", m))?;
+    let trace = traces.create(traces.path_of(None))?;
+    let files = Files::create(arguments.report.as_deref(), arguments.json.as_deref())?;
+    let mut observed = Observed::new(arguments, &interrupt);
+    let recording = tracefs::record(|| observed.goes_on());
+    let recording = recording.map_err(|error| Failure::Other(error.to_string()))?;
+    let status = observed.finish()?;
+    let (run, mut finished) = measure(&recording, trace, arguments, status)?;
+    let (command, machine) = (run.command.clone(), run.machine.clone());
+    let runs = [run];
+    finished.extend(files.write(&runs, command, machine)?);
+    finished.into_iter().try_for_each(Finished::keep)?;
+    let form = Form {
+        format: arguments.format,
+        terminal: Terminal::stderr(),
+    };
+    form.tell(runs.into())?;
+    note(&format!("the trace is in {}", arguments.output.display()));
+    Ok(status.map_or(ExitCode::SUCCESS, status_code))
+}
+
+/// What goes on while the machine is recorded.
+struct Observed<'a> {
+    command: &'a [String],
+    limit: Option<Duration>,
+    interrupt: &'a Interrupt,
+    started: Option<Instant>,
+    child: Option<io::Result<Child>>,
+}
+
+impl<'a> Observed<'a> {
+    fn new(arguments: &'a RecordArguments, interrupt: &'a Interrupt) -> Observed<'a> {
+        let asked = arguments.duration.map(|time| Duration::from_nanos(time.0));
+        let default = arguments.command.is_empty().then_some(DEFAULT);
+        Observed {
+            command: &arguments.command,
+            limit: asked.or(default),
+            interrupt,
+            started: None,
+            child: None,
+        }
+    }
+
+    /// Starts the command when asked first; is there more to see?
+    fn goes_on(&mut self) -> bool {
+        let Some(started) = self.started else {
+            self.started = Some(Instant::now());
+            let start = |words: &[String]| Command::new(&words[0]).args(&words[1..]).spawn();
+            self.child = (!self.command.is_empty()).then(|| start(self.command));
+            return true;
+        };
+        let runs = match &mut self.child {
+            Some(Ok(child)) => matches!(child.try_wait(), Ok(None)),
+            Some(Err(_)) => false,
+            None => true,
+        };
+        let time_is_left = self.limit.is_none_or(|limit| started.elapsed() < limit);
+        runs && time_is_left && self.interrupt.signal().is_none()
+    }
+
+    /// How the command ended.  One that still runs is not waited for: it gets the signal we got,
+    /// or is ended as its time is over.
+    fn finish(self) -> Result<Option<ExitStatus>, Failure> {
+        let cannot = |error: io::Error| Failure::Other(format!("{}: {error}", self.command[0]));
+        let Some(child) = self.child else {
+            return Ok(None);
+        };
+        let mut child = child.map_err(cannot)?;
+        if let Ok(None) = child.try_wait() {
+            // It may end by itself this very moment.
+            let _ = child.kill();
+        }
+        child.wait().map(Some).map_err(cannot)
+    }
+}
+
+fn status_code(status: ExitStatus) -> ExitCode {
+    use std::os::unix::process::ExitStatusExt;
+    let killed = || 128 + status.signal().unwrap_or(0);
+    ExitCode::from(status.code().unwrap_or_else(killed) as u8)
+}
+
+fn measure(
+    recording: &Recording,
+    trace: TraceFile,
+    arguments: &RecordArguments,
+    status: Option<ExitStatus>,
+) -> Result<(Run, Vec<Finished>), Failure> {
+    let info = TraceInfo {
+        policy: scheduler(),
+        workload: match arguments.command.as_slice() {
+            [] => "everything".into(),
+            command => quoted(command),
+        },
+        machine: machine(recording.nr_cpus()),
+        ..TraceInfo::default()
+    };
+    let mut sinks = Tee(HashSink::default(), Tee(Measure::new(), trace));
+    let mended = recording.play(&info, &mut sinks);
+    let Tee(hash, Tee(measure, trace)) = sinks;
+    let end = match status {
+        Some(status) => status.to_string(),
+        None => "recorded".into(),
+    };
+    let run = described(info, hash.finish(), measure, (recording, mended), end);
+    Ok((run, vec![trace.finish()?]))
+}
+
+fn described(
+    info: TraceInfo,
+    trace_hash: TraceHash,
+    measure: Measure,
+    (recording, mended): (&Recording, Mended),
+    end: String,
+) -> Run {
+    let metrics = measure.finish();
+    let words: Vec<String> = std::env::args().collect();
+    Run {
+        world: World::Kernel,
+        policy: info.policy,
+        variant: String::new(),
+        tunables: Default::default(),
+        workload: info.workload,
+        machine: info.machine,
+        seed: 0,
+        duration_ns: metrics.duration_ns,
+        trace_hash,
+        command: quoted(&words),
+        metrics,
+        end,
+        warnings: warnings(recording, &mended),
+    }
+}
+
+/// What schedules this machine now.
+fn scheduler() -> String {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let ops = read("/sys/kernel/sched_ext/root/ops");
+    match (read("/sys/kernel/sched_ext/state").trim(), ops.trim()) {
+        ("enabled", ops) if !ops.is_empty() => ops.to_string(),
+        _ => "none".to_string(),
+    }
+}
+
+/// This machine, by what decides how it schedules.
+fn machine(nr_cpus: u32) -> String {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let cpus = if nr_cpus == 1 { "CPU" } else { "CPUs" };
+    format!("{nr_cpus} {cpus}, Linux {}", release.trim())
+}

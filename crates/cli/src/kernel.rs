@@ -1,0 +1,7 @@
+//! Runs in a real kernel: which scheduler, in which machine, and what they bring back.
+
+mod scheduler;
+mod session;
+
+pub use scheduler::Scheduler;
+pub use session::{failure, machine, warnings, Echo, KernelRun, KernelSession};

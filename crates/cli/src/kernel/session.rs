@@ -1,0 +1,251 @@
+//! A command under one or several schedulers of a real kernel.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use schedlab_measure::Measure;
+use schedlab_recording::{Mended, Recording};
+use schedlab_report::{Run, World};
+use schedlab_trace::{HashSink, Tee, TraceHash, TraceInfo};
+use schedlab_vm::{Clock, Content, Kernel, Listener, Machine, Outcome, State, VmError};
+
+use crate::arguments::{VmClock, VmMachineArguments};
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::outputs::{Finished, TraceFile};
+use crate::reproduce::quoted;
+
+use super::Scheduler;
+
+/// Memory of the guest that trace buffers take, at most: an eighth, and 64 MiB.
+const BUFFER_SHARE: u64 = 8;
+const MOST_BUFFER_MIB: u64 = 64;
+
+/// A machine and a command, to be run under one scheduler after the other.
+pub struct KernelSession {
+    pub machine: Machine,
+    pub command: Vec<String>,
+    /// Files and folders to take along.
+    pub with: Vec<PathBuf>,
+    pub record: bool,
+    pub timeout: Duration,
+}
+
+/// What a run brought back.
+pub struct KernelRun {
+    pub outcome: Outcome,
+    /// What was measured, if it was recorded.
+    pub run: Option<Run>,
+    pub trace: Option<Finished>,
+}
+
+/// Where the command's output goes.
+pub struct Echo<'a> {
+    pub stdout: &'a mut dyn io::Write,
+    pub stderr: &'a mut dyn io::Write,
+    pub beat: &'a mut dyn FnMut(State),
+}
+
+impl Listener for Echo<'_> {
+    fn stdout(&mut self, bytes: &[u8]) -> Result<(), VmError> {
+        let out = &mut self.stdout;
+        out.write_all(bytes)
+            .and_then(|()| out.flush())
+            .map_err(VmError::Host)
+    }
+
+    fn stderr(&mut self, bytes: &[u8]) -> Result<(), VmError> {
+        // When standard error is gone, nobody misses what went there.
+        let _ = self.stderr.write_all(bytes);
+        Ok(())
+    }
+
+    fn beat(&mut self, state: State) {
+        (self.beat)(state);
+    }
+}
+
+/// The machine the flags describe, with its kernel.
+pub fn machine(
+    arguments: &VmMachineArguments,
+    note: &mut dyn FnMut(&str),
+    stop: &dyn Fn() -> bool,
+) -> Result<Machine, VmError> {
+    let kernel = match &arguments.kernel {
+        Some(file) => Kernel::in_file(file)?,
+        None => Kernel::debian(note, stop)?,
+    };
+    Ok(Machine {
+        kernel,
+        cpus: arguments.cpus,
+        memory_mib: arguments.memory,
+        clock: match arguments.clock {
+            VmClock::Deterministic => Clock::Deterministic,
+            VmClock::Fast => Clock::Fast,
+        },
+    })
+}
+
+/// What the user hears of a machine that brought nothing back.
+pub fn failure(error: VmError, interrupt: &Interrupt) -> Failure {
+    match (error, interrupt.signal()) {
+        (VmError::Interrupted, signal) => Failure::Interrupted(signal.unwrap_or(0)),
+        (VmError::Host(error), _) if error.kind() == io::ErrorKind::BrokenPipe => {
+            Failure::Output("standard output".into(), error)
+        }
+        (error, _) => Failure::Other(error.to_string()),
+    }
+}
+
+impl KernelSession {
+    /// Runs the command under a scheduler.
+    pub fn run(
+        &self,
+        scheduler: &Scheduler,
+        echo: &mut Echo,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Outcome, VmError> {
+        let place = |what: &str, found: io::Result<PathBuf>| {
+            found.map_err(|error| VmError::Tool(format!("{what}: {error}")))
+        };
+        let content = Content {
+            init: place("this program", std::env::current_exe())?,
+            command: self.command.clone(),
+            scheduler: scheduler.command(),
+            with: self.with.clone(),
+            folder: place("the current folder", std::env::current_dir())?,
+            buffer_kib: self.record.then(|| self.buffer_kib()),
+        };
+        schedlab_vm::run(&self.machine, &content, self.timeout, echo, stop)
+    }
+
+    fn buffer_kib(&self) -> u64 {
+        let mib = (self.machine.memory_mib / BUFFER_SHARE).min(MOST_BUFFER_MIB);
+        mib * 1024 / u64::from(self.machine.cpus)
+    }
+
+    /// Measures what a run left.
+    pub fn measured(
+        &self,
+        scheduler: &Scheduler,
+        outcome: Outcome,
+        trace: Option<TraceFile>,
+        command: &str,
+    ) -> Result<KernelRun, Failure> {
+        let Some(recording) = &outcome.recording else {
+            return Ok(KernelRun {
+                outcome,
+                run: None,
+                trace: None,
+            });
+        };
+        let mut sinks = Tee(HashSink::default(), Tee(Measure::new(), trace));
+        let info = self.info(scheduler, &outcome);
+        let mended = recording.play(&info, &mut sinks);
+        let Tee(hash, Tee(measure, trace)) = sinks;
+        let trace = trace.map(TraceFile::finish).transpose()?;
+        let mut run = self.describe(scheduler, &outcome, hash.finish(), measure, command);
+        run.warnings = warnings(recording, &mended);
+        Ok(KernelRun {
+            outcome,
+            run: Some(run),
+            trace,
+        })
+    }
+
+    fn info(&self, scheduler: &Scheduler, outcome: &Outcome) -> TraceInfo {
+        let (policy, variant) = scheduler.label();
+        TraceInfo {
+            policy: format!("{policy} {variant}").trim().to_string(),
+            workload: quoted(&self.command),
+            machine: self.machine_name(outcome),
+            ..TraceInfo::default()
+        }
+    }
+
+    fn describe(
+        &self,
+        scheduler: &Scheduler,
+        outcome: &Outcome,
+        trace_hash: TraceHash,
+        measure: Measure,
+        command: &str,
+    ) -> Run {
+        let (policy, variant) = scheduler.label();
+        let tunables = match scheduler {
+            Scheduler::Policy { tuned, .. } => tuned
+                .changed()
+                .iter()
+                .map(|set| (set.target(), set.values_text()))
+                .collect(),
+            _ => BTreeMap::new(),
+        };
+        let metrics = measure.finish();
+        Run {
+            world: World::Kernel,
+            policy,
+            variant,
+            tunables,
+            workload: quoted(&self.command),
+            machine: self.machine_name(outcome),
+            seed: 0,
+            duration_ns: metrics.duration_ns,
+            trace_hash,
+            command: command.to_string(),
+            metrics,
+            end: format!("exit status {}", outcome.ended.exit.code()),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// What decides how a run goes besides scheduler and command.
+    pub fn machine_name(&self, outcome: &Outcome) -> String {
+        let clock = match self.machine.clock {
+            Clock::Deterministic => "deterministic",
+            Clock::Fast => "fast",
+        };
+        let cpus = match self.machine.cpus {
+            1 => "1 CPU".to_string(),
+            cpus => format!("{cpus} CPUs"),
+        };
+        format!(
+            "QEMU with {cpus}, {clock} clock, Linux {} (image {:032x})",
+            outcome.hello.release, self.machine.kernel.hash
+        )
+    }
+
+    /// The flags that make this machine again.
+    pub fn flags(&self, arguments: &VmMachineArguments) -> Vec<String> {
+        let mut flags = vec!["--cpus".into(), self.machine.cpus.to_string()];
+        flags.extend(["--memory".into(), format!("{}MiB", self.machine.memory_mib)]);
+        if self.machine.clock == Clock::Fast {
+            flags.extend(["--clock".into(), "fast".into()]);
+        }
+        if let Some(kernel) = &arguments.kernel {
+            flags.extend(["--kernel".into(), kernel.display().to_string()]);
+        }
+        for with in &self.with {
+            flags.extend(["--with".into(), with.display().to_string()]);
+        }
+        flags
+    }
+}
+
+/// What a reader should know of a recording before trusting it.
+pub fn warnings(recording: &Recording, mended: &Mended) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if mended.lost > 0 {
+        let all = mended.lost + recording.events().len() as u64;
+        let lost = format!("{} of {all} events were lost", mended.lost);
+        warnings.push(format!("{lost}: give the machine more memory"));
+    }
+    if mended.switches + mended.wakeups > 0 {
+        warnings.push(format!(
+            "{} switches and {} wakeups are missing from the recording and were made up for",
+            mended.switches, mended.wakeups
+        ));
+    }
+    warnings
+}

@@ -1,0 +1,56 @@
+//! Why a file cannot be read, before its name is known.
+
+use std::io;
+
+use schedlab_input::{reason, Diagnostic};
+
+/// What is wrong, and where.
+#[derive(Debug)]
+pub struct Failure {
+    /// Line, from 1; 0 in files that have none.
+    pub line: u64,
+    /// What is wrong.
+    pub problem: String,
+    /// What would have been right.
+    pub expected: String,
+}
+
+impl Failure {
+    /// Something wrong with the file as a whole.
+    pub fn new(problem: impl Into<String>) -> Failure {
+        Failure {
+            line: 0,
+            problem: problem.into(),
+            expected: String::new(),
+        }
+    }
+
+    /// Something wrong at a byte of the file, counted from 0, decompressed.
+    pub fn at_byte(offset: u64, problem: impl AsRef<str>) -> Failure {
+        Failure::new(format!("byte {offset}: {}", problem.as_ref()))
+    }
+
+    /// Says what would have been right.
+    pub fn expected(mut self, expected: impl Into<String>) -> Failure {
+        self.expected = expected.into();
+        self
+    }
+
+    /// Says in which line.
+    pub fn line(mut self, line: u64) -> Failure {
+        self.line = line;
+        self
+    }
+
+    /// The message for people.
+    pub fn in_file(self, file: &str) -> Diagnostic {
+        let diagnostic = Diagnostic::new(self.problem).at(file, self.line as usize);
+        diagnostic.expected(self.expected)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        Failure::new(format!("cannot be read ({})", reason(&error)))
+    }
+}

@@ -1,0 +1,174 @@
+//! Where all readers put what they find.
+
+use std::collections::BTreeMap;
+
+use schedlab_recording::{
+    Carries, Comm, KernelEvent, KernelEventKind, KernelState, Pid, Recording, TaskRef,
+};
+use schedlab_trace::{CpuId, Time, WakeContext};
+
+use crate::failure::Failure;
+use crate::report::{Format, ReadReport};
+
+/// The highest CPU number believed; the kernel's own limit is 8192.
+pub const MAX_CPU: u64 = 65_535;
+
+/// A recording on its way in.
+pub struct Intake {
+    pub recording: Recording,
+    pub report: ReadReport,
+    /// The latest time of each CPU.
+    last: Vec<Time>,
+    carries: Carries,
+    nr_switches: u64,
+}
+
+impl Intake {
+    pub fn new(format: Format) -> Intake {
+        let carries = Carries {
+            waking: false,
+            wakeup: false,
+        };
+        Intake {
+            recording: Recording::new(carries, 1),
+            report: ReadReport::new(format),
+            last: Vec::new(),
+            carries,
+            nr_switches: 0,
+        }
+    }
+
+    /// The name's number.
+    pub fn comm(&mut self, name: &str) -> Comm {
+        self.recording.comm(name)
+    }
+
+    /// Takes an event.
+    pub fn push(&mut self, time: Time, cpu: CpuId, kind: KernelEventKind) {
+        match kind {
+            KernelEventKind::Switch { .. } => self.nr_switches += 1,
+            KernelEventKind::Waking { .. } => self.carries.waking = true,
+            _ => {}
+        }
+        if self.last.len() <= cpu.index() {
+            self.last.resize(cpu.index() + 1, Time::ZERO);
+        }
+        let last = &mut self.last[cpu.index()];
+        self.report.nr_out_of_order += u64::from(time < *last);
+        *last = time.max(*last);
+        self.report.nr_events += 1;
+        self.recording.push(KernelEvent { time, cpu, kind });
+    }
+
+    /// The event pushed next is a `sched_wakeup`.  Recordings of `perf sched record` have only
+    /// `sched_wakeup_new`, which is a wakeup, too, but says nothing of sleepers.
+    pub fn has_wakeups(&mut self) {
+        self.carries.wakeup = true;
+    }
+
+    /// Counts an event a recording does not need.
+    pub fn ignore(&mut self, name: &str) {
+        count(&mut self.report.ignored, name);
+    }
+
+    /// The kernel lost so many events here; none: it does not say how many.
+    pub fn lost(&mut self, events: Option<u64>) {
+        self.report.nr_gaps += 1;
+        let lost = &mut self.recording.nr_lost;
+        *lost = lost.saturating_add(events.unwrap_or(0));
+    }
+
+    /// Says something once.
+    pub fn note(&mut self, note: &str) {
+        if !self.report.notes.iter().any(|known| known == note) {
+            self.report.notes.push(note.to_string());
+        }
+    }
+
+    /// All was read.
+    ///
+    /// # Errors
+    /// There is no switch in it, and without switches there is no recording.
+    pub fn finish(mut self) -> Result<(Recording, ReadReport), Failure> {
+        if self.nr_switches == 0 {
+            let found = match self.report.ignored.iter().max_by_key(|(_, count)| **count) {
+                Some((name, _)) => format!("no sched_switch in it, but {name}"),
+                None => "no sched_switch in it".to_string(),
+            };
+            return Err(Failure::new(found).expected(
+                "a recording of the scheduler, as of `schedlab record` or `perf sched record`",
+            ));
+        }
+        if !self.carries.waking && !self.carries.wakeup {
+            self.note("no wakeups in it: when tasks became runnable is not known");
+        }
+        self.recording.carries = self.carries;
+        self.recording.finish(None);
+        Ok((self.recording, self.report))
+    }
+}
+
+fn count(counts: &mut BTreeMap<String, u64>, name: &str) {
+    match counts.get_mut(name) {
+        Some(count) => *count += 1,
+        None => {
+            counts.insert(name.to_string(), 1);
+        }
+    }
+}
+
+/// A CPU's number, if it can be one.
+pub fn cpu(number: u64) -> Option<CpuId> {
+    (number <= MAX_CPU).then_some(CpuId(number as u32))
+}
+
+/// A thread id, if it can be one.
+pub fn pid(number: u64) -> Option<Pid> {
+    number.try_into().ok().map(Pid)
+}
+
+/// A task as an event mentions it.
+pub fn task(pid: Pid, comm: Comm, prio: Option<i64>) -> TaskRef {
+    TaskRef {
+        pid,
+        comm,
+        prio: prio.and_then(|prio| i16::try_from(prio).ok()),
+    }
+}
+
+/// The context of a waking, by the flags every tracepoint carries (`common_flags`).
+pub fn context(flags: u64) -> WakeContext {
+    const HARDIRQ: u64 = 0x08;
+    const SOFTIRQ: u64 = 0x10;
+    const NMI: u64 = 0x40;
+    match flags & (HARDIRQ | SOFTIRQ | NMI) {
+        0 => WakeContext::Task,
+        _ => WakeContext::Irq,
+    }
+}
+
+/// Do a new task's clone flags make it a thread of its parent?
+pub fn is_thread(clone_flags: u64) -> bool {
+    const CLONE_THREAD: u64 = 0x10000;
+    clone_flags & CLONE_THREAD != 0
+}
+
+/// A task's state by its bits, as they are since Linux 4.14.
+pub fn state_of_bits(bits: u64) -> KernelState {
+    const STATES: [(u64, KernelState); 8] = [
+        (0x01, KernelState::Sleeping),
+        (0x02, KernelState::DiskSleep),
+        (0x04, KernelState::Stopped),
+        (0x08, KernelState::Stopped),
+        (0x10, KernelState::Dead),
+        (0x20, KernelState::Dead),
+        (0x40, KernelState::Parked),
+        (0x80, KernelState::Idle),
+    ];
+    let state = STATES.iter().find(|(bit, _)| bits & bit != 0);
+    match state {
+        Some((_, state)) => *state,
+        None if bits & 0x100 != 0 => KernelState::PreemptedInKernel,
+        None => KernelState::Runnable,
+    }
+}

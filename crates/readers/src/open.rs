@@ -1,0 +1,152 @@
+//! Opening a file: decompressing it and finding out what it is.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::path::Path;
+
+use schedlab_input::{reason, Diagnostic};
+use schedlab_recording::Recording;
+
+use crate::failure::Failure;
+use crate::report::{Compression, Format, ReadReport};
+use crate::{perf_data, perfetto, text};
+
+/// So much of a file is looked at to find out what it is.
+const LOOKED_AT: usize = 64 << 10;
+
+/// What a recording is, for messages.
+const KNOWN: &str =
+    "perf.data, the text of perf script, ftrace or trace-cmd report, or a Perfetto \
+     trace, plain or compressed with gzip, xz or zstd";
+
+/// Reads the recording in a file.
+///
+/// # Errors
+/// It cannot be opened, is none of the formats, or is cut short or damaged.
+pub fn read(path: &Path) -> Result<(Recording, ReadReport), Diagnostic> {
+    let name = path.display().to_string();
+    let mistake = |problem: String| Diagnostic::new(problem).at(&name, 0);
+    let unopened = |e: io::Error| mistake(format!("the file cannot be opened ({})", reason(&e)));
+    // Looked at before it is opened: to open a pipe waits for somebody who writes.
+    let found = fs::metadata(path).map_err(unopened)?;
+    if found.is_dir() {
+        return Err(mistake("this is a folder".into()).expected("a recording"));
+    }
+    let file = File::open(path).map_err(unopened)?;
+    read_stream(file, found.is_file().then_some(path)).map_err(|failure| failure.in_file(&name))
+}
+
+/// Reads the recording in a stream of bytes, which messages call `name`.
+///
+/// # Errors
+/// It is none of the formats, or is cut short or damaged.
+pub fn read_from(stream: impl Read, name: &str) -> Result<(Recording, ReadReport), Diagnostic> {
+    read_stream(stream, None).map_err(|failure| failure.in_file(name))
+}
+
+/// `path`: where the same bytes can be read from, if anywhere.
+fn read_stream(stream: impl Read, path: Option<&Path>) -> Result<(Recording, ReadReport), Failure> {
+    let mut raw = BufReader::with_capacity(LOOKED_AT, stream);
+    let compression = compression_of(raw.fill_buf()?);
+    let mut plain = Plain::new(raw, compression)?;
+    let mut head = Vec::new();
+    plain
+        .by_ref()
+        .take(LOOKED_AT as u64)
+        .read_to_end(&mut head)?;
+    let format = format_of(&head)?;
+    let whole = Cursor::new(head).chain(plain);
+    let (recording, mut report) = match format {
+        Format::PerfData => match path.filter(|_| compression.is_none()) {
+            Some(path) => perf_data::read(path)?,
+            None => perf_data::read_stream(whole)?,
+        },
+        Format::Perfetto => perfetto::read(whole)?,
+        Format::PerfScript | Format::Ftrace => {
+            text::read(BufReader::with_capacity(LOOKED_AT, whole), format)?
+        }
+    };
+    report.compression = compression;
+    Ok((recording, report))
+}
+
+/// What a file is compressed with, by its first bytes.
+fn compression_of(head: &[u8]) -> Option<Compression> {
+    let known: [(&[u8], Compression); 3] = [
+        (b"\x1f\x8b", Compression::Gzip),
+        (b"\xfd7zXZ\0", Compression::Xz),
+        (b"\x28\xb5\x2f\xfd", Compression::Zstd),
+    ];
+    let found = known.iter().find(|(magic, _)| head.starts_with(magic));
+    found.map(|(_, compression)| *compression)
+}
+
+/// What a file is, by its first bytes.
+fn format_of(head: &[u8]) -> Result<Format, Failure> {
+    let unusable = |what: &str, instead: &str| Err(Failure::new(what).expected(instead));
+    if head.is_empty() {
+        return unusable("the file is empty", KNOWN);
+    }
+    if head.starts_with(b"PERFILE2") {
+        return Ok(Format::PerfData);
+    }
+    if head.starts_with(b"2ELIFREP") {
+        return unusable(
+            "a perf.data of a big-endian machine",
+            "the text of `perf script --ns` on that machine",
+        );
+    }
+    if head.starts_with(b"\x17\x08\x44tracing") {
+        return unusable(
+            "a trace.dat of trace-cmd",
+            "its text, as of `trace-cmd report -t trace.dat > FILE`",
+        );
+    }
+    if let Some(format) = text::format_of(head) {
+        return Ok(format);
+    }
+    if perfetto::begins(head) {
+        return Ok(Format::Perfetto);
+    }
+    unusable("this is no recording schedlab can read", KNOWN)
+}
+
+/// A file's content, decompressed.
+struct Plain<'a> {
+    inner: Box<dyn Read + 'a>,
+    compression: Option<Compression>,
+}
+
+impl<'a> Plain<'a> {
+    fn new(raw: impl BufRead + 'a, compression: Option<Compression>) -> io::Result<Plain<'a>> {
+        let inner: Box<dyn Read + 'a> = match compression {
+            None => Box::new(raw),
+            Some(Compression::Gzip) => Box::new(flate2::bufread::MultiGzDecoder::new(raw)),
+            Some(Compression::Xz) => Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(raw)),
+            Some(Compression::Zstd) => Box::new(zstd::Decoder::with_buffer(raw)?),
+        };
+        Ok(Plain { inner, compression })
+    }
+}
+
+impl Read for Plain<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.inner
+            .read(buffer)
+            .map_err(|error| match self.compression {
+                None => error,
+                Some(compression) => {
+                    let name = match compression {
+                        Compression::Gzip => "gzip",
+                        Compression::Xz => "xz",
+                        Compression::Zstd => "zstd",
+                    };
+                    let what = format!(
+                        "its {name} data is cut short or damaged: {}",
+                        reason(&error)
+                    );
+                    io::Error::new(error.kind(), what)
+                }
+            })
+    }
+}

@@ -1,0 +1,456 @@
+//! perf.data: the binary file of perf record.
+//!
+//! The container and the formats of the tracepoints in it are read by `tracepoint_perf`; what
+//! stands in a tracepoint's record, by those formats ([`RecordLayout`]).  Beside them stand
+//! records of names, forks and exits, whatever tracepoints were recorded: they say which
+//! processes threads belong to.
+
+use std::collections::HashMap;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use schedlab_recording::{
+    Comm, Field, Format as EventFormat, KernelEventKind, Pid, Place, RecordLayout, Recording,
+    RecordingError,
+};
+use schedlab_trace::{CpuId, Time};
+use tracepoint_decode::{
+    PerfEventAttrType, PerfEventBytes, PerfEventDesc, PerfEventFormat, PerfEventHeader,
+    PerfEventHeaderType, PerfFieldFormat,
+};
+use tracepoint_perf::{PerfDataFileError, PerfDataFileEventOrder, PerfDataFileReader};
+
+use crate::failure::Failure;
+use crate::intake::{self, Intake};
+use crate::report::{Format, ReadReport};
+
+/// Bytes of a record's header.
+const HEADER: usize = 8;
+
+/// Records of `perf record -z`: others, compressed (`perf_event_type` of perf's own source).
+const COMPRESSED: PerfEventHeaderType = PerfEventHeaderType(81);
+const COMPRESSED2: PerfEventHeaderType = PerfEventHeaderType(83);
+
+/// `PERF_RECORD_MISC_COMM_EXEC`: the name is that of a new program.
+const COMM_EXEC: u16 = 1 << 13;
+
+/// Reads from a stream, through a temporary file: the container needs to be sought in.
+pub fn read_stream(mut stream: impl Read) -> Result<(Recording, ReadReport), Failure> {
+    let mut file = tempfile::NamedTempFile::new()?;
+    io::copy(&mut stream, &mut file)?;
+    file.flush()?;
+    read(file.path())
+}
+
+/// Reads a file.
+pub fn read(path: &Path) -> Result<(Recording, ReadReport), Failure> {
+    let path = path.to_str();
+    let path = path.ok_or_else(|| Failure::new("its path is not UTF-8"))?;
+    let mut file = PerfDataFileReader::new();
+    // Recording::finish sorts: in the file's order nothing need be held back.
+    let opened = file.open_file(path, PerfDataFileEventOrder::File);
+    opened.map_err(|e| damaged(&e, "its head"))?;
+    if file.data_begin_file_pos() == file.data_end_file_pos() {
+        let problem = "there are no events in it; perf record did not come to its proper end";
+        return Err(Failure::new(problem).expected("a complete perf.data"));
+    }
+    let mut reader = Reader::new();
+    loop {
+        let more = file.move_next_event();
+        if !more.map_err(|e| damaged(&e, &reader.place()))? {
+            break;
+        }
+        reader.record(&file, &file.current_event())?;
+    }
+    reader.finish()
+}
+
+fn damaged(error: &io::Error, place: &str) -> Failure {
+    match error.kind() {
+        io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
+            Failure::new(format!("{place}: the file is cut short or damaged"))
+                .expected("a complete perf.data")
+        }
+        _ => Failure::new(format!("{place}: {error}")),
+    }
+}
+
+struct Reader {
+    intake: Intake,
+    nr_records: u64,
+    /// The tracepoints of the file, by their number.
+    layouts: HashMap<u32, Tracepoint>,
+    /// What threads are called, as far as anybody said; a fork's record does not.
+    names: HashMap<Pid, Comm>,
+    /// Events lost, by the two kinds of records that count them.
+    lost: u64,
+    lost_samples: u64,
+    /// Decompresses what `perf record -z` wrote.
+    inflate: Option<zstd::stream::write::Decoder<'static, Vec<u8>>>,
+    forks_and_exits: Sideband,
+    /// What was told beside the samples, and the process of the thread it is about.
+    told: Vec<Told>,
+    /// Times of the first and the last sample.
+    span: Option<(Time, Time)>,
+}
+
+struct Told {
+    time: Time,
+    cpu: CpuId,
+    tgid: Pid,
+    kind: KernelEventKind,
+}
+
+enum Tracepoint {
+    Needed(RecordLayout),
+    Other,
+}
+
+/// Forks and exits by their tracepoints are better: these say less.
+#[derive(Default)]
+struct Sideband {
+    has_fork_tracepoint: bool,
+    has_exit_tracepoint: bool,
+}
+
+impl Reader {
+    fn new() -> Reader {
+        Reader {
+            intake: Intake::new(Format::PerfData),
+            nr_records: 0,
+            layouts: HashMap::new(),
+            names: HashMap::new(),
+            lost: 0,
+            lost_samples: 0,
+            inflate: None,
+            forks_and_exits: Sideband::default(),
+            told: Vec::new(),
+            span: None,
+        }
+    }
+
+    fn place(&self) -> String {
+        format!("behind record {}", self.nr_records)
+    }
+
+    fn wrong(&self, problem: impl AsRef<str>) -> Failure {
+        let (number, problem) = (self.nr_records, problem.as_ref());
+        Failure::new(format!("record {number}: {problem}")).expected("a complete perf.data")
+    }
+
+    fn record(
+        &mut self,
+        file: &PerfDataFileReader,
+        record: &PerfEventBytes<'_>,
+    ) -> Result<(), Failure> {
+        self.nr_records += 1;
+        if self.nr_records == 1 {
+            self.learn_names_of_tracepoints(file);
+        }
+        let body = &record.data[HEADER.min(record.data.len())..];
+        match record.header.ty {
+            PerfEventHeaderType::Sample => self.sample(file, record),
+            PerfEventHeaderType::Comm => self.comm(file, record, body),
+            PerfEventHeaderType::Fork => self.fork(file, record, body),
+            PerfEventHeaderType::Exit => self.exit(file, record, body),
+            PerfEventHeaderType::Lost => {
+                let lost = u64_at(body, 8).ok_or_else(|| self.wrong("it is too short"))?;
+                self.lost = self.lost.saturating_add(lost);
+                self.intake.lost(None);
+                Ok(())
+            }
+            PerfEventHeaderType::LostSamples => {
+                let lost = u64_at(body, 0).ok_or_else(|| self.wrong("it is too short"))?;
+                self.lost_samples = self.lost_samples.saturating_add(lost);
+                Ok(())
+            }
+            COMPRESSED => self.compressed(file, body),
+            COMPRESSED2 => {
+                let length = u64_at(body, 0).and_then(|length| usize::try_from(length).ok());
+                let data = length.and_then(|length| body.get(8..)?.get(..length));
+                let data = data.ok_or_else(|| self.wrong("it is too short"))?;
+                self.compressed(file, data)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn learn_names_of_tracepoints(&mut self, file: &PerfDataFileReader) {
+        let names = || {
+            file.event_desc_list()
+                .iter()
+                .filter_map(PerfEventDesc::format)
+        };
+        let has = |name: &str| names().any(|format| format.name() == name);
+        self.forks_and_exits = Sideband {
+            has_fork_tracepoint: has("sched_process_fork"),
+            has_exit_tracepoint: has("sched_process_exit"),
+        };
+    }
+
+    fn sample(
+        &mut self,
+        file: &PerfDataFileReader,
+        record: &PerfEventBytes<'_>,
+    ) -> Result<(), Failure> {
+        let sample = file.get_sample_event_info(record).map_err(|e| match e {
+            PerfDataFileError::NoData => self.wrong("samples do not say which event they are of"),
+            e => self.wrong(format!("a damaged sample ({e})")),
+        })?;
+        let description = sample.event_desc;
+        let number = description.attr().config as u32;
+        if description.attr().attr_type != PerfEventAttrType::Tracepoint {
+            self.intake.ignore(description.name());
+            return Ok(());
+        }
+        if !self.layouts.contains_key(&number) {
+            let tracepoint = tracepoint(description)?;
+            if description
+                .format()
+                .is_some_and(|format| format.name() == "sched_wakeup")
+            {
+                self.intake.has_wakeups();
+            }
+            self.layouts.insert(number, tracepoint);
+        }
+        let Tracepoint::Needed(layout) = &self.layouts[&number] else {
+            self.intake.ignore(description.name());
+            return Ok(());
+        };
+        let kind = layout.read(sample.raw_data(), &mut self.intake.recording);
+        let kind = kind.ok_or_else(|| {
+            self.wrong(format!("{} is shorter than its format", description.name()))
+        })?;
+        let cpu = intake::cpu(sample.cpu.into());
+        let cpu = cpu.ok_or_else(|| self.wrong(format!("there is no CPU {}", sample.cpu)))?;
+        let time = Time(sample.time);
+        let (first, last) = self.span.unwrap_or((time, time));
+        self.span = Some((first.min(time), last.max(time)));
+        self.intake.push(time, cpu, kind);
+        Ok(())
+    }
+
+    /// Something told beside the samples.
+    fn tell(&mut self, (time, cpu): (Time, CpuId), tgid: Pid, kind: KernelEventKind) {
+        self.told.push(Told {
+            time,
+            cpu,
+            tgid,
+            kind,
+        });
+    }
+
+    /// perf listens to names and forks before it samples.  What it heard before the first sample
+    /// is not part of the recording, only known when that begins.
+    fn take_told(&mut self) {
+        let (start, end) = self.span.unwrap_or_default();
+        // They come late here; in the file they stand where they belong.
+        let nr_out_of_order = self.intake.report.nr_out_of_order;
+        for told in std::mem::take(&mut self.told) {
+            match told.kind {
+                _ if (start..=end).contains(&told.time) => {
+                    self.intake.push(told.time, told.cpu, told.kind);
+                }
+                KernelEventKind::NewTask { pid, .. } | KernelEventKind::Rename { pid, .. } => {
+                    self.intake.recording.thread(pid, told.tgid);
+                }
+                _ => {}
+            }
+        }
+        self.intake.report.nr_out_of_order = nr_out_of_order;
+    }
+
+    /// When and where something happened that is no sample; none of what perf made up to
+    /// describe the state it found.
+    fn when(
+        &self,
+        file: &PerfDataFileReader,
+        record: &PerfEventBytes<'_>,
+    ) -> Option<(Time, CpuId)> {
+        let info = file.get_non_sample_event_info(record).ok()?;
+        let cpu = intake::cpu(info.cpu.into())?;
+        (info.time > 0).then_some((Time(info.time), cpu))
+    }
+
+    /// Process, thread, name.
+    fn comm(
+        &mut self,
+        file: &PerfDataFileReader,
+        record: &PerfEventBytes<'_>,
+        body: &[u8],
+    ) -> Result<(), Failure> {
+        let ids = u32_at(body, 0).zip(u32_at(body, 4));
+        let (tgid, tid) = ids.ok_or_else(|| self.wrong("it is too short"))?;
+        let name = body[8..]
+            .split(|&byte| byte == 0)
+            .next()
+            .unwrap_or_default();
+        let comm = self.intake.comm(&String::from_utf8_lossy(name));
+        let pid = Pid(tid);
+        self.names.insert(pid, comm);
+        let Some(when) = self.when(file, record) else {
+            self.intake.recording.thread(pid, Pid(tgid));
+            return Ok(());
+        };
+        if record.header.misc.0 & COMM_EXEC != 0 {
+            self.tell(when, Pid(tgid), KernelEventKind::Exec { pid });
+        }
+        self.tell(when, Pid(tgid), KernelEventKind::Rename { pid, comm });
+        Ok(())
+    }
+
+    /// Process, parent's process, thread, parent's thread.
+    fn fork(
+        &mut self,
+        file: &PerfDataFileReader,
+        record: &PerfEventBytes<'_>,
+        body: &[u8],
+    ) -> Result<(), Failure> {
+        let [tgid, parent_tgid, child, parent] = self.four_ids(body)?;
+        let Some(when) = self.when(file, record) else {
+            self.intake.recording.thread(child, tgid);
+            return Ok(());
+        };
+        let known = self.names.get(&parent).copied();
+        let comm = known.unwrap_or_else(|| self.intake.comm("?"));
+        self.names.insert(child, comm);
+        let new = KernelEventKind::NewTask {
+            pid: child,
+            comm,
+            thread: tgid == parent_tgid,
+        };
+        self.tell(when, tgid, new);
+        if !self.forks_and_exits.has_fork_tracepoint {
+            let fork = KernelEventKind::Fork {
+                parent,
+                child,
+                child_comm: comm,
+            };
+            self.tell(when, tgid, fork);
+        }
+        Ok(())
+    }
+
+    fn exit(
+        &mut self,
+        file: &PerfDataFileReader,
+        record: &PerfEventBytes<'_>,
+        body: &[u8],
+    ) -> Result<(), Failure> {
+        let [tgid, _, pid, _] = self.four_ids(body)?;
+        let when = self.when(file, record);
+        if let Some(when) = when.filter(|_| !self.forks_and_exits.has_exit_tracepoint) {
+            let known = self.names.get(&pid).copied();
+            let comm = known.unwrap_or_else(|| self.intake.comm("?"));
+            let task = intake::task(pid, comm, None);
+            self.tell(when, tgid, KernelEventKind::Exit { task });
+        }
+        Ok(())
+    }
+
+    fn four_ids(&self, body: &[u8]) -> Result<[Pid; 4], Failure> {
+        let ids = [0, 4, 8, 12].map(|at| u32_at(body, at).map(Pid));
+        match ids {
+            [Some(a), Some(b), Some(c), Some(d)] => Ok([a, b, c, d]),
+            _ => Err(self.wrong("it is too short")),
+        }
+    }
+
+    /// More of the stream of records; a record's end may come with the next piece.
+    fn compressed(&mut self, file: &PerfDataFileReader, data: &[u8]) -> Result<(), Failure> {
+        let mut inflate = match self.inflate.take() {
+            Some(inflate) => inflate,
+            None => zstd::stream::write::Decoder::new(Vec::new())?,
+        };
+        let inflated = inflate.write_all(data).and_then(|()| inflate.flush());
+        inflated.map_err(|_| self.wrong("its zstd data is damaged"))?;
+        let bytes = std::mem::take(inflate.get_mut());
+        let mut left = &bytes[..];
+        while let Some(size) = left.get(6..HEADER) {
+            let size = usize::from(u16::from_le_bytes([size[0], size[1]]));
+            if size < HEADER {
+                return Err(self.wrong("a damaged record in its zstd data"));
+            }
+            let Some(record) = left.get(..size) else {
+                break;
+            };
+            let header = PerfEventHeader {
+                ty: PerfEventHeaderType(u32_at(record, 0).unwrap_or_default()),
+                misc: u16::from_le_bytes([record[4], record[5]]).into(),
+                size: size as u16,
+            };
+            if header.ty == COMPRESSED || header.ty == COMPRESSED2 {
+                return Err(self.wrong("compressed twice"));
+            }
+            self.record(file, &PerfEventBytes::new(header, record))?;
+            left = &left[size..];
+        }
+        inflate.get_mut().extend_from_slice(left);
+        self.inflate = Some(inflate);
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<(Recording, ReadReport), Failure> {
+        if self
+            .inflate
+            .as_ref()
+            .is_some_and(|inflate| !inflate.get_ref().is_empty())
+        {
+            return Err(
+                Failure::new("its last record is cut short").expected("a complete perf.data")
+            );
+        }
+        self.take_told();
+        // perf counts the same losses in both ways.
+        self.intake.recording.nr_lost = self.lost.max(self.lost_samples);
+        if self.lost_samples > 0 && self.lost == 0 {
+            self.intake.report.nr_gaps += 1;
+        }
+        self.intake.finish()
+    }
+}
+
+fn tracepoint(description: &PerfEventDesc) -> Result<Tracepoint, Failure> {
+    let name = description.name();
+    let Some(format) = description.format() else {
+        let problem = format!("the file does not say how {name} is laid out");
+        return Err(Failure::new(problem).expected("a complete perf.data"));
+    };
+    let layout = RecordLayout::new(event_format(format));
+    let layout = layout.map_err(|e: RecordingError| Failure::new(e.to_string()))?;
+    Ok(layout.map_or(Tracepoint::Other, Tracepoint::Needed))
+}
+
+fn event_format(format: &PerfEventFormat) -> EventFormat {
+    EventFormat {
+        name: format.name().to_string(),
+        id: format.id(),
+        fields: format.fields().iter().map(field).collect(),
+        print: format.print_fmt().to_string(),
+    }
+}
+
+fn field(field: &PerfFieldFormat) -> Field {
+    let declaration = field.field();
+    Field {
+        name: field.name().to_string(),
+        offset: field.offset().into(),
+        size: field.size().into(),
+        signed: field.signed() == Some(true),
+        place: match declaration {
+            d if d.contains("__data_loc") => Place::FromStart,
+            d if d.contains("__rel_loc") => Place::FromField,
+            _ => Place::Here,
+        },
+    }
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    let bytes = bytes.get(at..at + 4)?;
+    Some(u32::from_le_bytes(bytes.try_into().ok()?))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    let bytes = bytes.get(at..at + 8)?;
+    Some(u64::from_le_bytes(bytes.try_into().ok()?))
+}

@@ -1,0 +1,343 @@
+//! Perfetto traces: packets of events, of the kernel's (ftrace) a bundle for each CPU.
+//!
+//! A bundle holds single events, or switches and wakings as columns (CompactSched), or both.  A
+//! compact switch does not name the task that ran: it is the one the CPU's switch before named.
+
+mod compact;
+mod events;
+mod message;
+mod schema;
+
+use std::io::{BufRead, BufReader, Read};
+
+use schedlab_recording::{KernelState, Pid, Recording, TaskRef};
+use schedlab_trace::CpuId;
+
+use self::compact::Compact;
+use self::message::{Fields, Value};
+use self::schema::{bundle, packet, process_tree, system_info, trace};
+use crate::failure::Failure;
+use crate::intake::{self, Intake};
+use crate::report::{Format, ReadReport};
+
+/// No packet is longer, compressed or not.
+const MAX_PACKET: u64 = 256 << 20;
+
+/// A trace's first byte: field 1 ([`trace::PACKET`]), a message.
+const PACKET_TAG: u8 = (trace::PACKET << 3 | 2) as u8;
+
+/// What would have been right.
+const COMPLETE: &str = "a complete Perfetto trace";
+
+/// Does a file that begins so look like a trace?
+pub fn begins(head: &[u8]) -> bool {
+    let mut rest = head;
+    if head.first() != Some(&PACKET_TAG) {
+        return false;
+    }
+    // The first packet as a whole, or as much of it as there is: do its fields make sense?
+    let Ok(Some(length)) = packet_length(&mut rest) else {
+        return false;
+    };
+    let whole = rest.len() as u64 >= length;
+    let mut fields = Fields::of(&rest[..rest.len().min(length as usize)]);
+    loop {
+        match fields.next() {
+            Ok(Some(_)) => {}
+            Ok(None) => return true,
+            Err(_) => return !whole,
+        }
+    }
+}
+
+/// Reads a trace.
+pub fn read(stream: impl Read) -> Result<(Recording, ReadReport), Failure> {
+    let mut stream = Counted {
+        inner: BufReader::with_capacity(1 << 16, stream),
+        position: 0,
+    };
+    let mut reader = Reader::new();
+    let mut bytes = Vec::new();
+    loop {
+        let begin = stream.position;
+        let damaged = |problem: String| Failure::at_byte(begin, problem).expected(COMPLETE);
+        let Some(length) = packet_length(&mut stream).map_err(|e| damaged(e.to_string()))? else {
+            break;
+        };
+        if length > MAX_PACKET {
+            return Err(damaged(format!("a packet of {length} bytes")));
+        }
+        bytes.clear();
+        (&mut stream).take(length).read_to_end(&mut bytes)?;
+        if (bytes.len() as u64) < length {
+            return Err(damaged("the file is cut short in this packet".into()));
+        }
+        reader.packet(&bytes, 0).map_err(|wrong| damaged(wrong.0))?;
+    }
+    reader.finish()
+}
+
+/// The length of the packet that follows; none at the end.
+fn packet_length(stream: &mut impl Read) -> Result<Option<u64>, Wrong> {
+    let mut byte = [0];
+    match stream.read(&mut byte) {
+        Ok(0) => return Ok(None),
+        Ok(_) if byte[0] == PACKET_TAG => {}
+        Ok(_) => return Err(Wrong("no packet begins here".into())),
+        Err(error) => return Err(Wrong(error.to_string())),
+    }
+    let mut length = 0u64;
+    for shift in (0..35).step_by(7) {
+        let read = stream.read_exact(&mut byte);
+        read.map_err(|_| Wrong("the file is cut short".into()))?;
+        length |= u64::from(byte[0] & 0x7f) << shift;
+        if byte[0] & 0x80 == 0 {
+            return Ok(Some(length));
+        }
+    }
+    Err(Wrong("the length of a packet is not one".into()))
+}
+
+/// What is wrong with a packet.
+struct Wrong(String);
+
+impl std::fmt::Display for Wrong {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl From<quick_protobuf::Error> for Wrong {
+    fn from(_: quick_protobuf::Error) -> Wrong {
+        Wrong("a packet that is no protocol buffer".into())
+    }
+}
+
+/// A stream that knows how far it was read.
+struct Counted<R> {
+    inner: R,
+    position: u64,
+}
+
+impl<R: BufRead> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let length = self.inner.read(buffer)?;
+        self.position += length as u64;
+        Ok(length)
+    }
+}
+
+struct Reader {
+    intake: Intake,
+    states: States,
+    /// Whom each CPU runs, by its last switch; none before the first.
+    running: Vec<Option<TaskRef>>,
+    compact: Compact,
+}
+
+impl Reader {
+    fn new() -> Reader {
+        Reader {
+            intake: Intake::new(Format::Perfetto),
+            states: States::Since414,
+            running: Vec::new(),
+            compact: Compact::default(),
+        }
+    }
+
+    /// `depth`: in how many compressed packets this one stands.
+    fn packet(&mut self, bytes: &[u8], depth: u32) -> Result<(), Wrong> {
+        let mut fields = Fields::of(bytes);
+        while let Some((number, value)) = fields.next()? {
+            match number {
+                packet::FTRACE_EVENTS => self.bundle(value.bytes())?,
+                packet::PROCESS_TREE => self.process_tree(value.bytes())?,
+                packet::SYSTEM_INFO => self.system_info(value.bytes())?,
+                packet::COMPRESSED_PACKETS => {
+                    let inflate = flate2::read::ZlibDecoder::new(value.bytes());
+                    self.compressed(inflate, depth)?;
+                }
+                packet::ZSTD_COMPRESSED_PACKETS => {
+                    let inflate = zstd::Decoder::with_buffer(value.bytes());
+                    let inflate = inflate.map_err(|e| Wrong(e.to_string()))?;
+                    self.compressed(inflate, depth)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn compressed(&mut self, inflate: impl Read, depth: u32) -> Result<(), Wrong> {
+        if depth > 0 {
+            return Err(Wrong("compressed packets in compressed packets".into()));
+        }
+        let mut bytes = Vec::new();
+        let inflated = inflate.take(MAX_PACKET + 1).read_to_end(&mut bytes);
+        inflated.map_err(|_| Wrong("compressed packets that are damaged".into()))?;
+        if bytes.len() as u64 > MAX_PACKET {
+            return Err(Wrong("compressed packets that are too long".into()));
+        }
+        let mut fields = Fields::of(&bytes);
+        while let Some((number, value)) = fields.next()? {
+            if number == trace::PACKET {
+                self.packet(value.bytes(), depth + 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn bundle(&mut self, bytes: &[u8]) -> Result<(), Wrong> {
+        // The CPU may stand behind its events.
+        let mut cpu = 0;
+        let mut fields = Fields::of(bytes);
+        let mut lost = false;
+        while let Some((number, value)) = fields.next()? {
+            match number {
+                bundle::CPU => cpu = value.number(),
+                bundle::LOST_EVENTS => lost |= value.number() != 0,
+                _ => {}
+            }
+        }
+        let cpu = intake::cpu(cpu).ok_or_else(|| Wrong(format!("there is no CPU {cpu}")))?;
+        if lost {
+            self.intake.lost(None);
+            *self.running(cpu) = None;
+        }
+        let mut fields = Fields::of(bytes);
+        while let Some((number, value)) = fields.next()? {
+            match number {
+                bundle::EVENT => self.event(cpu, value.bytes())?,
+                bundle::COMPACT_SCHED => self.compact_sched(cpu, value.bytes())?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Whom a CPU runs.
+    fn running(&mut self, cpu: CpuId) -> &mut Option<TaskRef> {
+        if self.running.len() <= cpu.index() {
+            self.running.resize(cpu.index() + 1, None);
+        }
+        &mut self.running[cpu.index()]
+    }
+
+    fn process_tree(&mut self, bytes: &[u8]) -> Result<(), Wrong> {
+        let mut fields = Fields::of(bytes);
+        while let Some((number, value)) = fields.next()? {
+            if number == process_tree::THREADS {
+                self.thread(value.bytes())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn thread(&mut self, bytes: &[u8]) -> Result<(), Wrong> {
+        let (mut tid, mut tgid) = (0, 0);
+        let mut fields = Fields::of(bytes);
+        while let Some((number, value)) = fields.next()? {
+            match number {
+                process_tree::THREAD_TID => tid = value.number(),
+                process_tree::THREAD_TGID => tgid = value.number(),
+                _ => {}
+            }
+        }
+        let ids = intake::pid(tid).zip(intake::pid(tgid));
+        if let Some((tid, tgid)) = ids.filter(|(_, tgid)| *tgid != Pid::IDLE) {
+            self.intake.recording.thread(tid, tgid);
+        }
+        Ok(())
+    }
+
+    fn system_info(&mut self, bytes: &[u8]) -> Result<(), Wrong> {
+        let mut fields = Fields::of(bytes);
+        while let Some((number, value)) = fields.next()? {
+            if number != system_info::UTSNAME {
+                continue;
+            }
+            let mut utsname = Fields::of(value.bytes());
+            while let Some((number, value)) = utsname.next()? {
+                if number == system_info::UTSNAME_RELEASE {
+                    self.states = States::of_release(&text(value));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<(Recording, ReadReport), Failure> {
+        // A bundle keeps switches apart from wakings: that is no disorder.
+        self.intake.report.nr_out_of_order = 0;
+        self.intake.finish()
+    }
+}
+
+/// A text, whatever bytes are in it.
+fn text(value: Value<'_>) -> std::borrow::Cow<'_, str> {
+    String::from_utf8_lossy(value.bytes())
+}
+
+/// What the bits of a task's state mean: traces hold the kernel's own, which have changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum States {
+    Since414,
+    Before414,
+}
+
+impl States {
+    fn of_release(release: &str) -> States {
+        let mut numbers = release.split(|c: char| !c.is_ascii_digit());
+        let mut number = || numbers.next()?.parse::<u32>().ok();
+        match (number(), number()) {
+            (Some(major), Some(minor)) if (major, minor) < (4, 14) => States::Before414,
+            _ => States::Since414,
+        }
+    }
+
+    /// Before 4.14 both 0x10 and 0x20 were dead, dying tasks had 0x40, parked ones 0x200, and
+    /// preemption in the kernel was the bit above the last state's, which moved with them.
+    fn read(self, bits: u64) -> KernelState {
+        match self {
+            States::Since414 => intake::state_of_bits(bits),
+            States::Before414 => match bits {
+                _ if bits & 0x3f != 0 => intake::state_of_bits(bits & 0x3f),
+                _ if bits & 0x40 != 0 => KernelState::Dead,
+                _ if bits & 0x200 != 0 => KernelState::Parked,
+                _ if bits >= 0x400 => KernelState::PreemptedInKernel,
+                _ if bits == 0 => KernelState::Runnable,
+                _ => KernelState::Sleeping,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn state_bits_are_those_of_the_release() {
+        let old = States::of_release("4.9.0-9-amd64");
+        assert_eq!(old, States::Before414);
+        assert_eq!(States::of_release("4.14.1"), States::Since414);
+        assert_eq!(States::of_release("6.12.0-schedlab"), States::Since414);
+        assert_eq!(States::of_release("?"), States::Since414);
+        // TASK_STATE_MAX was 0x1000 in 4.9; TASK_REPORT_MAX is 0x100 since 4.14.
+        assert_eq!(old.read(0x1000), KernelState::PreemptedInKernel);
+        assert_eq!(States::Since414.read(0x100), KernelState::PreemptedInKernel);
+        // TASK_KILLABLE = TASK_WAKEKILL (0x80) | TASK_UNINTERRUPTIBLE (2).
+        assert_eq!(old.read(0x82), KernelState::DiskSleep);
+        assert_eq!(old.read(0x200), KernelState::Parked);
+        assert_eq!(States::Since414.read(0x40), KernelState::Parked);
+    }
+
+    #[test]
+    fn beginnings() {
+        // A packet of three bytes: field 8 (timestamp) is 300.
+        assert!(begins(&[0x0a, 3, 0x40, 0xac, 2]));
+        assert!(!begins(&[0x0a, 3, 0x47, 0xac, 2]), "no such wire type");
+        assert!(!begins(b"{}"));
+        assert!(!begins(b""));
+    }
+}

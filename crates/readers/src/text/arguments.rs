@@ -1,0 +1,190 @@
+//! What the kernel prints of an event, and what trace-cmd makes of some.
+//!
+//! Names may hold anything, blanks and `=` included.  The keys around them are looked for from
+//! the end, where they can only be the kernel's own.
+
+use schedlab_recording::{Comm, KernelEventKind, KernelState, TaskRef};
+use schedlab_trace::CpuId;
+
+use super::head::{thread, Head};
+use crate::intake::{self, Intake};
+
+/// What an event's text says.
+pub enum Said {
+    /// Something a recording needs.
+    Event(KernelEventKind),
+    /// An event of another kind.
+    Other,
+    /// An event of a kind a recording needs, whose text cannot be understood.
+    Nonsense,
+}
+
+/// Reads an event's text.
+pub fn read(head: &Head<'_>, intake: &mut Intake) -> Said {
+    let kind = match head.event {
+        "sched_switch" => switch(head.arguments, intake),
+        "sched_waking" => about_task(head.arguments, intake).and_then(|(task, rest)| {
+            let target = target(rest)?;
+            let by = head.by;
+            Some(KernelEventKind::Waking { task, by, target })
+        }),
+        "sched_wakeup" | "sched_wakeup_new" => {
+            about_task(head.arguments, intake).and_then(|(task, rest)| {
+                let target = target(rest)?;
+                let by = head.by;
+                Some(KernelEventKind::Wakeup { task, by, target })
+            })
+        }
+        "sched_migrate_task" => migrate(head.arguments, intake),
+        "sched_process_fork" => fork(head.arguments, intake),
+        "sched_process_exit" => {
+            about_task(head.arguments, intake).map(|(task, _)| KernelEventKind::Exit { task })
+        }
+        "sched_process_exec" => exec(head.arguments),
+        "task_newtask" => new_task(head.arguments, intake),
+        "task_rename" => rename(head, intake),
+        "sys_enter_sched_yield" | "sys_sched_yield()" => {
+            head.pid.map(|pid| KernelEventKind::Yield { pid })
+        }
+        _ => return Said::Other,
+    };
+    kind.map_or(Said::Nonsense, Said::Event)
+}
+
+fn switch(text: &str, intake: &mut Intake) -> Option<KernelEventKind> {
+    let (prev, state, next) = match text.strip_prefix("prev_comm=") {
+        Some(text) => {
+            let (prev, next) = text
+                .rsplit_once(" ==> next_comm=")
+                .or_else(|| text.rsplit_once(" next_comm="))?;
+            let (comm, rest) = prev.rsplit_once(" prev_pid=")?;
+            let prev = task(comm, rest, "prev_prio", intake)?;
+            let state = value(rest, "prev_state")?;
+            let (comm, rest) = next.rsplit_once(" next_pid=")?;
+            (prev, state, task(comm, rest, "next_prio", intake)?)
+        }
+        None => {
+            let (prev, next) = text.rsplit_once(" ==> ")?;
+            let (prev, state) = prev.rsplit_once(' ')?;
+            let prev = brief_task(prev, intake)?.0;
+            (prev, state, brief_task(next, intake)?.0)
+        }
+    };
+    Some(KernelEventKind::Switch {
+        prev,
+        prev_state: state_of(state)?,
+        next,
+    })
+}
+
+/// The letters, or with `trace-cmd report -R` the bits, as they are since Linux 4.14.
+fn state_of(text: &str) -> Option<KernelState> {
+    if text.starts_with(|c: char| c.is_ascii_digit()) {
+        let bits = match text.strip_prefix("0x") {
+            Some(hex) => u64::from_str_radix(hex, 16).ok()?,
+            None => text.parse().ok()?,
+        };
+        return Some(intake::state_of_bits(bits));
+    }
+    let is_letter = |c: char| c.is_ascii_alphabetic() || matches!(c, '+' | '|' | '?');
+    let letters = !text.is_empty() && text.chars().all(is_letter);
+    letters.then(|| KernelState::of_letters(text))
+}
+
+/// "comm=X pid=1 prio=120 …", or trace-cmd's "X:1 [120] …": the task and what follows its id.
+fn about_task<'a>(text: &'a str, intake: &mut Intake) -> Option<(TaskRef, &'a str)> {
+    match text.strip_prefix("comm=") {
+        Some(text) => {
+            let (comm, rest) = text.rsplit_once(" pid=")?;
+            Some((task(comm, rest, "prio", intake)?, rest))
+        }
+        None => brief_task(text, intake),
+    }
+}
+
+/// "X:1 [120] rest", as trace-cmd prints tasks.
+fn brief_task<'a>(text: &'a str, intake: &mut Intake) -> Option<(TaskRef, &'a str)> {
+    let (who, rest) = text.rsplit_once(" [")?;
+    let (prio, rest) = rest.split_once(']')?;
+    let (comm, pid) = who.rsplit_once(':')?;
+    let pid = thread(pid)?;
+    let comm = intake.comm(comm);
+    Some((intake::task(pid, comm, Some(prio.parse().ok()?)), rest))
+}
+
+/// A task whose id `rest` begins with.
+fn task(comm: &str, rest: &str, prio: &str, intake: &mut Intake) -> Option<TaskRef> {
+    let pid = thread(first(rest))?;
+    let comm: Comm = intake.comm(comm);
+    let prio = match value(rest, prio) {
+        Some(prio) => Some(prio.parse().ok()?),
+        None => None,
+    };
+    Some(intake::task(pid, comm, prio))
+}
+
+fn target(rest: &str) -> Option<CpuId> {
+    let target = value(rest, "target_cpu").or_else(|| Some(rest.rsplit_once("CPU:")?.1))?;
+    intake::cpu(target.parse::<u64>().ok()?)
+}
+
+fn migrate(text: &str, intake: &mut Intake) -> Option<KernelEventKind> {
+    let (task, rest) = about_task(text, intake)?;
+    let cpu = |key| intake::cpu(value(rest, key)?.parse::<u64>().ok()?);
+    let (from, to) = (cpu("orig_cpu")?, cpu("dest_cpu")?);
+    Some(KernelEventKind::Migrate { task, from, to })
+}
+
+/// "comm=X pid=1 child_comm=Y child_pid=2"
+fn fork(text: &str, intake: &mut Intake) -> Option<KernelEventKind> {
+    let (text, child) = text.rsplit_once(" child_pid=")?;
+    let (text, child_comm) = text.rsplit_once(" child_comm=")?;
+    let (_, parent) = text.rsplit_once(" pid=")?;
+    Some(KernelEventKind::Fork {
+        parent: thread(parent)?,
+        child: thread(first(child))?,
+        child_comm: intake.comm(child_comm),
+    })
+}
+
+/// "filename=/bin/x pid=1 old_pid=1"
+fn exec(text: &str) -> Option<KernelEventKind> {
+    let (_, rest) = text.rsplit_once(" pid=")?;
+    let pid = thread(first(rest))?;
+    Some(KernelEventKind::Exec { pid })
+}
+
+/// "pid=2 comm=X clone_flags=1200000 oom_score_adj=0"
+fn new_task(text: &str, intake: &mut Intake) -> Option<KernelEventKind> {
+    let (text, rest) = text.rsplit_once(" clone_flags=")?;
+    let (pid, comm) = text.strip_prefix("pid=")?.split_once(" comm=")?;
+    let flags = u64::from_str_radix(first(rest), 16).ok()?;
+    Some(KernelEventKind::NewTask {
+        pid: thread(pid)?,
+        comm: intake.comm(comm),
+        thread: intake::is_thread(flags),
+    })
+}
+
+/// "pid=1 oldcomm=X newcomm=Y oom_score_adj=0"; newer kernels leave out the running task's id.
+fn rename(head: &Head<'_>, intake: &mut Intake) -> Option<KernelEventKind> {
+    let (text, _) = head.arguments.rsplit_once(" oom_score_adj=")?;
+    let (before, comm) = text.rsplit_once(" newcomm=")?;
+    let pid = match before.strip_prefix("pid=") {
+        Some(rest) => thread(first(rest))?,
+        None => head.pid?,
+    };
+    let comm = intake.comm(comm);
+    Some(KernelEventKind::Rename { pid, comm })
+}
+
+/// Up to the first blank.
+fn first(text: &str) -> &str {
+    text.split(' ').next().unwrap_or_default()
+}
+
+/// The value of a key among "1 key=value key=value"; none of them holds a blank.
+fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    text.split(' ')
+        .find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
+}

@@ -1,0 +1,98 @@
+//! What every line says before its event: who ran, where, when.
+
+use schedlab_recording::Pid;
+use schedlab_trace::{CpuId, Time, WakeContext};
+
+use crate::intake;
+
+/// The head of a line.
+pub struct Head<'a> {
+    /// The thread that ran; none if the tool did not know.
+    pub pid: Option<Pid>,
+    /// Its process, if the line says so.
+    pub tgid: Option<Pid>,
+    /// On which CPU.
+    pub cpu: CpuId,
+    /// When.
+    pub time: Time,
+    /// How many digits of a second the time has.
+    pub digits: u32,
+    /// Was it in an interrupt, by its flags or what else is known?
+    pub by: WakeContext,
+    /// The event's name, without its system.
+    pub event: &'a str,
+    /// What the event says.
+    pub arguments: &'a str,
+}
+
+/// Places where "[NUMBER]" stands: the text before, the CPU, the text behind.
+///
+/// Names may hold brackets, so each place is tried until the rest fits.
+pub fn cpus(line: &str) -> impl Iterator<Item = (&str, CpuId, &str)> {
+    line.match_indices('[').filter_map(|(at, _)| {
+        let (number, behind) = line[at + 1..].split_once(']')?;
+        let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+        let number: u64 = number.parse().ok().filter(|_| is_number)?;
+        Some((&line[..at], intake::cpu(number)?, behind))
+    })
+}
+
+/// A thread's id.
+pub fn thread(text: &str) -> Option<Pid> {
+    text.parse().ok().map(Pid)
+}
+
+/// A time at the front, up to its colon: "3231.698704: rest".
+pub fn time(text: &str) -> Option<(Time, u32, &str)> {
+    let (time, rest) = text.split_once(':')?;
+    let (seconds, fraction) = time.split_once('.')?;
+    let all_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    if !all_digits(seconds) || !all_digits(fraction) || fraction.len() > 9 {
+        return None;
+    }
+    let digits = fraction.len() as u32;
+    let seconds: u64 = seconds.parse().ok()?;
+    let fraction: u64 = fraction.parse().ok()?;
+    let ns = fraction * 10u64.pow(9 - digits);
+    let ns = seconds.checked_mul(1_000_000_000)?.checked_add(ns)?;
+    Some((Time(ns), digits, rest))
+}
+
+/// The event and its arguments: "sched:sched_switch: prev_comm=…".
+pub fn event(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_start();
+    let (name, arguments) = text.split_once(' ').unwrap_or((text, ""));
+    let name = name.strip_suffix(':').unwrap_or(name);
+    let systems = ["sched:", "task:", "syscalls:"];
+    let bare = systems.iter().find_map(|system| name.strip_prefix(system));
+    let name = bare.unwrap_or(name);
+    (!name.is_empty()).then_some((name, arguments.trim_start()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_the_digits_they_have() {
+        let at = |text| time(text).map(|(time, digits, rest)| (time.0, digits, rest));
+        assert_eq!(at("3.000001: x"), Some((3_000_001_000, 6, " x")));
+        assert_eq!(at("3.000000001:"), Some((3_000_000_001, 9, "")));
+        for bad in [
+            "3:",
+            "3.0000000001: x",
+            ".5:",
+            "3.: x",
+            "99999999999.0:",
+            "3.-1:",
+        ] {
+            assert_eq!(at(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn brackets_in_names_are_passed_over() {
+        let found: Vec<u32> = cpus("a[0]b [x] [] [003] [99999]").map(|c| c.1 .0).collect();
+        assert_eq!(found, [0, 3]);
+    }
+}

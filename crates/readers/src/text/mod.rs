@@ -1,0 +1,164 @@
+//! Text: what perf script, ftrace and trace-cmd report print.
+//!
+//! A line is a *head* (who ran where when), which the tools print in their own ways, and the
+//! event, whose name and arguments the kernel prints ([`arguments`]).
+
+mod arguments;
+mod ftrace;
+mod head;
+mod perf_script;
+
+use std::io::BufRead;
+
+use schedlab_recording::Recording;
+
+use crate::failure::Failure;
+use crate::intake::Intake;
+use crate::report::{Format, ReadReport};
+
+use head::Head;
+
+/// Of longer lines nobody has heard; a file without line breaks is no text.
+const MAX_LINE: usize = 1 << 20;
+
+/// What text this is; none if it is no text of ours.
+pub fn format_of(head: &[u8]) -> Option<Format> {
+    let is_text = |byte: &u8| *byte >= b' ' || matches!(byte, b'\n' | b'\r' | b'\t');
+    if !head.iter().take(4096).all(is_text) {
+        return None;
+    }
+    let text = String::from_utf8_lossy(head);
+    let lines = || text.lines().take(200);
+    if lines().any(|line| perf_script::head(line).is_some()) {
+        return Some(Format::PerfScript);
+    }
+    let is_ftrace = |line: &str| line.starts_with("# tracer:") || ftrace::head(line).is_some();
+    lines().any(is_ftrace).then_some(Format::Ftrace)
+}
+
+/// Reads lines until their end.
+pub fn read(mut lines: impl BufRead, format: Format) -> Result<(Recording, ReadReport), Failure> {
+    let mut reader = Reader::new(format);
+    let (mut line, mut number) = (Vec::new(), 0);
+    loop {
+        line.clear();
+        let length =
+            std::io::Read::take(&mut lines, MAX_LINE as u64).read_until(b'\n', &mut line)?;
+        if length == 0 {
+            break;
+        }
+        number += 1;
+        let is_whole = line.last() == Some(&b'\n');
+        let text = String::from_utf8_lossy(&line);
+        reader.line(text.trim_end()).map_err(|failure| {
+            let cut = !is_whole && length < MAX_LINE;
+            cut_short(failure, cut).line(number)
+        })?;
+    }
+    reader.finish()
+}
+
+fn cut_short(failure: Failure, cut: bool) -> Failure {
+    match cut {
+        true => Failure::new(format!("the file is cut short here: {}", failure.problem))
+            .expected(failure.expected),
+        false => failure,
+    }
+}
+
+struct Reader {
+    format: Format,
+    intake: Intake,
+    /// Digits of a second the finest time had.
+    digits: u32,
+}
+
+impl Reader {
+    fn new(format: Format) -> Reader {
+        Reader {
+            format,
+            intake: Intake::new(format),
+            digits: 0,
+        }
+    }
+
+    fn line(&mut self, line: &str) -> Result<(), Failure> {
+        let head = match self.format {
+            Format::PerfScript => perf_script::head(line),
+            _ => ftrace::head(line),
+        };
+        match head {
+            Some(head) => self.event(&head, line),
+            None => self.other(line),
+        }
+    }
+
+    fn event(&mut self, head: &Head<'_>, line: &str) -> Result<(), Failure> {
+        self.digits = self.digits.max(head.digits);
+        if let (Some(tgid), Some(pid)) = (head.tgid, head.pid) {
+            self.intake.recording.thread(pid, tgid);
+        }
+        if head.event == "sched_wakeup" {
+            self.intake.has_wakeups();
+        }
+        match arguments::read(head, &mut self.intake) {
+            arguments::Said::Event(kind) => self.intake.push(head.time, head.cpu, kind),
+            arguments::Said::Other => self.intake.ignore(head.event),
+            arguments::Said::Nonsense => {
+                let problem = format!("{} does not say what it should: \"{}\"", head.event, line);
+                return Err(Failure::new(problem).expected("the arguments the kernel prints"));
+            }
+        }
+        Ok(())
+    }
+
+    /// A line that is no event.
+    fn other(&mut self, line: &str) -> Result<(), Failure> {
+        let known = match self.format {
+            Format::PerfScript => perf_script::other(line),
+            _ => ftrace::other(line),
+        };
+        match known {
+            Some(Other::Nothing) => self.intake.report.nr_other_lines += 1,
+            Some(Other::Lost(events)) => self.intake.lost(events),
+            None => {
+                let problem = format!("this is no line of {}: \"{line}\"", self.format);
+                return Err(Failure::new(problem).expected(match self.format {
+                    Format::PerfScript => perf_script::EXAMPLE,
+                    _ => ftrace::EXAMPLE,
+                }));
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<(Recording, ReadReport), Failure> {
+        self.intake.report.resolution_ns = 10u64.pow(9 - self.digits.min(9));
+        if self.intake.report.resolution_ns > 1 {
+            let note = match self.format {
+                Format::PerfScript => {
+                    "times are of whole microseconds; `perf script --ns` has them of nanoseconds"
+                }
+                _ => {
+                    "times are of whole microseconds; `trace-cmd report -t` has them of nanoseconds"
+                }
+            };
+            self.intake.note(note);
+        }
+        if self.format == Format::PerfScript {
+            self.intake.note(
+                "perf script does not say what is done in interrupts: \
+                 wakings by an idle CPU count as interrupts', all others as tasks'",
+            );
+        }
+        self.intake.finish()
+    }
+}
+
+/// What a line that is no event says.
+enum Other {
+    /// Nothing a recording needs.
+    Nothing,
+    /// So many events were lost, if it says how many.
+    Lost(Option<u64>),
+}

@@ -1,0 +1,51 @@
+//! Recording from now until somebody has seen enough.
+
+use std::os::fd::BorrowedFd;
+
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use schedlab_trace::CpuId;
+
+use crate::decode::Decoder;
+use crate::{Recording, RecordingError};
+
+use super::Recorder;
+
+/// Memory for the buffers of all CPUs together, and for each at most and at least, in KiB.
+const ALL_BUFFERS_KIB: u64 = 512 << 10;
+const MOST_KIB: u64 = 16 << 10;
+const LEAST_KIB: u64 = 1 << 10;
+
+/// Time between two questions whether to go on.
+const BEAT: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 50_000_000,
+};
+
+/// Records this machine as long as `go_on` says so; it is asked for the first time right after
+/// the start.
+///
+/// # Errors
+/// Those of [`Recorder`], or a trace that cannot be read.
+pub fn record(mut go_on: impl FnMut() -> bool) -> Result<Recording, RecordingError> {
+    let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64);
+    let buffer_kib = (ALL_BUFFERS_KIB / cpus).clamp(LEAST_KIB, MOST_KIB);
+    let mut recorder = Recorder::new(buffer_kib, &[])?;
+    let mut decoder = Decoder::new(recorder.description())?;
+    let mut decode = |cpu: CpuId, page: &[u8]| decoder.page(cpu, page);
+    let start = recorder.start()?;
+    while go_on() {
+        wait(&recorder);
+        recorder.read_pages(false, &mut decode)?;
+    }
+    let report = recorder.stop(start)?;
+    recorder.read_pages(true, &mut decode)?;
+    Ok(decoder.finish(&report))
+}
+
+/// Sleeps a beat, or less if a buffer is half full.
+fn wait(recorder: &Recorder) {
+    let pipes: Vec<BorrowedFd> = recorder.pipes().collect();
+    let polled = pipes.iter().map(|pipe| PollFd::new(pipe, PollFlags::IN));
+    // Interrupted or not, the caller looks at everything next.
+    let _ = poll(&mut polled.collect::<Vec<_>>(), Some(&BEAT));
+}

@@ -1,0 +1,79 @@
+//! The trace on its way from the guest's kernel to the host.
+
+use std::os::fd::BorrowedFd;
+
+use schedlab_recording::tracefs::Recorder;
+use schedlab_recording::RecordingError;
+use schedlab_trace::{CpuId, Time};
+
+use crate::channel::Kind;
+
+use super::{cannot_send, send_json, Host, Problem};
+
+/// A recording that is being made.
+pub struct Recording {
+    recorder: Recorder,
+    start: Time,
+}
+
+impl Recording {
+    /// Sets it up and tells the host how to read what will come.
+    pub fn prepare(
+        buffer_kib: u64,
+        observers: &[u32],
+        host: &mut Host,
+    ) -> Result<Recording, Problem> {
+        let recorder = Recorder::new(buffer_kib, observers).map_err(in_words)?;
+        send_json(host, Kind::Recording, recorder.description())?;
+        Ok(Recording {
+            recorder,
+            start: Time::ZERO,
+        })
+    }
+
+    /// From now on all is recorded.
+    pub fn start(&mut self) -> Result<(), Problem> {
+        self.start = self.recorder.start().map_err(in_words)?;
+        Ok(())
+    }
+
+    /// What to poll: ready when a buffer is half full.
+    pub fn pipes(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.recorder.pipes()
+    }
+
+    /// Empties buffers that are half full.
+    pub fn relieve(&mut self, host: &mut Host) -> Result<(), Problem> {
+        self.read(false, host)
+    }
+
+    /// Stops, and sends what is left.
+    pub fn finish(mut self, host: &mut Host) -> Result<(), Problem> {
+        let report = self.recorder.stop(self.start).map_err(in_words)?;
+        self.read(true, host)?;
+        send_json(host, Kind::Recorded, &report)
+    }
+
+    fn read(&mut self, all: bool, host: &mut Host) -> Result<(), Problem> {
+        let send_page = |cpu: CpuId, page: &[u8]| {
+            let parts: [&[u8]; 2] = [&cpu.0.to_le_bytes(), page];
+            host.send(Kind::Page, &parts)
+                .map_err(|error| PageProblem(cannot_send(error)))
+        };
+        let read = self.recorder.read_pages(all, send_page);
+        read.map_err(|PageProblem(problem)| problem)
+    }
+}
+
+/// What goes wrong with a page on either side.
+struct PageProblem(Problem);
+
+impl From<RecordingError> for PageProblem {
+    fn from(error: RecordingError) -> PageProblem {
+        PageProblem(in_words(error))
+    }
+}
+
+fn in_words(error: RecordingError) -> Problem {
+    format!("recording: {error}")
+}

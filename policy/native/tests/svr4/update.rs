@@ -1,0 +1,137 @@
+//! ts_update(), once a second, and what it leads to.
+
+use super::*;
+
+#[test]
+fn a_running_task_only_learns_of_it_at_the_next_tick() {
+    let (mut m, a) = one_running();
+    m.ticks(0, 5);
+    m.timer(0);
+    assert_eq!(standing(&m, a), (29, 29, 7, 1));
+    assert!(!m.ticks(0, 1));
+    assert_eq!(
+        standing(&m, a),
+        (52, 52, 4, 0),
+        "slpret, and the quantum of row 52"
+    );
+}
+
+/// A quantum that ends with that tick comes first, and takes back what the update gave.
+#[test]
+fn a_quantum_used_up_in_that_tick_comes_first() {
+    let (mut m, a) = one_running();
+    m.ticks(0, 11);
+    m.timer(0);
+    assert!(m.ticks(0, 1));
+    m.schedule(0);
+    assert_eq!(standing(&m, a), (19, 19, 16, 0));
+}
+
+#[test]
+fn a_waiting_task_is_raised_and_preempts() {
+    let (mut m, _) = one_running();
+    let low = m.add(&normal(0));
+    place(&m, low, 0, 20, 0);
+    m.wake(low);
+    m.timer(0);
+    assert_eq!(standing(&m, low), (50, 50, 4, 0));
+    assert_eq!(m.asked(), [0], "50 against 29");
+    assert_eq!(m.schedule(0), Some(low));
+}
+
+#[test]
+fn sleeping_tasks_are_raised_if_wanted() {
+    for (sleep_promote, asleep, dispwait) in [(1, 52, 0), (0, 29, 1)] {
+        let mut m = Machine::new("svr4", 1, &[("sleep_promote", sleep_promote)]);
+        let task = m.add(&normal(0));
+        m.timer(0);
+        assert_eq!(standing(&m, task), (asleep, asleep, 12, dispwait));
+        m.after(TICK_NS);
+        m.wake(task);
+        assert_eq!(
+            standing(&m, task).0,
+            52,
+            "the wakeup rewards it in any case"
+        );
+    }
+}
+
+/// nice 5 is at 50 - 15 = 35 after a promotion from row 0 and at 59 - 15 = 44 at best; nice -20 stays at 59.
+#[test]
+fn nice_5_never_reaches_nice_minus_20() {
+    let mut m = Machine::new("svr4", 1, &[]);
+    m.start(&normal(-20));
+    m.schedule(0);
+    let low = m.start(&normal(5));
+    let levels: Vec<i32> = (0..5)
+        .map(|_| {
+            m.timer(0);
+            m.priority(low)
+        })
+        .collect();
+    // cpupri 29, 52, 59 and so on.
+    assert_eq!(levels, [37, 44, 44, 44, 44]);
+}
+
+/// Work: all tasks are looked at, whatever they do; a requeued or sleeping one takes its CPU's lock.
+#[test]
+fn an_update_is_a_pass_over_all_tasks() {
+    let (mut m, _) = one_running();
+    for _ in 0..9 {
+        m.add(&normal(0));
+    }
+    m.work();
+    m.timer(0);
+    let work = m.work();
+    assert_eq!(
+        (work.recalculations, work.recalculated, work.locks),
+        (1, 10, 9)
+    );
+}
+
+/// With 16 waiting tasks an update begins one further each time, so that each is raised first in turn.
+#[test]
+fn updates_begin_with_another_sixteenth_each_time() {
+    let mut m = Machine::new("svr4", 1, &[]);
+    let tasks: Vec<TaskId> = (0..16).map(|_| m.add(&normal(0))).collect();
+    let hog = m.start(&real_time(Class::Fifo, 1)); // the 17th
+    m.schedule(0);
+    for (update, first) in [(0, 0), (1, 1), (2, 2)] {
+        for &task in &tasks {
+            place(&m, task, 0, 20, 0);
+            m.wake(task);
+        }
+        m.timer(0);
+        assert_eq!(m.block(0), Some(tasks[first]), "update {update}");
+        for _ in &tasks {
+            m.block(0);
+        }
+        m.after(TICK_NS);
+        m.wake(hog);
+        m.schedule(0);
+    }
+}
+
+#[test]
+fn kernel_locks_lift_a_woken_task_until_it_is_in_user_mode() {
+    let (mut m, a) = one_running();
+    let best = m.start(&normal(-20)); // 59
+    m.schedule(0);
+    m.block(0);
+    assert_eq!(m.wait_for_disk(0), None);
+    m.wake(best);
+    m.schedule(0);
+    m.after(TICK_NS);
+    assert_eq!(m.wake(a), [0], "60 preempts 59");
+    assert_eq!(m.priority(a), 60);
+    assert_eq!(m.schedule(0), Some(a));
+    assert_eq!(m.priority(a), 29, "user mode");
+    assert_eq!(m.asked(), [0], "where the other is better again");
+    assert_eq!(m.schedule(0), Some(best));
+    let mut m = Machine::new("svr4:illumos", 1, &[]);
+    let a = m.start(&normal(0));
+    m.schedule(0);
+    m.wait_for_disk(0);
+    m.wake(a);
+    assert_eq!(m.priority(a), 29);
+}
