@@ -3,12 +3,12 @@
  * policy.h - the contract between a scheduling policy and whoever hosts it.
  *
  * A policy is one C file, policies/NAME/NAME.c, that includes this header and
- * nothing else, unless it belongs to a family: then the family's headers beside
- * this one may follow (goodness.h; domains.h or fair.h and what that names).  A policy that
- * is another one but for a few functions includes that one's file as a part
- * instead (o1.c and linux24.c say how).  It declares
- * the state it needs, fills a table of hooks with designated initialisers and
- * ends with POLICY(NAME, ...).
+ * nothing else, unless it belongs to a family: then the headers of the family's
+ * folder beside this one may follow (linux24/, linux26/, fair/, bsd/, ule/).  A
+ * policy that is another one but for a few functions includes that one's file as
+ * a part instead (o1.c and linux24.c say how).  It declares the state it needs,
+ * fills a table of hooks with designated initialisers and ends with
+ * POLICY(NAME, ...).
  * The host (the simulator, a hook-level test or the BPF back end in a real
  * kernel) allocates the state, tells the policy what happened and asks who runs
  * next.  A policy owns its run queues; it never owns tasks, CPUs or time.

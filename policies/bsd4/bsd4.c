@@ -3,7 +3,7 @@
  * bsd4 - FreeBSD's 4BSD scheduler: 4.3BSD's, with classes above and below it.
  *
  * A time-sharing process is judged as in 4.3BSD: by the CPU time it used of
- * late, which decay.h lets it forget, and by nice, within limits chosen so that
+ * late, which bsd/decay.h lets it forget, and by nice, within limits chosen so that
  * a process much nicer than another does not run beside it at all.  Real-time
  * processes and interrupt threads are better than all of these, idle processes
  * worse; they have the priority they were given and it never changes.
@@ -34,7 +34,7 @@
 	  "1: interrupts run in threads that preempt and so send who runs behind its equals [5.x]") \
 	T(yield_to_worst, 0, 0, 1,							\
 	  "0: sched_yield(2): behind one's equals, 1: yield(2): to the worst time-sharing priority")
-#include "decay.h"
+#include "bsd/decay.h"
 
 #define FREEBSD	\
 	"estcpu_per_point=8 estcpu_limit=295 decay_adds_nice=0 fork_copies_estcpu=1 exit_charges_parent=1 " \

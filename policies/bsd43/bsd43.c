@@ -4,8 +4,8 @@
  *
  * A process's priority is made of the CPU time it used of late and its nice
  * value; the best priority runs, and equals take turns every 100 ms.  All the
- * rest is in how usage is forgotten, which is in decay.h, and in the order of
- * the run queue, which is in bsd_runq.h: FreeBSD's later version shares both.
+ * rest is in how usage is forgotten, which is in bsd/decay.h, and in the order of
+ * the run queue, which is in bsd/runq.h: FreeBSD's later version shares both.
  *
  * FIDELITY: there were no scheduling classes; real-time, batch and idle tasks are ordinary processes.
  * FIDELITY: there was no sched_yield(); it sends the caller behind its equals, as the clock does.
@@ -18,7 +18,7 @@
 	T(maxpri, 127, 50, 255, "the worst priority [MAXPRI]")				\
 	T(pri_disk, 20, 0, 255, "priority of who wakes from waiting for a disk [PRIBIO]")	\
 	T(pri_wait, 30, 0, 255, "priority of who wakes from any other sleep [PWAIT]")
-#include "decay.h"
+#include "bsd/decay.h"
 
 static const struct variant bsd43_variants[] = {
 	{ "4.3", "4.3BSD: children start with no usage, and their parents never hear of it", "load_counts_disk=1" },

@@ -11,12 +11,12 @@
  * Order and names follow kernel/sched_fair.c of 2.6.24, later kernel/sched/fair.c.
  * What it calls sched_entity * is a ts_t * here.  A rule that changed between versions
  * hangs on a tunable: a variant is nothing but a set of them.  What CFS shares
- * with EEVDF, classes and load balancing, is not here: see fair.h.
+ * with EEVDF, classes and load balancing, is not here: see fair/fair.h.
  *
  * FIDELITY: 2.6.24 rounds its weighted times a little otherwise, by a few ns.
  */
 #include "policy.h"
-#include "fair.h"
+#include "fair/fair.h"
 
 /* ---- tunables ----------------------------------------------------------- */
 
@@ -72,7 +72,7 @@ struct cfs_task {
 
 POLICY_STATE(struct cfs, struct cfs_rq, struct cfs_task)
 
-#include "fair_class.h"
+#include "fair/class.h"
 
 #define entity_before(a, b)	before((a)->se.vruntime, (b)->se.vruntime)
 #define entity_of(node)		list_entry(node, ts_t, se.run_node)

@@ -14,14 +14,14 @@
  * Order and names follow kernel/sched/fair.c.  What it calls sched_entity * is a
  * ts_t * here.  A rule that changed between versions hangs on a tunable: a variant
  * is nothing but a set of them.  What EEVDF shares with CFS, classes and load
- * balancing, is not here: see fair.h.
+ * balancing, is not here: see fair/fair.h.
  *
  * FIDELITY: slices of a task's own (sched_setattr() from 6.12 on) cannot be asked for by a workload, so
  *	PREEMPT_SHORT never lets a shorter one in; its other half is here.
  * FIDELITY: 6.6 and 6.7 kept the tree by vruntime and searched it for deadlines; the choice differs between equal deadlines only.
  */
 #include "policy.h"
-#include "fair.h"
+#include "fair/fair.h"
 
 /* ---- tunables ----------------------------------------------------------- */
 
@@ -68,7 +68,7 @@ struct eevdf_task {
 
 POLICY_STATE(struct eevdf, struct eevdf_rq, struct eevdf_task)
 
-#include "fair_class.h"
+#include "fair/class.h"
 
 #define entity_of(node)	list_entry(node, ts_t, se.run_node)
 

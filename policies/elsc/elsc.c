@@ -8,7 +8,7 @@
  * that schedule() need only look at a few tasks of the highest list instead of
  * at everybody.  It means to choose as the stock scheduler does, only sooner.
  *
- * Slices, goodness and wakeups are the stock scheduler's: see goodness.h.
+ * Slices, goodness and wakeups are the stock scheduler's: see linux24/goodness.h.
  *
  * FIDELITY: the paper sets run_list.prev to NULL to say "on the run queue but in
  * no list".  Here the host knows who is runnable, and linked means in a list.
@@ -37,7 +37,7 @@
 	  "1: no SCHED_OTHER task gets into a real-time list, however great its static goodness [not in the paper]") \
 	T(zero_means_none, 0, 0, 1,								\
 	  "1: top = 0 means an empty table, as the paper has it; tasks of list 0 then starve")
-#include "goodness.h"
+#include "linux24/goodness.h"
 
 #define NR_LISTS	30
 #define FIRST_RT_LIST	20	/* 20 + rt_priority / 10; SCHED_OTHER below */
@@ -50,7 +50,7 @@ struct elsc_table {
 };
 
 struct elsc_task {
-	struct linux_task common;	/* first: goodness.h expects it there */
+	struct linux_task common;	/* first: linux24/goodness.h expects it there */
 	s32 list;			/* its list, while it is in one */
 };
 

@@ -8,7 +8,7 @@
  * the same address space.  When nobody who can run has any slice left, every
  * task in the system gets a new one.
  *
- * What this scheduler shares with those derived from it is in goodness.h.
+ * What this scheduler shares with those derived from it is in linux24/goodness.h.
  */
 #include "policy.h"
 
@@ -30,7 +30,7 @@
 	T(yield_to_tail, 1, 0, 1,								\
 	  "1: sched_yield() moves the task to the end of the list [2.3.99, 2.4.16], 0: not [2.4.0]")	\
 	PART_TUNABLES(T)
-#include "goodness.h"
+#include "linux24/goodness.h"
 
 #define LINUX_2_4	"nice_to_ticks=1 goodness_sees_yield=1 wake_least_recent=1 reap_cap_ms=200 yield_if_others=1 "
 #define LINUX_2_4_16	LINUX_2_4 "sync_checks_allowed=1 prev_first=0"
@@ -42,7 +42,7 @@ struct runqueue {
 };
 
 struct linux24_task {
-	struct linux_task common;	/* first: goodness.h expects it there */
+	struct linux_task common;	/* first: linux24/goodness.h expects it there */
 	PART_TASK_STATE
 };
 

@@ -14,13 +14,13 @@
  * is nothing but a set of them.  Each tunable names its source: [SRC] read in a
  * kernel source or patch, [MEM] known but not read again, [INF] inferred.
  *
- * What the CPUs do with each other is not here: see domains.h.
+ * What the CPUs do with each other is not here: see linux26/domains.h.
  *
  * FIDELITY: SCHED_BATCH and SCHED_IDLE came after these versions, SCHED_ISO in none, and are scheduled as SCHED_NORMAL.
  * FIDELITY: dependent_sleeper(), which let a low-priority SMT sibling wait, is left out.
  */
 #include "policy.h"
-#include "domains.h"
+#include "linux26/domains.h"
 
 /*
  * A scheduler that is this one but for the choice among the best tasks defines
@@ -361,8 +361,8 @@ static prio_array_t *rq_array(rq_t *rq, u32 i)
 	return i ? rq->active : rq->expired;
 }
 
-#include "balance.h"
-#include "placement.h"
+#include "linux26/balance.h"
+#include "linux26/placement.h"
 
 /* ---- fork and exit ------------------------------------------------------ */
 

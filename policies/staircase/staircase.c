@@ -14,14 +14,14 @@
  * tunable.  Each tunable names its source: [SRC] read in a patch, [INF] inferred;
  * 7.G is the patch of 2004-08-07, 11.6 is known from the patch that leads to 13.
  *
- * What the CPUs do with each other is that of Linux 2.6: see domains.h.
+ * What the CPUs do with each other is that of Linux 2.6: see linux26/domains.h.
  *
  * FIDELITY: SCHED_IDLE came later and is scheduled as SCHED_BATCH, which is idle scheduling here.
  * FIDELITY: dependent_sleeper(), which let a low-priority SMT sibling wait, is left out.
  * FIDELITY: a task that becomes runnable on an idle CPU always runs at once: see check_preempt().
  */
 #include "policy.h"
-#include "domains.h"
+#include "linux26/domains.h"
 
 /* ---- tunables ------------------------------------------------------------- */
 
@@ -393,8 +393,8 @@ static prio_array_t *rq_array(rq_t *rq, u32 i)
 	return &rq->array;
 }
 
-#include "balance.h"
-#include "placement.h"
+#include "linux26/balance.h"
+#include "linux26/placement.h"
 
 /* ---- fork, enqueue and dequeue -------------------------------------------- */
 

@@ -133,7 +133,7 @@ struct svr4_task {
 };
 
 POLICY_STATE(struct svr4, struct disp, struct svr4_task)
-#include "disp.h"
+#include "svr4/disp.h"
 
 static u32 is_ts(task_t *t)
 {

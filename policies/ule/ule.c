@@ -15,7 +15,7 @@
  *
  * Order and names follow sched_ule.c; what it calls kse, ksegrp and thread is
  * one ts_t here, and its kseq is an rq_t.  What the CPUs do with each other is
- * in kseq_smp.h.  Source tags: [P] the paper, [R0] to
+ * in ule/kseq_smp.h.  Source tags: [P] the paper, [R0] to
  * [R4] revisions of that file (README.md), [R0?] our reading where R0 is known
  * in outline only.
  *
@@ -23,8 +23,8 @@
  * FIDELITY: the 99 real-time priorities are mapped onto 32 of FreeBSD's, 64 for interrupt threads; the idle class has one.
  */
 #include "policy.h"
-#include "interact.h"
-#include "runq.h"
+#include "ule/interact.h"
+#include "ule/runq.h"
 
 /* ---- tunables ----------------------------------------------------------- */
 
@@ -410,7 +410,7 @@ static ts_t *kseq_choose(sched_t *s, rq_t *kseq)
 
 /* ---- SMP ---------------------------------------------------------------- */
 
-#include "kseq_smp.h"
+#include "ule/kseq_smp.h"
 
 static void ule_timer(sched_t *s, u32 id)
 {

@@ -9,21 +9,21 @@
  * shrink with load and do not depend on nice; nice moves the score and the
  * place in the calendar.
  *
- * The score is that of 2003 (interact.h); the two queues that changed places,
+ * The score is that of 2003 (ule/interact.h); the two queues that changed places,
  * the nice window and the hand-off to idle CPUs are gone.  A thread's CPU is
  * chosen anew at each wakeup, by affinity and load.
  *
  * Order and names follow sched_ule.c; what it calls td_sched and thread is one
  * ts_t here, and its tdq is an rq_t.  What the CPUs do with each other is in
- * tdq_smp.h.  Source tags: [RM] read in that file of 14-CURRENT, [RMp] in its
+ * ule/tdq_smp.h.  Source tags: [RM] read in that file of 14-CURRENT, [RMp] in its
  * priority.h.
  *
  * FIDELITY: a thread holds the priority it slept with until it is switched to, as if it returned to user mode at once.
  * FIDELITY: the 99 real-time priorities are mapped onto 32 of FreeBSD's, 48 for interrupt threads; the idle class has one.
  */
 #include "policy.h"
-#include "interact.h"
-#include "runq.h"
+#include "ule/interact.h"
+#include "ule/runq.h"
 
 /* ---- tunables ----------------------------------------------------------- */
 
@@ -360,7 +360,7 @@ static void sched_rem(sched_t *s, rq_t *tdq, ts_t *p)
 
 /* ---- SMP ---------------------------------------------------------------- */
 
-#include "tdq_smp.h"
+#include "ule/tdq_smp.h"
 
 static void start_balance_timer(sched_t *s)
 {

@@ -28,6 +28,35 @@ fn main() {
     compile(&headers, layout, "schedlab_layout");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     fs::write(out.join("policies.rs"), table(&policies)).expect("OUT_DIR is writable");
+    fs::write(out.join("headers.rs"), headers_table(&headers, &policies))
+        .expect("OUT_DIR is writable");
+}
+
+/// Rust source of what a policy compiled at run time may include: each file's path from `policy/`, and its text.
+fn headers_table(headers: &Path, policies: &[PathBuf]) -> String {
+    let mut folders = vec![headers.to_path_buf()];
+    let mut files: Vec<PathBuf> = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("policy/ can be read").flatten() {
+            let path = entry.path();
+            match path.extension() {
+                None if path.is_dir() => folders.push(path),
+                Some(extension) if extension == "h" => files.push(path),
+                _ => {}
+            }
+        }
+    }
+    files.sort();
+    let header = |path: &PathBuf| {
+        (
+            path.strip_prefix(headers).unwrap().display().to_string(),
+            path.clone(),
+        )
+    };
+    let part = |path: &PathBuf| (format!("../{0}/{0}.c", stem(path)), path.clone());
+    let entries = files.iter().map(header).chain(policies.iter().map(part));
+    let line = |(name, path): (String, PathBuf)| format!("({name:?}, include_str!({path:?})),\n");
+    format!("&[\n{}]", entries.map(line).collect::<String>())
 }
 
 /// The C file of every policy folder, by name.

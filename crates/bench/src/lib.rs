@@ -1,9 +1,15 @@
 //! What the benchmarks share: reading back what criterion measured, so that each benchmark can
 //! end with a table of ratios and rates instead of bare times.
 
+mod crowd;
+
 use std::env;
 use std::fs;
 use std::path::PathBuf;
+
+use schedlab_policy::Policy;
+
+pub use crowd::Crowd;
 
 /// The median time of one iteration in nanoseconds, as criterion measured it last.
 ///
@@ -27,4 +33,26 @@ fn criterion_home() -> PathBuf {
     let target = env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     let default = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target");
     target.unwrap_or_else(default).join("criterion")
+}
+
+/// Prints what each policy's cost is as tasks grow, relative to its own with the fewest.
+pub fn growth(group: &str, what: &str, policies: &[Policy], sizes: &[u32]) {
+    print!(
+        "\ncost of {what}, relative to that with {} tasks\n{:<12}",
+        sizes[0], "policy"
+    );
+    sizes.iter().for_each(|size| print!("{size:>12}"));
+    println!();
+    for policy in policies {
+        let cost = |size: u32| median_ns(group, policy.name(), &size.to_string());
+        let Some(base) = cost(sizes[0]) else { continue };
+        print!("{:<12}", policy.name());
+        for &size in sizes {
+            match cost(size) {
+                Some(ns) => print!("{:>12.1}", ns / base),
+                None => print!("{:>12}", "-"),
+            }
+        }
+        println!();
+    }
 }

@@ -39,6 +39,8 @@ pub enum Command {
     Vm(VmArguments),
     /// Record what the scheduler of this machine does (root).
     Record(RecordArguments),
+    /// Do the papers' experiments again and judge every claim.
+    Reproduce(ReproduceArguments),
     /// Write the folder of a new policy, which runs at once.
     New(NewArguments),
     /// Print the completions of a shell.
@@ -107,6 +109,26 @@ pub struct CompareArguments {
     /// What every run is made of.
     #[command(flatten)]
     pub common: CommonArguments,
+}
+
+/// Experiments of the papers.
+#[derive(Args)]
+pub struct ReproduceArguments {
+    /// The experiments, such as elsc-figure-3; or all of them.
+    #[arg(default_value = "all")]
+    pub experiments: Vec<String>,
+    /// Shorter runs and fewer seeds, for the same verdicts: about a minute instead of ten.
+    #[arg(long)]
+    pub quick: bool,
+    /// Write the book of results into a folder: index.html, figures, workloads, results.json, results.md.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub report: Option<PathBuf>,
+    /// How to print the claims.
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub format: ListFormat,
+    /// Runs at the same time; results do not depend on it.  Default: the number of CPUs.
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = positive::<u16>)]
+    pub jobs: Option<u16>,
 }
 
 /// What every run is made of.

@@ -8,11 +8,10 @@ mod interrupt;
 mod kernel;
 mod outputs;
 mod progress;
-mod reproduce;
+mod recipe;
 mod seeds;
 mod session;
 mod usage;
-mod workers;
 
 use std::process::ExitCode;
 

@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -104,6 +105,34 @@ impl Line {
         }
         let bar = self.0.get_or_insert_with(bar);
         bar.set_message(progress.message());
+        bar.tick();
+    }
+}
+
+/// A line of text for work whose length nobody knows.
+pub struct Note {
+    line: Mutex<Line>,
+    started: Instant,
+}
+
+impl Note {
+    /// Shows nothing yet.
+    pub fn new() -> Note {
+        Note {
+            line: Mutex::new(Line::new()),
+            started: Instant::now(),
+        }
+    }
+
+    /// Shows a text, and how long this has been going on.
+    pub fn show(&self, text: &str) {
+        let elapsed = self.started.elapsed();
+        if !std::io::stderr().is_terminal() || elapsed < SILENCE {
+            return;
+        }
+        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+        let bar = line.0.get_or_insert_with(bar);
+        bar.set_message(format!("{} s: {text}", elapsed.as_secs()));
         bar.tick();
     }
 }

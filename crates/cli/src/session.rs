@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::outputs::{Finished, TraceFile, Traces};
 use crate::progress::{Line, Progress};
-use crate::workers::{in_parallel, Cancel};
+use schedlab_parallel::{in_parallel, Cancel};
 
 /// How long a simulation goes on between two looks at the world: signals, progress.
 const STRETCH: Duration = Duration::from_millis(20);

@@ -206,6 +206,7 @@ impl Sink for Measure {
             } => {
                 self.families.scheduler.called(examined, recalculations);
             }
+            EventKind::Recalculate { passes } => self.families.scheduler.recalculated(passes),
             EventKind::Nice { task, nice } => self.roster.set_nice(task, nice),
             EventKind::Count { counter, by } => {
                 let known = self.families.marks.policy_counted(counter, by);

@@ -88,7 +88,7 @@ impl Format {
     }
 }
 
-/// "field:char prev_comm[16];	offset:8;	size:16;	signed:0;"
+/// "field:char prev_comm[16];    offset:8;    size:16;    signed:0;"
 fn field(line: &str) -> Option<Field> {
     let mut parts = line.split(';').map(str::trim);
     let declaration = parts.next()?.strip_prefix("field:")?;

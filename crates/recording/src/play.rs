@@ -373,7 +373,9 @@ impl Player<'_> {
             .map(|known| &self.recording.tasks[known as usize]);
         let known = known.map(|known| match known.class {
             TaskClass::Fifo | TaskClass::Rr => 99 - i16::from(known.rt_priority),
-            _ => 120 + i16::from(known.nice),
+            TaskClass::Normal | TaskClass::Batch | TaskClass::Idle | TaskClass::Iso => {
+                120 + i16::from(known.nice)
+            }
         });
         known.or(identity.prio).unwrap_or(120)
     }

@@ -144,7 +144,7 @@ impl<S: Sink> Simulation<'_, S> {
                 self.cpu_mut(cpu).pending.pop_front();
                 let curr = self.cpu(cpu).curr;
                 self.call(cpu, |host| host.tick(cpu, curr))?;
-                let cost = self.setup.machine.costs.tick + self.work_cost();
+                let cost = self.setup.machine.costs.tick + self.work_cost(cpu);
                 self.charge(cpu, Overhead::Tick, cost);
             }
             KernelWork::PolicyTimer(id) => {

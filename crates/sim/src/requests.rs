@@ -69,15 +69,19 @@ impl<S: Sink> Simulation<'_, S> {
         }
     }
 
-    /// What the examining, recalculating and locking of the hooks just called costs.
-    pub(crate) fn work_cost(&mut self) -> Ns {
+    /// What the examining, recalculating and locking of the hooks just called on `cpu` costs, outside schedule().
+    pub(crate) fn work_cost(&mut self, cpu: CpuId) -> Ns {
         let work = self.host.take_work();
+        if work.recalculations > 0 {
+            let passes = work.recalculations;
+            self.emit(cpu, EventKind::Recalculate { passes });
+        }
         self.price(work)
     }
 
     /// Charges it, beyond what the step itself costs.
     pub(crate) fn charge_work(&mut self, cpu: CpuId, kind: Overhead) {
-        let cost = self.work_cost();
+        let cost = self.work_cost(cpu);
         self.charge(cpu, kind, cost);
     }
 

@@ -73,7 +73,7 @@ impl<S: Sink> Simulation<'_, S> {
         }
         self.cpu_mut(cpu).pending.pop_front();
         self.enqueue(cpu, task, target, flags)?;
-        let work = choice + self.work_cost();
+        let work = choice + self.work_cost(cpu);
         let cost = self.setup.machine.costs.wakeup + self.lock_cost(cpu, lock) + work;
         self.charge(cpu, Overhead::Wakeup, cost);
         self.release_lock(cpu, lock);
@@ -91,7 +91,7 @@ impl<S: Sink> Simulation<'_, S> {
     ) -> Result<(CpuId, Ns), SimError> {
         let target = self.call(cpu, |host| host.select_cpu(task, flags))?;
         self.drain_requests(cpu)?;
-        let price = before.map_or(Ns::ZERO, |(_, price)| price) + self.work_cost();
+        let price = before.map_or(Ns::ZERO, |(_, price)| price) + self.work_cost(cpu);
         if let Some(KernelWork::Wake { chosen, .. }) = self.cpu_mut(cpu).pending.front_mut() {
             *chosen = Some((target, price));
         }
@@ -179,7 +179,7 @@ impl<S: Sink> Simulation<'_, S> {
         );
         self.call(cpu, |host| host.fork(Some(parent), child))?;
         self.drain_requests(cpu)?;
-        let cost = self.setup.machine.costs.fork + self.work_cost();
+        let cost = self.setup.machine.costs.fork + self.work_cost(cpu);
         self.charge(cpu, Overhead::Syscall, cost);
         // From here on others see it: it is alive, but not yet on a run queue.
         let uninterruptible = false;

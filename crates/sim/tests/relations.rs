@@ -162,6 +162,9 @@ fn equals_get_equal_shares_whatever_their_number() {
                 // Its quanta fall in step with its update: who runs at the full second can have
                 // one of 160 ms more, every second.
                 "svr4" => 60 * 160,
+                // Priorities 8 ticks of usage apart, four of them in a queue: who is ahead by less than
+                // 250 ms takes turns with the others, and the load average it forgets by is sampled at random.
+                "bsd4" => 60 * 50,
                 // Two slices of 2.4 or 2.6.
                 _ => 420,
             };

@@ -149,6 +149,11 @@ pub enum EventKind {
         /// Passes over all tasks that renewed counters or priorities.
         recalculations: u32,
     },
+    /// Passes over all tasks that renewed counters or priorities outside schedule(): BSD's of every second.
+    Recalculate {
+        /// How many.
+        passes: u32,
+    },
     /// From this moment this CPU spends `ns` on overhead; spans of one moment follow one another
     /// in the order of their events, and spans of different moments do not overlap on a CPU.
     /// [`Overhead::Lock`] alone is told when it is over: the CPU spun for the `ns` before.

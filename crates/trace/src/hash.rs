@@ -161,5 +161,6 @@ fn encode(kind: &EventKind) -> (u64, u64, u64) {
             count,
         } => (16, task(t) | u64::from(mark.0) << 32, u64::from(count)),
         EventKind::Latency { task: t, mark, ns } => (17, task(t) | u64::from(mark.0) << 32, ns.0),
+        EventKind::Recalculate { passes } => (18, u64::from(passes), 0),
     }
 }

@@ -10,42 +10,9 @@ use schedlab_input::reason;
 
 use crate::{ffi, Policy};
 
-/// The headers a policy includes, so that a binary far from its sources can compile one.
-const HEADERS: &[(&str, &str)] = &[
-    ("policy.h", include_str!("../../policy.h")),
-    ("types.h", include_str!("../../types.h")),
-    ("host.h", include_str!("../../host.h")),
-    ("math.h", include_str!("../../math.h")),
-    ("list.h", include_str!("../../list.h")),
-    ("prio_array.h", include_str!("../../prio_array.h")),
-    ("goodness.h", include_str!("../../goodness.h")),
-    ("domains.h", include_str!("../../domains.h")),
-    ("build_domains.h", include_str!("../../build_domains.h")),
-    ("balance.h", include_str!("../../balance.h")),
-    ("placement.h", include_str!("../../placement.h")),
-    ("bsd_runq.h", include_str!("../../bsd_runq.h")),
-    ("decay.h", include_str!("../../decay.h")),
-    ("disp.h", include_str!("../../disp.h")),
-    ("interact.h", include_str!("../../interact.h")),
-    ("kseq_smp.h", include_str!("../../kseq_smp.h")),
-    ("runq.h", include_str!("../../runq.h")),
-    ("tdq_smp.h", include_str!("../../tdq_smp.h")),
-    ("weight.h", include_str!("../../weight.h")),
-    ("tree.h", include_str!("../../tree.h")),
-    ("fair.h", include_str!("../../fair.h")),
-    ("fair_class.h", include_str!("../../fair_class.h")),
-    ("fair_domains.h", include_str!("../../fair_domains.h")),
-    ("fair_balance.h", include_str!("../../fair_balance.h")),
-    ("fair_placement.h", include_str!("../../fair_placement.h")),
-    ("native/dialect.h", include_str!("../../native/dialect.h")),
-    ("bpf/dialect.h", include_str!("../../bpf/dialect.h")),
-    // Policies that others include as a part, "../NAME/NAME.c".
-    (
-        "../linux24/linux24.c",
-        include_str!("../../../policies/linux24/linux24.c"),
-    ),
-    ("../o1/o1.c", include_str!("../../../policies/o1/o1.c")),
-];
+/// What a policy includes, so that a binary far from its sources can compile one: the headers of `policy/`, and the
+/// policies themselves, which others may include as a part ("../NAME/NAME.c").  Path from `policy/`, and text.
+const HEADERS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/headers.rs"));
 
 /// Why a policy file cannot be used.
 #[derive(Debug, thiserror::Error)]

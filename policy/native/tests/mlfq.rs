@@ -244,19 +244,16 @@ fn a_waking_task_goes_to_the_cpu_that_does_the_worst() {
 #[test]
 fn random_lives_lose_no_task_and_waste_no_cpu() {
     let switches: [&[(&str, i64)]; 4] = [
-        &[],
+        &[("boost_ms", 20)],
         &[("forgive", 1), ("boost_ms", 0)],
-        &[("wake_at_top", 1), ("levels", 9)],
-        &[("levels", 7), ("nice_levels", 1)],
+        &[("wake_at_top", 1), ("levels", 9), ("boost_ms", 100)],
+        &[("levels", 7), ("nice_levels", 1), ("boost_ms", 20)],
     ];
     for set in switches {
         for cpus in [1, 2, 5] {
             for seed in 1..=10 {
                 let mut m = Machine::new("mlfq", cpus, set);
-                for part in 0..10 {
-                    random::live(&mut m, seed * 100 + part, 50);
-                    m.timer(0);
-                }
+                random::live(&mut m, seed, 500);
             }
         }
     }

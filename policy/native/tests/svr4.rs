@@ -78,19 +78,20 @@ fn it_compiles_at_run_time_too() {
 #[test]
 fn random_lives_lose_no_task_and_waste_no_cpu() {
     let switches: [&[(&str, i64)]; 4] = [
-        &[],
-        &[("ia_everyone", 1), ("kpri", 0)],
-        &[("sleep_promote", 0), ("rechoose_interval", 0)],
-        &[("levels", 60), ("maxupri", 20), ("runq_max_diff", 0)],
+        &[("update_ms", 20)],
+        &[("update_ms", 50), ("ia_everyone", 1), ("kpri", 0)],
+        &[
+            ("update_ms", 10),
+            ("sleep_promote", 0),
+            ("rechoose_interval", 0),
+        ],
+        &[("maxupri", 20), ("runq_max_diff", 0)],
     ];
     for set in switches {
         for cpus in [1, 2, 5] {
             for seed in 1..=10 {
                 let mut m = Machine::new("svr4", cpus, set);
-                for part in 0..10 {
-                    random::live(&mut m, seed * 100 + part, 50);
-                    m.timer(0);
-                }
+                random::live(&mut m, seed, 500);
             }
         }
     }

@@ -17,8 +17,8 @@ use crate::interrupt::Interrupt;
 use crate::kernel::{failure, machine, Echo, KernelRun, KernelSession, Scheduler};
 use crate::outputs::{Finished, TextFile, Traces};
 use crate::progress::Waiting;
-use crate::reproduce::quoted;
-use crate::workers::in_parallel;
+use crate::recipe::quoted;
+use schedlab_parallel::in_parallel;
 
 use super::{note, print};
 
@@ -180,7 +180,7 @@ fn all_runs(
     common: &CommonArguments,
     interrupt: &Interrupt,
 ) -> Result<Vec<KernelRun>, Failure> {
-    let one = |index: usize, cancel: &crate::workers::Cancel| {
+    let one = |index: usize, cancel: &schedlab_parallel::Cancel| {
         let scheduler = &schedulers[index];
         let (policy, variant) = scheduler.label();
         let name = [policy, variant]

@@ -8,7 +8,7 @@ use schedlab_policy::Policy;
 
 use crate::arguments::NewArguments;
 use crate::failure::Failure;
-use crate::reproduce::shell_word;
+use crate::recipe::shell_word;
 
 use super::print;
 

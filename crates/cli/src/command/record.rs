@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::kernel::warnings;
 use crate::outputs::{Finished, TraceFile, Traces};
-use crate::reproduce::quoted;
+use crate::recipe::quoted;
 
 use super::kernel_result::{Files, Form};
 use super::note;

@@ -16,7 +16,7 @@ use crate::choose::{self, Assignments};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::outputs::{Finished, TextFile, Traces};
-use crate::reproduce::Reproduce;
+use crate::recipe::Recipe;
 use crate::session::{RunResult, Session};
 
 use super::{note, print};
@@ -113,7 +113,7 @@ fn session(asked: &Asked, workload: Workload, machine: Machine) -> Result<Sessio
     })
 }
 
-fn reproduce(asked: &Asked, session: &Session) -> Reproduce {
+fn reproduce(asked: &Asked, session: &Session) -> Recipe {
     let names = asked
         .policies
         .iter()
@@ -124,7 +124,7 @@ fn reproduce(asked: &Asked, session: &Session) -> Reproduce {
             false if written.contains(".c:") => written.clone(),
             false => tuned.name(),
         });
-    Reproduce {
+    Recipe {
         command: asked.command,
         policies: names.collect(),
         workload: session.workload.source.clone(),
@@ -170,7 +170,7 @@ fn reported(session: &Session, result: RunResult, command: &str) -> Run {
 fn html(
     runs: &[Run],
     session: &Session,
-    command: &Reproduce,
+    command: &Recipe,
     common: &CommonArguments,
 ) -> Result<String, Failure> {
     let report = common

@@ -14,7 +14,7 @@ use crate::interrupt::Interrupt;
 use crate::kernel::{failure, machine, Echo, KernelRun, KernelSession, Scheduler};
 use crate::outputs::{Finished, Traces};
 use crate::progress::Waiting;
-use crate::reproduce::quoted;
+use crate::recipe::quoted;
 
 use super::kernel_result::{tunable_flags, Files, Form};
 use super::note;

@@ -107,7 +107,7 @@ impl Scheduler {
             Scheduler::Own => vec!["--policy".into(), NONE.into()],
             Scheduler::Policy { written, .. } => vec!["--policy".into(), written.clone()],
             Scheduler::Program(words) => {
-                vec!["--scheduler".into(), crate::reproduce::quoted(words)]
+                vec!["--scheduler".into(), crate::recipe::quoted(words)]
             }
         }
     }

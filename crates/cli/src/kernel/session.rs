@@ -15,7 +15,7 @@ use crate::arguments::{VmClock, VmMachineArguments};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::outputs::{Finished, TraceFile};
-use crate::reproduce::quoted;
+use crate::recipe::quoted;
 
 use super::Scheduler;
 

@@ -20,6 +20,11 @@ impl Scheduler {
         self.recalculations += u64::from(recalculations);
     }
 
+    #[inline]
+    pub fn recalculated(&mut self, passes: u32) {
+        self.recalculations += u64::from(passes);
+    }
+
     /// `cpu_time` is the duration times the number of CPUs.
     pub fn finish(&self, overhead: OverheadNs, cpu_time: u128) -> SchedulerMetrics {
         SchedulerMetrics {

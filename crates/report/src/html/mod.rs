@@ -13,6 +13,11 @@ use crate::svg::{Figure, STYLE};
 use crate::table::{HtmlTable, Layout, Table};
 use crate::{summary, text};
 
+/// The style sheet of pages; figures have [their own](STYLE).
+pub const PAGE_STYLE: &str = include_str!("../../templates/report.css");
+/// A minijinja template with the macro `table(t)`, which writes an [`HtmlTable`].
+pub const TABLE_TEMPLATE: &str = include_str!("../../templates/table.html");
+
 /// What a report says about itself.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ReportInfo {
@@ -87,6 +92,7 @@ pub fn render_html(runs: &[Run], info: &ReportInfo) -> Result<String, ReportErro
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_trim_blocks(true);
     environment.set_lstrip_blocks(true);
+    environment.add_template("table.html", TABLE_TEMPLATE)?;
     environment.add_template("report.html", include_str!("../../templates/report.html"))?;
     let template = environment.get_template("report.html")?;
     Ok(template.render(page(&comparison, info))?)
@@ -99,7 +105,7 @@ fn page(comparison: &Comparison, info: &ReportInfo) -> minijinja::Value {
         headlines.layout = Layout::FieldsAsColumns;
     }
     context! {
-        style => include_str!("../../templates/report.css"),
+        style => PAGE_STYLE,
         figure_style => STYLE,
         script => include_str!("../../templates/report.js"),
         info => context! { command => info.command, machine => info.machine, version => info.version },

@@ -65,4 +65,6 @@ fn the_pass_costs_what_it_touches() {
     assert_eq!(metrics.cpus[0].overhead_ns.unwrap().tick, Ns::from_ms(12));
     assert_eq!(metrics.counters["second_passes"], 10);
     assert_eq!(metrics.counters["processes_passed"], 10_000);
+    // Passes outside schedule() are recalculations as well: ten, and two of the load average.
+    assert_eq!(metrics.scheduler.unwrap().recalculations, 12);
 }

@@ -1,4 +1,4 @@
-//! What the tests of `bsd43` and `bsd4` share: a look into the state of `bsd_runq.h`.
+//! What the tests of `bsd43` and `bsd4` share: a look into the state of `bsd/runq.h`.
 
 #![allow(dead_code)] // Each of the two uses a part of it.
 

@@ -23,7 +23,7 @@ pub struct Node {
     pub height: u32,
 }
 
-/// `struct sched_entity` in policy/fair.h, with which the state of a task begins.
+/// `struct sched_entity` in policy/fair/fair.h, with which the state of a task begins.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Entity {

@@ -7,6 +7,8 @@ use super::*;
 /// quantum, tqexp, slpret, maxwait, lwait
 type Row = (i32, i32, i32, u32, i32);
 
+type Table = fn(i32) -> Row;
+
 /// The default table as the specification prints it.
 fn solaris(row: i32) -> Row {
     let quantum = match row {
@@ -55,7 +57,7 @@ fn sample(row: i32) -> Row {
 
 #[test]
 fn every_row_is_that_of_the_specification() {
-    let check = |variant: &str, rows: i32, expected: fn(i32) -> Row| {
+    let check = |variant: &str, rows: i32, expected: Table| {
         let tuned = Tuned::new(Policy::find("svr4").unwrap(), Some(variant), &[]).unwrap();
         let column = |name: &str, row: i32| tuned.table(name).unwrap()[row as usize] as i32;
         for row in 0..rows {
@@ -76,7 +78,7 @@ fn every_row_is_that_of_the_specification() {
 }
 
 /// The task runs its quantum to the last tick, no longer, and falls to tqexp with that row's quantum.
-fn obeys_tqexp(variant: &str, row: i32, table: fn(i32) -> Row) {
+fn obeys_tqexp(variant: &str, row: i32, table: Table) {
     let mut m = Machine::new(&format!("svr4:{variant}"), 1, &[]);
     let task = m.start(&normal(0));
     m.schedule(0);
@@ -94,7 +96,7 @@ fn obeys_tqexp(variant: &str, row: i32, table: fn(i32) -> Row) {
 }
 
 /// One update more than maxwait earns slpret at the next sleep; maxwait itself does not.
-fn obeys_slpret(variant: &str, row: i32, table: fn(i32) -> Row) {
+fn obeys_slpret(variant: &str, row: i32, table: Table) {
     let (_, _, slpret, maxwait, _) = table(row);
     let expected = [
         (maxwait, (row, row, 1, maxwait)),
@@ -111,7 +113,7 @@ fn obeys_slpret(variant: &str, row: i32, table: fn(i32) -> Row) {
 }
 
 /// The update after maxwait of them raises a waiting task to lwait; it gets that row's quantum if it moved.
-fn obeys_lwait(variant: &str, row: i32, table: fn(i32) -> Row) {
+fn obeys_lwait(variant: &str, row: i32, table: Table) {
     let mut m = Machine::new(&format!("svr4:{variant}"), 1, &[]);
     let task = m.add(&normal(0));
     m.start(&real_time(Class::Fifo, 1));
@@ -132,7 +134,7 @@ fn obeys_lwait(variant: &str, row: i32, table: fn(i32) -> Row) {
 
 #[test]
 fn every_row_is_obeyed() {
-    let tables: [(&str, i32, fn(i32) -> Row); 3] = [
+    let tables: [(&str, i32, Table); 3] = [
         ("solaris", 60, solaris),
         ("large-server", 60, large_server),
         ("svr4.2", 10, sample),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * bsd_runq.h - the run queue of 4.3BSD and of what came from it: buckets of neighbouring priorities.
+ * runq.h - the run queue of 4.3BSD and of what came from it: buckets of neighbouring priorities.
  *
  * Lower numbers are better.  One array of first-in first-out queues serves all
  * CPUs, each queue holding a few neighbouring priorities (PPQ), and a bitmap

@@ -16,7 +16,7 @@
  *
  * The policy that includes this, right after policy.h, may list tunables of its
  * own in POLICY_OWN_TUNABLES(T) before.  Its state begins with struct bsd, that
- * of a task with struct bsd_task (see bsd_runq.h), and it says what estcpu and
+ * of a task with struct bsd_task (see runq.h), and it says what estcpu and
  * nice are worth:
  *
  *	static s32 user_priority(sched_t *s, task_t *p);
@@ -75,7 +75,7 @@ POLICY_TUNABLES(ALL_TUNABLES)
 	C(second_passes) C(processes_passed) C(requeued) C(load_samples) C(seconds_caught_up)
 POLICY_COUNTERS(DECAY_COUNTERS)
 
-#include "bsd_runq.h"
+#include "runq.h"
 
 enum { SOFTCLOCK };	/* the timer */
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * fair_domains.h - from the topology to nested groups of CPUs, and ways around them.
+ * domains.h - from the topology to nested groups of CPUs, and ways around them.
  *
  * A domain is what a CPU sees at one level: its core's SMT siblings, the CPUs
  * that share its cache, its node, the machine.  It is divided into groups, the
  * domains of the level below (single CPUs at the lowest), and balances between
  * these only.  A domain of one group does not exist.
  *
- * Included by fair_class.h.
+ * Included by class.h.
  */
 #ifndef SCHEDLAB_FAIR_DOMAINS_H
 #define SCHEDLAB_FAIR_DOMAINS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * fair_balance.h - how CPUs share out fair tasks: who pulls from whom, and when.
+ * balance.h - how CPUs share out fair tasks: who pulls from whom, and when.
  *
  * Each CPU balances for itself, domain by domain: busy ones now and then in their
  * tick, one that runs out of work before it idles.  It sorts the groups of
@@ -10,12 +10,12 @@
  * has the busiest CPU push its running task away.
  *
  * Order and names follow kernel/sched/fair.c of 5.5 to 6.12 (group types by
- * V. Guittot, 2019).  Included by fair_class.h.
+ * V. Guittot, 2019).  Included by class.h.
  *
  * FIDELITY: a CPU's load is the weight of its runnable tasks now; kernels since 3.8 use an average with a
  *	half-life of 32 ms (PELT).  Hence no utilisation: whether a group is full is a matter of its number of tasks.
  * FIDELITY: no asymmetric or changing CPU capacities, NUMA imbalance allowance, preferred nodes,
- *	energy model, or isolated CPUs.  2.6.24's own balancer was of the older kind (see balance.h) and is not reproduced.
+ *	energy model, or isolated CPUs.  2.6.24's own balancer was of the older kind (see linux26/balance.h) and is not reproduced.
  * FIDELITY: idle CPUs have no tick.  A busy CPU's tick balances for them, itself; kernels since 2.6.21 have it wake
  *	one of them to do so.
  * FIDELITY: there is no stopper thread.  pick_next() does its work, and the running task leaves in switched().

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * fair_class.h - the hooks of CFS and EEVDF, and the real-time class above them.
+ * class.h - the hooks of CFS and EEVDF, and the real-time class above them.
  *
  * What kernel/sched/core.c and rt.c do between an event and the fair class: which
  * class a task is in, when a wakeup preempts across classes, what becomes of
@@ -18,7 +18,7 @@
 #ifndef SCHEDLAB_FAIR_CLASS_H
 #define SCHEDLAB_FAIR_CLASS_H
 
-#include "fair_domains.h"
+#include "domains.h"
 
 /* ---- what the policy defines -------------------------------------------- */
 
@@ -212,8 +212,8 @@ static inline __unused void update_avg_idle(sched_t *s, rq_t *rq)
 	rq->cfs.idle_stamp = 0;
 }
 
-#include "fair_balance.h"
-#include "fair_placement.h"
+#include "balance.h"
+#include "placement.h"
 
 /* ---- hooks: queueing ---------------------------------------------------- */
 

@@ -8,7 +8,7 @@ use schedlab_trace::Ns;
 use crate::seeds::Seeds;
 
 /// The command, in a shell's words.
-pub struct Reproduce {
+pub struct Recipe {
     /// "run" or "compare".
     pub command: &'static str,
     /// The policies with their variants.
@@ -25,7 +25,7 @@ pub struct Reproduce {
     pub rtapp: Vec<(&'static str, String)>,
 }
 
-impl Reproduce {
+impl Recipe {
     /// The command with one more flag.
     pub fn with(&self, flag: &str, value: &str) -> String {
         let mut words = self.words();
@@ -62,7 +62,7 @@ impl Reproduce {
     }
 }
 
-impl fmt::Display for Reproduce {
+impl fmt::Display for Recipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&quoted(&self.words()))
     }
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn words_are_quoted_where_a_shell_needs_it() {
-        let command = Reproduce {
+        let command = Recipe {
             command: "run",
             policies: vec!["o1:2.6.10".into()],
             workload: "volanomark --rooms 10".into(),

@@ -10,14 +10,14 @@
  *	weight.h		nice values as weights
  *	tree.h			the ordered tree of waiting tasks
  *	fair.h			tunables, counters and state; include it after policy.h
- *	fair_class.h		the hooks: real-time class, fair class, queues
- *	fair_domains.h		the machine as a hierarchy of CPU groups
- *	fair_balance.h		who pulls tasks from whom, and when
- *	fair_placement.h	on which CPU a task wakes up, starts, or continues after exec
+ *	class.h		the hooks: real-time class, fair class, queues
+ *	domains.h		the machine as a hierarchy of CPU groups
+ *	balance.h		who pulls tasks from whom, and when
+ *	placement.h	on which CPU a task wakes up, starts, or continues after exec
  *
  * The policy adds FAIR_TUNABLES(T) and FAIR_COUNTERS(C) to its lists.  Its global
  * state has a member "struct fair fair", its CPU state "struct fair_rq cfs" and
- * its task state begins with "struct sched_entity se".  fair_class.h, which
+ * its task state begins with "struct sched_entity se".  class.h, which
  * includes the rest, says which functions it expects.
  *
  * Sources: [SRC] read in a kernel source, [MEM] known but not read again, [INF] inferred.

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * fair_placement.h - on which CPU a task wakes up, starts, or continues after exec: select_task_rq().
+ * placement.h - on which CPU a task wakes up, starts, or continues after exec: select_task_rq().
  *
  * A wakeup chooses between two caches first, the one the task ran on and the
  * waker's (wake_affine()), and then looks for an idle CPU that shares the chosen
  * one (select_idle_sibling()).  A new task, or one that calls exec() and has
  * nothing in a cache, descends from the machine to the idlest CPU.
  *
- * Order and names follow kernel/sched/fair.c of 5.5 to 6.12.  Included by fair_class.h.
+ * Order and names follow kernel/sched/fair.c of 5.5 to 6.12.  Included by class.h.
  *
- * FIDELITY: loads are weights, as in fair_balance.h.  A search for an idle CPU sees all that share the cache;
+ * FIDELITY: loads are weights, as in balance.h.  A search for an idle CPU sees all that share the cache;
  *	kernels since 4.12 give up earlier when the cache's CPUs are busy (SIS_PROP, SIS_UTIL).
  */
 #ifndef SCHEDLAB_FAIR_PLACEMENT_H

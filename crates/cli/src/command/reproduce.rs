@@ -1,0 +1,115 @@
+//! `schedlab reproduce`: the papers' experiments again, and what became of their claims.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use schedlab_input::Diagnostic;
+use schedlab_reproduce::{
+    claims_table, experiments, json, markdown, render_book, Beat, BookInfo, Error, Experiment, Lab,
+    Report,
+};
+use schedlab_trace::AtomicFile;
+
+use crate::arguments::{ListFormat, ReproduceArguments};
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::progress::Note;
+
+/// Does the experiments again, prints their claims and verdicts, and writes the book.
+pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
+    let interrupt = Interrupt::listen()?;
+    let chosen = choose(&arguments.experiments)?;
+    let stop = || interrupt.signal().is_some();
+    let note = Note::new();
+    let meanwhile = |beat: &Beat| note.show(&format!("{}: {} runs", beat.experiment, beat.runs));
+    let lab = Lab::new(
+        arguments.quick,
+        arguments.jobs.map(usize::from),
+        &stop,
+        &meanwhile,
+    );
+    let reports = chosen
+        .iter()
+        .map(|experiment| experiment.reproduce(&lab))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| match (error, interrupt.signal()) {
+            (_, Some(signal)) => Failure::Interrupted(signal),
+            (Error::Input(diagnostic), None) => diagnostic.into(),
+            (error, None) => Failure::Other(error.to_string()),
+        })?;
+    drop(note);
+    if let Some(folder) = &arguments.report {
+        write_book(folder, &reports, arguments)?;
+    }
+    match arguments.format {
+        ListFormat::Table => super::print(&claims_table(&reports, width())),
+        ListFormat::Json => super::print(&json(&reports)),
+    }
+}
+
+/// The experiments a user means; all of them by "all" or by naming none.
+fn choose(names: &[String]) -> Result<Vec<&'static Experiment>, Failure> {
+    let all = || experiments().iter();
+    if names.is_empty() || names.iter().any(|name| name == "all") {
+        return Ok(all().collect());
+    }
+    let find = |name: &String| {
+        all().find(|e| e.id == name).ok_or_else(|| {
+            let ids: Vec<&str> = all().map(|e| e.id).collect();
+            Diagnostic::new(format!("there is no experiment \"{name}\""))
+                .at("reproduce", 0)
+                .expected(format!("all, or some of {}", ids.join(", ")))
+                .suggest(name, ids.iter().copied())
+                .into()
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+/// The book with everything it refers to: `index.html`, `results.json`, `results.md`, `figures/`, `workloads/`.
+fn write_book(
+    folder: &Path,
+    reports: &[Report],
+    arguments: &ReproduceArguments,
+) -> Result<(), Failure> {
+    let mut command = format!("schedlab reproduce {}", arguments.experiments.join(" "));
+    if arguments.quick {
+        command += " --quick";
+    }
+    let info = BookInfo {
+        command,
+        version: concat!("schedlab ", env!("CARGO_PKG_VERSION")).to_string(),
+    };
+    let book = render_book(reports, &info)
+        .map_err(|e| Failure::Other(format!("the book's template: {e}")))?;
+    write(&folder.join("index.html"), &book)?;
+    write(&folder.join("results.json"), &json(reports))?;
+    write(&folder.join("results.md"), &markdown(reports))?;
+    for report in reports {
+        for (i, exhibit) in report.findings.exhibits.iter().enumerate() {
+            let name = format!("{}-{}.svg", report.experiment.id, i + 1);
+            write(
+                &folder.join("figures").join(name),
+                &exhibit.figure.standalone(),
+            )?;
+        }
+        for (name, text) in &report.findings.workloads {
+            write(&folder.join("workloads").join(format!("{name}.toml")), text)?;
+        }
+    }
+    Ok(())
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).map_err(Failure::writing(path))?;
+    let mut file = AtomicFile::create(path).map_err(Failure::writing(path))?;
+    file.write_all(text.as_bytes())
+        .map_err(Failure::writing(path))?;
+    file.finish().map_err(Failure::writing(path))
+}
+
+/// Columns of the terminal, 100 where there is none.
+fn width() -> usize {
+    terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0))
+}

@@ -1,0 +1,87 @@
+//! The book of results: one HTML file with every figure beside the paper's numbers.
+
+use minijinja::{context, AutoEscape, Environment};
+use pulldown_cmark::{html, Options, Parser};
+use schedlab_report::svg::STYLE;
+use schedlab_report::table::HtmlTable;
+use schedlab_report::{PAGE_STYLE, TABLE_TEMPLATE};
+use serde::Serialize;
+
+use crate::{Claim, Report, Verdict};
+
+/// What the book says about itself.
+#[derive(Clone, Debug)]
+pub struct BookInfo {
+    /// The command that made it.
+    pub command: String,
+    /// The program and its version.
+    pub version: String,
+}
+
+#[derive(Serialize)]
+struct Chapter<'a> {
+    id: &'a str,
+    title: &'a str,
+    paper: &'a str,
+    testbed: &'a str,
+    /// The README without its heading, as HTML.
+    text: String,
+    claims: &'a [Claim],
+    exhibits: Vec<(String, &'a str)>,
+    tables: Vec<HtmlTable>,
+    runs: Vec<(&'a String, &'a Vec<String>)>,
+}
+
+/// The book.
+///
+/// # Errors
+/// The template is broken.
+pub fn render_book(reports: &[Report], info: &BookInfo) -> Result<String, minijinja::Error> {
+    let mut environment = Environment::new();
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.add_template("table.html", TABLE_TEMPLATE)?;
+    environment.add_template("book", include_str!("../templates/book.html"))?;
+    let count = |verdict| {
+        let claims = reports.iter().flat_map(|r| &r.findings.claims);
+        claims.filter(|c| c.verdict == verdict).count()
+    };
+    environment.get_template("book")?.render(context! {
+        chapters => reports.iter().map(chapter).collect::<Vec<_>>(),
+        holds => count(Verdict::Holds),
+        fails => count(Verdict::Fails),
+        not_testable => count(Verdict::NotTestable),
+        command => info.command,
+        version => info.version,
+        figure_style => STYLE,
+        page_style => PAGE_STYLE,
+        book_style => include_str!("../templates/book.css"),
+    })
+}
+
+fn chapter(report: &Report) -> Chapter<'_> {
+    let exhibits = report.findings.exhibits.iter();
+    Chapter {
+        id: report.experiment.id,
+        title: &report.paper.title,
+        paper: &report.paper.paper,
+        testbed: &report.paper.testbed,
+        text: markdown_to_html(report.experiment.readme),
+        claims: &report.findings.claims,
+        exhibits: exhibits
+            .map(|e| (e.figure.inline(), e.caption.as_str()))
+            .collect(),
+        tables: report.findings.tables.iter().map(|t| t.html()).collect(),
+        runs: report.findings.runs.iter().collect(),
+    }
+}
+
+/// Markdown of our own as HTML, without its first heading: the chapter has one.
+fn markdown_to_html(text: &str) -> String {
+    let body = match text.strip_prefix("# ") {
+        Some(rest) => rest.split_once('\n').map_or("", |(_, body)| body),
+        None => text,
+    };
+    let mut out = String::new();
+    html::push_html(&mut out, Parser::new_ext(body, Options::ENABLE_TABLES));
+    out
+}

@@ -1,0 +1,131 @@
+//! Claims and verdicts for programs and for the repository.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use crate::{Ablation, Claim, Report};
+
+#[derive(Serialize)]
+struct Document<'a> {
+    claims: Vec<&'a Claim>,
+    experiments: Vec<Part<'a>>,
+}
+
+#[derive(Serialize)]
+struct Part<'a> {
+    id: &'a str,
+    title: &'a str,
+    paper: &'a str,
+    testbed: &'a str,
+    runs: Vec<Done<'a>>,
+}
+
+#[derive(Serialize)]
+struct Done<'a> {
+    command: &'a str,
+    trace_hashes: &'a [String],
+}
+
+/// Everything but the figures, as JSON.
+pub fn json(reports: &[Report]) -> String {
+    let document = Document {
+        claims: reports.iter().flat_map(|r| &r.findings.claims).collect(),
+        experiments: reports.iter().map(part).collect(),
+    };
+    let mut text =
+        serde_json::to_string_pretty(&document).expect("strings and numbers can be written");
+    text.push('\n');
+    text
+}
+
+fn part(report: &Report) -> Part<'_> {
+    let runs = report.findings.runs.iter();
+    Part {
+        id: report.experiment.id,
+        title: &report.paper.title,
+        paper: &report.paper.paper,
+        testbed: &report.paper.testbed,
+        runs: runs.map(Done::from).collect(),
+    }
+}
+
+impl<'a> From<(&'a String, &'a Vec<String>)> for Done<'a> {
+    fn from((command, trace_hashes): (&'a String, &'a Vec<String>)) -> Done<'a> {
+        Done {
+            command,
+            trace_hashes,
+        }
+    }
+}
+
+/// The claims as a Markdown page.
+pub fn markdown(reports: &[Report]) -> String {
+    let mut text = String::from(HEAD);
+    for report in reports {
+        let id = report.experiment.id;
+        let _ = write!(
+            text,
+            "\n## {}\n\n{}. [Experiment](../experiments/{id}/README.md), `schedlab reproduce {id}`.\n\n",
+            report.paper.title, report.paper.paper
+        );
+        if report.findings.claims.is_empty() {
+            continue;
+        }
+        text += "| id | claim | paper | measured | verdict |\n|---|---|---|---|---|\n";
+        for claim in &report.findings.claims {
+            text += &row(claim);
+        }
+        text += &notes(&report.findings.claims);
+    }
+    text
+}
+
+const HEAD: &str = "# Results
+
+Every claim of the papers, done again on simulated versions of their machines. Written by
+`schedlab reproduce all --report DIR`, which also draws the figures; a test compares this page with
+what the program finds.
+";
+
+fn row(claim: &Claim) -> String {
+    let measured = match claim.interval.as_str() {
+        "" => claim.measured.clone(),
+        interval => format!("{} ({interval})", claim.measured),
+    };
+    let cells =
+        [&claim.id, &claim.sentence, &claim.paper, &measured].map(|cell| cell.replace('|', "\\|"));
+    format!("| {} | **{}** |\n", cells.join(" | "), claim.verdict.text())
+}
+
+/// Reasons and ablations, below the table.
+fn notes(claims: &[Claim]) -> String {
+    let mut text = String::new();
+    for claim in claims {
+        if !claim.reason.is_empty() {
+            let _ = write!(
+                text,
+                "\n- **{}** {}: {}",
+                claim.id,
+                claim.verdict.text(),
+                claim.reason
+            );
+        }
+        for ablation in &claim.ablations {
+            let Ablation {
+                change,
+                measured,
+                lesson,
+            } = ablation;
+            let _ = write!(
+                text,
+                "\n- **{}** with {change}: {measured}; {lesson}",
+                claim.id
+            );
+        }
+    }
+    match text.is_empty() {
+        true => text,
+        false => text + "\n",
+    }
+}

@@ -1,0 +1,198 @@
+//! What came out of an experiment.
+
+use std::collections::BTreeMap;
+
+use schedlab_report::quantity::Unit;
+use schedlab_report::svg::Figure;
+use schedlab_report::table::Table;
+
+use crate::{Ablation, Claim, ClaimData, Error, Outcome, Paper, Sample, Verdict};
+
+/// A figure, and what was run for it.
+#[derive(Clone, Debug)]
+pub struct Exhibit {
+    /// The figure.
+    pub figure: Figure,
+    /// What to see in it, and where the paper's numbers are.
+    pub caption: String,
+}
+
+/// What came out of an experiment.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    /// The claims, in the order of the paper's data.
+    pub claims: Vec<Claim>,
+    /// Figures.
+    pub exhibits: Vec<Exhibit>,
+    /// Tables.
+    pub tables: Vec<Table>,
+    /// Each run's command with the hashes of its traces, by seed.
+    pub runs: BTreeMap<String, Vec<String>>,
+    /// Workloads of its own, by name.
+    pub workloads: BTreeMap<String, String>,
+    judged: BTreeMap<String, Judgement>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Judgement {
+    measured: String,
+    interval: String,
+    holds: bool,
+    ablations: Vec<Ablation>,
+}
+
+impl Findings {
+    /// Nothing yet.
+    pub fn new() -> Findings {
+        Findings::default()
+    }
+
+    /// Judges a claim by a value.
+    pub fn judge(&mut self, id: &str, measured: &Sample, unit: Unit, holds: bool) {
+        let (value, interval) = written(measured, unit);
+        self.judge_text(id, value, interval, holds);
+    }
+
+    /// Judges a claim by more than a value: what was measured, in words, and the interval if there is one.
+    pub fn judge_text(
+        &mut self,
+        id: &str,
+        measured: impl Into<String>,
+        interval: impl Into<String>,
+        holds: bool,
+    ) {
+        let judgement = self.judged.entry(id.to_string()).or_default();
+        judgement.measured = measured.into();
+        judgement.interval = interval.into();
+        judgement.holds = holds;
+    }
+
+    /// Tells what became of a claim's number with something changed.
+    pub fn ablation(
+        &mut self,
+        id: &str,
+        change: &str,
+        measured: &Sample,
+        unit: Unit,
+        lesson: &str,
+    ) {
+        let (value, interval) = written(measured, unit);
+        let measured = match interval.as_str() {
+            "" => value,
+            interval => format!("{value} ({interval})"),
+        };
+        self.judged
+            .entry(id.to_string())
+            .or_default()
+            .ablations
+            .push(Ablation {
+                change: change.to_string(),
+                measured,
+                lesson: lesson.to_string(),
+            });
+    }
+
+    /// Adds a figure.
+    pub fn exhibit(&mut self, figure: Figure, caption: impl Into<String>) {
+        self.exhibits.push(Exhibit {
+            figure,
+            caption: caption.into(),
+        });
+    }
+
+    /// Adds a table.
+    pub fn table(&mut self, table: Table) {
+        self.tables.push(table);
+    }
+
+    /// Notes what was run, so that a reader can do it again.
+    pub fn ran(&mut self, outcome: &Outcome) {
+        let hashes = outcome
+            .runs
+            .iter()
+            .map(|run| run.hash.to_string())
+            .collect();
+        self.runs.insert(outcome.trial.command(), hashes);
+        if let crate::Work::Text { name, text } = &outcome.trial.work {
+            self.workloads.insert(name.clone(), text.clone());
+        }
+    }
+
+    /// Matches judgements with the paper's claims: each claim is judged, or says why it cannot be.
+    pub(crate) fn complete(&mut self, paper: &Paper) -> Result<(), Error> {
+        let mut judged = std::mem::take(&mut self.judged);
+        let wrong = |id: &str, problem: &str| {
+            Error::experiment(&paper.title, format!("claim {id} {problem}"))
+        };
+        for data in &paper.claims {
+            let claim = match (judged.remove(&data.id), &data.not_testable) {
+                (Some(_), Some(_)) => {
+                    return Err(wrong(&data.id, "is judged and yet not testable"))
+                }
+                (None, None) => return Err(wrong(&data.id, "is not judged")),
+                (None, Some(reason)) => unjudged(data, reason),
+                (Some(judgement), None) => {
+                    let problem = format!(
+                        "fails (measured {}), and paper.toml does not explain it",
+                        judgement.measured
+                    );
+                    verdict(data, judgement).ok_or_else(|| wrong(&data.id, &problem))?
+                }
+            };
+            self.claims.push(Claim {
+                experiment: paper.title.clone(),
+                ..claim
+            });
+        }
+        match judged.keys().next() {
+            Some(id) => Err(wrong(id, "is not in paper.toml")),
+            None => Ok(()),
+        }
+    }
+}
+
+fn unjudged(data: &ClaimData, reason: &str) -> Claim {
+    Claim {
+        id: data.id.clone(),
+        experiment: String::new(),
+        sentence: data.sentence.clone(),
+        measured: String::new(),
+        interval: String::new(),
+        paper: data.paper.clone(),
+        criterion: String::new(),
+        verdict: Verdict::NotTestable,
+        reason: reason.to_string(),
+        ablations: Vec::new(),
+    }
+}
+
+/// None if it fails without an explanation.
+fn verdict(data: &ClaimData, judgement: Judgement) -> Option<Claim> {
+    let reason = match judgement.holds {
+        true => String::new(),
+        false => data.explanation.clone()?,
+    };
+    Some(Claim {
+        measured: judgement.measured,
+        interval: judgement.interval,
+        criterion: data.criterion.clone(),
+        verdict: match judgement.holds {
+            true => Verdict::Holds,
+            false => Verdict::Fails,
+        },
+        ablations: judgement.ablations,
+        ..unjudged(data, &reason)
+    })
+}
+
+/// A sample's median and its interval, in one unit.
+fn written(sample: &Sample, unit: Unit) -> (String, String) {
+    match sample.summary() {
+        None => ("no value".to_string(), String::new()),
+        Some(s) if s.n == 1 || s.lo == s.hi => (unit.show(s.median), String::new()),
+        Some(s) => (
+            unit.show(s.median),
+            format!("{} to {}", unit.show(s.lo), unit.show(s.hi)),
+        ),
+    }
+}

@@ -1,0 +1,101 @@
+//! The papers' results, reproduced: experiments, their claims and the verdicts.
+//!
+//! An [`Experiment`] is one table, figure or section of a paper: a folder of `experiments/` with
+//!
+//! - `README.md`: the question, the set-up, what the paper leaves open and what was chosen;
+//! - `paper.toml`: the paper's numbers and claims as data ([`Paper`]);
+//! - `experiment.rs`: what to run and how to judge it, a function of a [`Lab`] that returns [`Findings`].
+//!
+//! Nothing registers it.  Machines and workloads are chosen once for each testbed, never for a claim:
+//! [`testbed`] lists them, and the lab refuses others.
+
+mod book;
+mod claim;
+mod document;
+mod error;
+mod findings;
+mod lab;
+mod paper;
+mod sample;
+mod terminal;
+pub mod testbed;
+mod trial;
+
+pub use book::{render_book, BookInfo};
+pub use claim::{Ablation, Claim, Verdict};
+pub use document::{json, markdown};
+pub use error::Error;
+pub use findings::{Exhibit, Findings};
+pub use lab::{Beat, Lab};
+pub use paper::{ClaimData, Paper};
+pub use sample::Sample;
+pub use terminal::claims_table;
+pub use trial::{Outcome, Run, Trial, Work};
+
+/// One table, figure or section of a paper, done again.
+#[derive(Clone, Copy, Debug)]
+pub struct Experiment {
+    /// Its name: that of its folder.
+    pub id: &'static str,
+    /// Question, set-up and choices, in Markdown.
+    pub readme: &'static str,
+    data: &'static str,
+    run: fn(&Lab, &Paper) -> Result<Findings, Error>,
+}
+
+/// An experiment and what came out of it.
+#[derive(Debug)]
+pub struct Report {
+    /// Which.
+    pub experiment: Experiment,
+    /// What the paper says.
+    pub paper: Paper,
+    /// What came out.
+    pub findings: Findings,
+}
+
+impl Experiment {
+    /// The paper's numbers and claims.
+    ///
+    /// # Errors
+    /// The data file has a mistake; a test keeps that from happening.
+    pub fn paper(&self) -> Result<Paper, Error> {
+        Paper::parse(self.id, self.data)
+    }
+
+    /// Does it.
+    ///
+    /// # Errors
+    /// A run that cannot go on, a signal, or a claim that nobody judged.
+    pub fn reproduce(&self, lab: &Lab) -> Result<Report, Error> {
+        let paper = self.paper()?;
+        lab.enter(self.id, &paper.testbed);
+        let mut findings = (self.run)(lab, &paper)?;
+        findings.complete(&paper)?;
+        Ok(Report {
+            experiment: *self,
+            paper,
+            findings,
+        })
+    }
+}
+
+/// All experiments, by name.
+pub fn experiments() -> &'static [Experiment] {
+    ALL
+}
+
+// What experiments need is at the root, so that they read like a notebook: use crate::*.
+#[allow(unused_imports)] // Not every experiment draws every kind of figure.
+mod prelude {
+    pub(crate) use crate::{
+        Ablation, Error, Exhibit, Findings, Lab, Outcome, Paper, Sample, Trial,
+    };
+    pub(crate) use schedlab_measure::Metrics;
+    pub(crate) use schedlab_report::quantity::Unit;
+    pub(crate) use schedlab_report::svg::{Axis, Bar, BarGroup, Bars, Plot, Series, Style};
+    pub(crate) use schedlab_report::table::{Better, Cell, Field, Layout, Subject, Table};
+    pub(crate) use schedlab_trace::Ns;
+}
+
+include!(concat!(env!("OUT_DIR"), "/catalogue.rs"));
