@@ -1,11 +1,13 @@
 //! The commands: one file each.
 
 mod compare;
+mod explain;
 mod generate;
 mod kernel_result;
 mod list;
 mod new;
 mod record;
+mod replay;
 mod reproduce;
 mod result;
 mod run;
@@ -44,6 +46,8 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Command::List(arguments) => list::list(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
+        Command::Replay(arguments) => replay::replay(&arguments),
+        Command::Explain(arguments) => explain::explain(&arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
         Command::New(arguments) => new::new(&arguments),
         Command::Completions { shell } => generate::completions(shell),

@@ -61,9 +61,7 @@ fn a_dormant_task_nobody_wakes_is_a_deadlock() {
 
 #[test]
 fn a_dormant_task_must_begin_with_a_semaphore() {
-    let lab = Lab::new(1)
-        .task(vec![run(1000)])
-        .but(|t| t.dormant = true);
+    let lab = Lab::new(1).task(vec![run(1000)]).but(|t| t.dormant = true);
     let error = lab.try_run().err().expect("it cannot begin");
     assert!(error.to_string().contains("dormant"), "{error}");
 }
@@ -104,9 +102,13 @@ fn who_sleeps_for_a_moment_lets_others_go_first() {
 #[test]
 fn no_post_of_a_recorded_wait_is_lost() {
     // Three posts while the other still computes: its three waits are for a moment each.
-    let lab = Lab::new(2)
-        .task(vec![POST, POST, POST])
-        .task(vec![run(1000), SLEEP, SLEEP, SLEEP, run(1000)]);
+    let lab = Lab::new(2).task(vec![POST, POST, POST]).task(vec![
+        run(1000),
+        SLEEP,
+        SLEEP,
+        SLEEP,
+        run(1000),
+    ]);
     with_semaphore(lab, 0).run().ends(2000, Finished);
 }
 
@@ -126,7 +128,10 @@ fn the_run_does_not_wait_for_a_task_that_rests() {
         .run();
     ran.ends(3000, Finished);
     assert_eq!(left(&ran), [PrevState::Sleeping, PrevState::Exited]);
-    Lab::new(1).task(vec![run(1000), Op::Rest]).run().ends(1000, Finished);
+    Lab::new(1)
+        .task(vec![run(1000), Op::Rest])
+        .run()
+        .ends(1000, Finished);
 }
 
 #[test]
@@ -142,7 +147,14 @@ fn waits_for_a_device_are_deaf_to_signals() {
 fn reaping_does_not_wait() {
     // At 1 ms the child (2 ms, on the other CPU) lives, at 4 ms it is dead.
     let ran = Lab::new(2)
-        .task(vec![fork(1), run(1000), Op::Reap, run(3000), Op::Reap, run(1000)])
+        .task(vec![
+            fork(1),
+            run(1000),
+            Op::Reap,
+            run(3000),
+            Op::Reap,
+            run(1000),
+        ])
         .template(vec![run(2000)])
         .run();
     let reaped = ran.pick(|e| match e.kind {
