@@ -1,5 +1,7 @@
 //! Every flag, defined once: help, man pages and completions come from here.
 
+mod replay;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -8,6 +10,8 @@ use schedlab_trace::Ns;
 use schedlab_workload::rtapp;
 
 use crate::seeds::Seeds;
+
+pub use replay::{ExplainArguments, ReplayArguments};
 
 /// Compare CPU schedulers, old and new, in a deterministic simulator.
 ///
@@ -47,6 +51,12 @@ pub enum Command {
     Status,
     /// Run a command in a real Linux kernel, in a virtual machine.
     Vm(VmArguments),
+    /// Record what the scheduler of this machine does (root).
+    Record(RecordArguments),
+    /// What if: a recording of a real machine under other schedulers.
+    Replay(ReplayArguments),
+    /// Why tasks had to wait: their worst waits, who ran instead and what ended them.
+    Explain(ExplainArguments),
     /// Do the papers' experiments again and judge every claim.
     Reproduce(ReproduceArguments),
     /// Record what the scheduler of this machine does (root).

@@ -3,6 +3,7 @@
 mod compare;
 #[cfg(feature = "live")]
 mod conform;
+mod explain;
 mod generate;
 mod kernel_result;
 mod list;
@@ -10,6 +11,7 @@ mod list;
 mod load;
 mod new;
 mod record;
+mod replay;
 mod reproduce;
 mod result;
 mod run;
@@ -56,6 +58,8 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Command::Conform(arguments) => conform::conform(&arguments),
         #[cfg(feature = "live")]
         Command::Status => status::status(),
+        Command::Replay(arguments) => replay::replay(&arguments),
+        Command::Explain(arguments) => explain::explain(&arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
         Command::New(arguments) => new::new(&arguments),
         Command::Completions { shell } => generate::completions(shell),
