@@ -10,8 +10,12 @@ use crate::arguments::Arguments;
 /// The commands a user can mean.
 fn commands() -> Vec<String> {
     let all = Arguments::command();
-    let shown = all.get_subcommands().filter(|command| !command.is_hide_set());
-    shown.map(|command| command.get_name().to_string()).collect()
+    let shown = all
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set());
+    shown
+        .map(|command| command.get_name().to_string())
+        .collect()
 }
 
 /// One message for an error of clap's.
