@@ -377,7 +377,7 @@ pub enum StatsFormat {
 /// The command's output is passed on, its exit status becomes schedlab's.
 #[derive(Args)]
 pub struct VmArguments {
-    /// The policy: NAME, NAME:VARIANT, a C file, or "none" for the kernel's own scheduler.
+    /// The policy: NAME, NAME:VARIANT, or "none" for the kernel's own scheduler.
     #[arg(long, value_name = "POLICY", default_value = "none", value_hint = ValueHint::FilePath)]
     pub policy: String,
     /// Set a tunable of the policy: NAME=VALUE.  Can be repeated.
