@@ -1,9 +1,11 @@
 //! The commands: one file each.
 
 mod compare;
+mod convert;
 mod generate;
 mod kernel_result;
 mod list;
+mod measure;
 mod new;
 mod record;
 mod reproduce;
@@ -41,6 +43,8 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         // The status is that of the command that was run.
         Command::Vm(arguments) => return vm::vm(&arguments),
         Command::Record(arguments) => return record::record(&arguments),
+        Command::Measure(arguments) => measure::measure(&arguments),
+        Command::Convert(arguments) => convert::convert(&arguments),
         Command::List(arguments) => list::list(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
