@@ -1,5 +1,7 @@
 //! Every flag, defined once: help, man pages and completions come from here.
 
+mod replay;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -8,6 +10,8 @@ use schedlab_trace::Ns;
 use schedlab_workload::rtapp;
 
 use crate::seeds::Seeds;
+
+pub use replay::{ExplainArguments, ReplayArguments};
 
 /// Compare CPU schedulers, old and new, in a deterministic simulator.
 ///
@@ -35,8 +39,24 @@ pub enum Command {
     Run(RunArguments),
     /// Run a workload under several policies and show them side by side.
     Compare(CompareArguments),
+    /// Make a policy the scheduler of this machine, until Ctrl-C.
+    #[cfg(feature = "live")]
+    Load(LoadArguments),
+    /// Play random scripts through a policy's native build and its BPF program, and compare.
+    #[cfg(feature = "live")]
+    #[command(hide = true)]
+    Conform(ConformArguments),
+    /// Say which scheduler this machine has.
+    #[cfg(feature = "live")]
+    Status,
     /// Run a command in a real Linux kernel, in a virtual machine.
     Vm(VmArguments),
+    /// Record what the scheduler of this machine does (root).
+    Record(RecordArguments),
+    /// What if: a recording of a real machine under other schedulers.
+    Replay(ReplayArguments),
+    /// Why tasks had to wait: their worst waits, who ran instead and what ended them.
+    Explain(ExplainArguments),
     /// Do the papers' experiments again and judge every claim.
     Reproduce(ReproduceArguments),
     /// Record what the scheduler of this machine does (root).
@@ -290,6 +310,66 @@ pub enum Format {
     Json,
 }
 
+/// What to load into the kernel, and how.
+#[cfg(feature = "live")]
+#[derive(Args)]
+pub struct LoadArguments {
+    /// NAME, NAME:VARIANT or a C file.
+    #[arg(value_name = "POLICY", value_hint = ValueHint::FilePath)]
+    pub policy: String,
+    /// Set a tunable of the policy; may be repeated.
+    #[arg(long, value_name = "TUNABLE=VALUE", allow_hyphen_values = true)]
+    pub set: Vec<String>,
+    /// Only tasks of class SCHED_EXT; all others stay with the kernel's own scheduler.
+    #[arg(long)]
+    pub partial: bool,
+    /// Give the machine back when a runnable task does not run for so long; up to 30s.
+    #[arg(long, value_name = "TIME", default_value = "5s", allow_hyphen_values = true, value_parser = watchdog_time)]
+    pub timeout: Ns,
+    /// Unload after so long.
+    #[arg(long = "for", value_name = "TIME", allow_hyphen_values = true, value_parser = positive_time)]
+    pub duration: Option<Ns>,
+    /// How each second's statistics are printed.
+    #[arg(long, value_name = "FORMAT", default_value = "line")]
+    pub stats: StatsFormat,
+    /// Most tasks at a time; memory for them is taken at once.
+    #[arg(long, value_name = "N", default_value_t = 32768, allow_negative_numbers = true, value_parser = positive::<u32>)]
+    pub max_tasks: u32,
+    /// Print how many instructions the verifier looked at in each program.
+    #[arg(long)]
+    pub verified: bool,
+}
+
+/// What to compare.
+#[cfg(feature = "live")]
+#[derive(Args)]
+pub struct ConformArguments {
+    /// NAME, NAME:VARIANT or a C file.
+    #[arg(value_name = "POLICY", value_hint = ValueHint::FilePath)]
+    pub policy: String,
+    /// Set a tunable of the policy; may be repeated.
+    #[arg(long, value_name = "TUNABLE=VALUE", allow_hyphen_values = true)]
+    pub set: Vec<String>,
+    /// How many scripts.
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = positive::<u64>)]
+    pub scripts: u64,
+    /// Seed of the first; the others follow.
+    #[arg(long, value_name = "SEED", default_value = "1", value_parser = seed)]
+    pub seed: u64,
+}
+
+/// How a loaded scheduler's statistics are printed.
+#[cfg(feature = "live")]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum StatsFormat {
+    /// A line a second.
+    Line,
+    /// A JSON object a second, one to a line.
+    Json,
+    /// Nothing.
+    None,
+}
+
 /// A command in a real kernel.
 ///
 /// The command's output is passed on, its exit status becomes schedlab's.
@@ -464,6 +544,14 @@ fn positive_time(text: &str) -> Result<Ns, String> {
         Ok(Ns::ZERO) => Err("a duration longer than 0".into()),
         Ok(time) => Ok(time),
         Err(mistake) => Err(mistake.expected),
+    }
+}
+
+#[cfg(feature = "live")]
+fn watchdog_time(text: &str) -> Result<Ns, String> {
+    match positive_time(text)? {
+        time if (Ns::from_ms(1)..=Ns::from_secs(30)).contains(&time) => Ok(time),
+        _ => Err("1ms to 30s".into()),
     }
 }
 

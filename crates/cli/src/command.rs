@@ -1,16 +1,24 @@
 //! The commands: one file each.
 
 mod compare;
+#[cfg(feature = "live")]
+mod conform;
 mod convert;
+mod explain;
 mod generate;
 mod kernel_result;
 mod list;
+#[cfg(feature = "live")]
+mod load;
 mod measure;
 mod new;
 mod record;
+mod replay;
 mod reproduce;
 mod result;
 mod run;
+#[cfg(feature = "live")]
+mod status;
 mod vm;
 
 use std::ffi::OsString;
@@ -48,6 +56,14 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Command::List(arguments) => list::list(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
+        #[cfg(feature = "live")]
+        Command::Load(arguments) => load::load(&arguments),
+        #[cfg(feature = "live")]
+        Command::Conform(arguments) => conform::conform(&arguments),
+        #[cfg(feature = "live")]
+        Command::Status => status::status(),
+        Command::Replay(arguments) => replay::replay(&arguments),
+        Command::Explain(arguments) => explain::explain(&arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
         Command::New(arguments) => new::new(&arguments),
         Command::Completions { shell } => generate::completions(shell),

@@ -34,6 +34,7 @@ pub enum TraceFormat {
 pub struct Traces {
     path: PathBuf,
     format: TraceFormat,
+    always_labelled: bool,
 }
 
 impl Traces {
@@ -60,7 +61,21 @@ impl Traces {
         Ok(Traces {
             path: path.to_path_buf(),
             format,
+            always_labelled: false,
         })
+    }
+
+    /// Also a single run's file is called after it.
+    pub fn always_labelled(&self) -> Traces {
+        Traces {
+            always_labelled: true,
+            ..self.clone()
+        }
+    }
+
+    /// Is a single run's file called after it, too?
+    pub fn names_every_run(&self) -> bool {
+        self.always_labelled
     }
 
     /// The file of one run; `label` tells it from the others, if there are others.
@@ -138,7 +153,13 @@ impl Sink for TraceFile {
 }
 
 impl Finished {
-    fn of(path: PathBuf, file: io::Result<AtomicFile>) -> Result<Finished, Failure> {
+    /// Where it will be.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A file that was written, or what went wrong.
+    pub fn of(path: PathBuf, file: io::Result<AtomicFile>) -> Result<Finished, Failure> {
         match file {
             Ok(file) => Ok(Finished { path, file }),
             Err(error) => Err(Failure::writing(&path)(error)),

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use schedlab_machine::Machine;
 use schedlab_measure::{Measure, Metrics};
 use schedlab_policy::{HookTimer, Tuned};
+use schedlab_replay::{Identified, Identities};
 use schedlab_sim::{EndReason, Limits, Setup, SimError, Simulation, Status, TieBreak};
-use schedlab_trace::{HashSink, Ns, Sink, Tee, Time, TraceHash};
+use schedlab_trace::{HashSink, Ns, Sink, TaskId, Tee, Time, TraceHash};
 use schedlab_workload::Workload;
 
 use crate::failure::Failure;
@@ -39,6 +40,8 @@ pub struct Session {
     /// Threads; none: one for each CPU.
     pub jobs: Option<u16>,
     pub traces: Option<Traces>,
+    /// Who the workload's tasks are in truth; empty unless it is a replay.
+    pub identities: Identities,
 }
 
 /// What became of one run.
@@ -53,10 +56,12 @@ pub struct RunResult {
     pub metrics: Metrics,
     pub warning: Option<String>,
     pub trace: Option<Finished>,
+    /// By task id: who it was in the recording, if this is a replay.
+    pub recorded: Vec<Option<TaskId>>,
 }
 
 /// Everything that listens to a run.
-type Listeners = Tee<HashSink, Tee<Measure, Option<TraceFile>>>;
+type Listeners = Tee<HashSink, Identified<Tee<Measure, Option<TraceFile>>>>;
 
 impl Session {
     /// Does all runs, in parallel, and returns them by policy and seed.
@@ -100,7 +105,9 @@ impl Session {
         let _timer = HookTimer::start(Duration::from_nanos(self.hook_timeout.0))
             .map_err(|e| Failure::Other(format!("timers: {e}")))?;
         let setup = self.setup(&self.policies[policy], seed);
-        let sink = Tee(HashSink::default(), Tee(Measure::new(), self.trace(run)?));
+        let shown = Tee(Measure::new(), self.trace(run)?);
+        let shown = Identified::new(self.identities.clone(), shown);
+        let sink = Tee(HashSink::default(), shown);
         let failed = |error: SimError| Failure::Simulation {
             run: format!("{} seed {seed}", setup.tuned.name()),
             error,
@@ -148,7 +155,7 @@ impl Session {
             .replace(':', "-");
         let seed = self.seeds[run % self.seeds.len()];
         match (self.policies.len(), self.seeds.len()) {
-            (1, 1) => None,
+            (1, 1) if !self.traces.as_ref().is_some_and(Traces::names_every_run) => None,
             (_, 1) => Some(name),
             _ => Some(format!("{name}-seed{seed}")),
         }
@@ -205,7 +212,8 @@ fn close(
     end: End,
     sink: Listeners,
 ) -> Result<RunResult, Failure> {
-    let Tee(hash, Tee(measure, trace)) = sink;
+    let Tee(hash, shown) = sink;
+    let (recorded, Tee(measure, trace)) = shown.into_parts();
     Ok(RunResult {
         policy,
         seed,
@@ -215,6 +223,7 @@ fn close(
         metrics: measure.finish(),
         warning: end.warning,
         trace: trace.map(TraceFile::finish).transpose()?,
+        recorded,
     })
 }
 

@@ -6,6 +6,7 @@ use schedlab_trace::{CpuId, Sink, Time, TraceInfo};
 
 use crate::event::{Comm, KernelEvent, KernelEventKind, Pid};
 use crate::identity::KnownTask;
+use crate::order::straighten;
 use crate::play::{play, Mended};
 
 /// Which events a recording was made of; what is missing is made up for.
@@ -35,6 +36,7 @@ pub struct Recording {
     events: Vec<KernelEvent>,
     names: Names,
     nr_cpus: u32,
+    nr_straightened: u64,
 }
 
 /// Names, each kept once.
@@ -57,6 +59,7 @@ impl Recording {
             events: Vec::new(),
             names: Names::default(),
             nr_cpus,
+            nr_straightened: 0,
         }
     }
 
@@ -102,6 +105,7 @@ impl Recording {
     pub fn finish(&mut self, span: Option<(Time, Time)>) {
         // Equal times keep the order in which they were added.
         self.events.sort_by_key(|event| event.time);
+        self.nr_straightened = straighten(&mut self.events, self.carries.wakeup);
         let time = |event: Option<&KernelEvent>| event.map_or(Time::ZERO, |event| event.time);
         let events = (time(self.events.first()), time(self.events.last()));
         let (start, end) = span.unwrap_or(events);
@@ -111,6 +115,12 @@ impl Recording {
     /// All events, in the order of their times once the recording is finished.
     pub fn events(&self) -> &[KernelEvent] {
         &self.events
+    }
+
+    /// How often events of different CPUs were in an order that cannot be true, by a few
+    /// microseconds, and were put right.
+    pub fn nr_straightened(&self) -> u64 {
+        self.nr_straightened
     }
 
     /// How many CPUs the machine has, as far as the recording shows.

@@ -171,7 +171,10 @@ impl<'a, S: Sink> Simulation<'a, S> {
                 let start = Time::ZERO + description.start;
                 let cpu = CpuId(self.tasks.len() as u32 % self.cpus.len() as u32);
                 let task = self.create_task(spec as u32, None, cpu, start)?;
-                self.queue.arm(Actor::Task(task.0), start);
+                match description.dormant {
+                    true => self.lay_down(task)?,
+                    false => self.queue.arm(Actor::Task(task.0), start),
+                }
             }
         }
         self.has_foreground = self.foreground > 0;

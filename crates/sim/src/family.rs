@@ -43,13 +43,16 @@ impl<S: Sink> Simulation<'_, S> {
         self.check_work(cpu, task)?;
         self.set_state(task, State::Exiting(cpu));
         self.emit(cpu, EventKind::Exit { task });
-        let workload = self.setup.workload;
-        if !workload.tasks[self.task(task).spec as usize].background {
-            self.foreground -= 1;
-        }
+        self.leave_foreground(task);
         let cost = self.setup.machine.costs.exit;
         self.charge(cpu, Overhead::Syscall, cost);
         self.tell_parent(cpu, task)
+    }
+
+    /// The run does not wait for this task any more.
+    pub(crate) fn leave_foreground(&mut self, task: TaskId) {
+        let spec = &self.setup.workload.tasks[self.task(task).spec as usize];
+        self.foreground -= u32::from(!spec.background);
     }
 
     /// Wakes the parent if it waits for a child.
@@ -104,6 +107,14 @@ impl<S: Sink> Simulation<'_, S> {
             if !all {
                 break;
             }
+        }
+        Ok(())
+    }
+
+    /// Reaps what children are dead now.
+    pub(crate) fn reap_dead_children(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
+        while let Some(dead) = self.task_mut(task).zombies.pop_front() {
+            self.reap(cpu, dead, Some(task))?;
         }
         Ok(())
     }

@@ -22,6 +22,8 @@ impl<S: Sink> Simulation<'_, S> {
         let Some(&op) = program.ops.get(t.pc as usize) else {
             return self.exit(cpu, task);
         };
+        let before = t.pc.checked_sub(1).map(|pc| program.ops[pc as usize]);
+        self.task_mut(task).deaf = before == Some(Op::Uninterruptible);
         self.task_mut(task).pc += 1;
         let again = std::mem::take(&mut self.task_mut(task).retrying);
         if is_syscall(&op) && !again {
@@ -43,6 +45,9 @@ impl<S: Sink> Simulation<'_, S> {
                 let ns = self.amount(task, amount);
                 self.sleep(cpu, task, ns);
             }
+            Op::SleepUntil(since_start) => self.sleep_until(cpu, task, Time::ZERO + since_start),
+            Op::Rest => self.rest(cpu, task),
+            Op::Uninterruptible => {}
             Op::TimedSleep(amount) => {
                 let ns = self.amount(task, amount);
                 self.task_mut(task).clock_start = self.now + Ns(ns);
@@ -62,6 +67,7 @@ impl<S: Sink> Simulation<'_, S> {
             Op::CondBroadcast(condition) => while self.cond_wake(cpu, condition)? {},
             Op::SemPost(semaphore) => self.sem_post(cpu, semaphore)?,
             Op::SemWait(semaphore) => self.sem_wait(cpu, task, semaphore),
+            Op::SemSleep(semaphore) => self.sem_sleep(cpu, task, semaphore),
             Op::Barrier(barrier) => self.barrier(cpu, task, barrier)?,
             Op::Send { channel, count } => self.send(cpu, task, channel, count)?,
             Op::Receive { channel, count } => self.receive(cpu, task, channel, count)?,
@@ -74,6 +80,7 @@ impl<S: Sink> Simulation<'_, S> {
             Op::Exec => self.exec(cpu, task)?,
             Op::WaitChild => self.wait_children(cpu, task, false)?,
             Op::WaitAll => self.wait_children(cpu, task, true)?,
+            Op::Reap => self.reap_dead_children(cpu, task)?,
             Op::Yield => self.sched_yield(cpu, task)?,
             Op::SetNice(nice) => self.set_nice(cpu, task, nice)?,
             Op::SetClass(class, rt_priority) => self.set_class(cpu, task, class, rt_priority)?,
@@ -116,11 +123,12 @@ impl<S: Sink> Simulation<'_, S> {
 
     /// The task is about to sleep.
     pub(crate) fn block(&mut self, cpu: CpuId, task: TaskId) {
+        let uninterruptible = self.task(task).deaf;
         self.set_state(
             task,
             State::Blocking {
                 cpu,
-                uninterruptible: false,
+                uninterruptible,
             },
         );
     }
@@ -144,6 +152,24 @@ impl<S: Sink> Simulation<'_, S> {
             }
         };
         self.queue.arm(Actor::Task(task.0), until);
+        self.block(cpu, task);
+    }
+
+    fn sleep_until(&mut self, cpu: CpuId, task: TaskId, time: Time) {
+        if time <= self.now {
+            return;
+        }
+        let until = match self.setup.machine.timers {
+            Timers::HighResolution => time,
+            Timers::Tick => self.ticks.after(CpuId(0), Time(time.0 - 1)),
+        };
+        self.queue.arm(Actor::Task(task.0), until);
+        self.block(cpu, task);
+    }
+
+    /// The task sleeps and nothing wakes it.
+    fn rest(&mut self, cpu: CpuId, task: TaskId) {
+        self.leave_foreground(task);
         self.block(cpu, task);
     }
 
@@ -269,6 +295,31 @@ impl<S: Sink> Simulation<'_, S> {
             s.waiters.push_back(task);
             self.block(cpu, task);
         }
+    }
+
+    /// As [`Self::sem_wait`], but a task for whom the semaphore was posted already sleeps too, and is
+    /// woken as soon as it does.
+    fn sem_sleep(&mut self, cpu: CpuId, task: TaskId, semaphore: u32) {
+        let posted = self.resources.semaphores[semaphore as usize].value > 0;
+        self.sem_wait(cpu, task, semaphore);
+        if posted {
+            self.task_mut(task).wanted_early = true;
+            self.block(cpu, task);
+        }
+    }
+
+    /// The task sleeps from the start where its program begins, on a semaphore.
+    pub(crate) fn lay_down(&mut self, task: TaskId) -> Result<(), SimError> {
+        let workload = self.setup.workload;
+        let spec = &workload.tasks[self.task(task).spec as usize];
+        let first = workload.programs[spec.program.0 as usize].ops.first();
+        let Some(&(Op::SemWait(semaphore) | Op::SemSleep(semaphore))) = first else {
+            return Err(self.misuse(task, "is dormant, but does not begin with a semaphore"));
+        };
+        self.task_mut(task).pc = 1;
+        let s = &mut self.resources.semaphores[semaphore as usize];
+        s.waiters.push_back(task);
+        Ok(())
     }
 
     fn barrier(&mut self, cpu: CpuId, task: TaskId, barrier: u32) -> Result<(), SimError> {
@@ -457,6 +508,7 @@ fn is_syscall(op: &Op) -> bool {
             | Op::Mark { .. }
             | Op::StartClock
             | Op::StopClock { .. }
+            | Op::Uninterruptible
             | Op::Fork(_)
             | Op::Exec
             | Op::Exit

@@ -1,7 +1,7 @@
 //! schedule(): locks, picking the next task, switching to it.
 
 use schedlab_policy::{deq, enq, Hook, LockScope, Prev};
-use schedlab_trace::{CpuId, EventKind, Ns, Overhead, PrevState, Sink, TaskId};
+use schedlab_trace::{CpuId, EventKind, Ns, Overhead, PrevState, Sink, TaskId, WakeContext};
 
 use crate::cpu::Mode;
 use crate::engine::Simulation;
@@ -274,6 +274,10 @@ impl<S: Sink> Simulation<'_, S> {
         match (prev, why) {
             (Some(prev), Prev::Moved) => self.requeue_elsewhere(cpu, prev),
             (Some(prev), Prev::Exited) => self.bury(cpu, prev),
+            (Some(prev), Prev::Blocked) if self.task(prev).wanted_early => {
+                self.task_mut(prev).wanted_early = false;
+                self.want_awake(cpu, prev, enq::IRQ, WakeContext::Irq)
+            }
             (Some(prev), Prev::Yielded | Prev::Preempted) if self.cpu(cpu).curr != Some(prev) => {
                 self.check_queued(cpu, prev, Hook::PickNext)?;
                 self.check_left(cpu, prev)

@@ -60,6 +60,10 @@ pub(crate) struct Task {
     pub loops: [u32; MAX_LOOP_DEPTH],
     /// It does an operation over again after sleeping in it: no second system call.
     pub retrying: bool,
+    /// Its operation at hand was announced by an [`Op::Uninterruptible`](schedlab_workload::Op).
+    pub deaf: bool,
+    /// It is to be woken as soon as it sleeps.
+    pub wanted_early: bool,
     /// What is left of the current send or receive, if that has begun.
     pub transfer_left: Option<u32>,
     /// Messages its last receive-all took.
@@ -108,6 +112,8 @@ impl Task {
             depth: 0,
             loops: [0; MAX_LOOP_DEPTH],
             retrying: false,
+            deaf: false,
+            wanted_early: false,
             transfer_left: None,
             received: 0,
             queued_on: CpuId(0),

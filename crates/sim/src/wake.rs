@@ -41,6 +41,7 @@ impl<S: Sink> Simulation<'_, S> {
                 };
                 self.cpu_mut(cpu).pending.push_back(work);
             }
+            State::Unborn => self.rouse(cpu, task, by)?,
             state => {
                 let detail = format!("woken while {state:?}");
                 return Err(self.violation(Rule::TaskLost, cpu, None, Some(task), detail));
@@ -139,6 +140,29 @@ impl<S: Sink> Simulation<'_, S> {
         if self.host.need_resched(cpu) {
             self.kick(cpu);
         }
+        Ok(())
+    }
+
+    /// A task that slept from the start is woken for the first time, and so becomes known.
+    fn rouse(&mut self, cpu: CpuId, task: TaskId, by: WakeContext) -> Result<(), SimError> {
+        self.emit(
+            cpu,
+            EventKind::Fork {
+                child: task,
+                parent: None,
+            },
+        );
+        self.call(cpu, |host| host.fork(None, task))?;
+        self.drain_requests(cpu)?;
+        let uninterruptible = false;
+        self.set_state(task, State::Waking { uninterruptible });
+        self.emit(cpu, EventKind::Waking { task, by });
+        let work = KernelWork::Wake {
+            task,
+            flags: enq::NEW,
+            chosen: None,
+        };
+        self.cpu_mut(cpu).pending.push_back(work);
         Ok(())
     }
 

@@ -27,6 +27,7 @@ fn spec(name: &str, count: u32, program: u32) -> TaskSpec {
         process: Process::Own,
         working_set_bytes: 0,
         start: Ns::ZERO,
+        dormant: false,
         background: false,
         foreground: false,
     }

@@ -126,6 +126,7 @@ pub(crate) fn task(name: impl Into<String>, program: ProgramId) -> TaskSpec {
         process: Process::Own,
         working_set_bytes: 0,
         start: Ns::ZERO,
+        dormant: false,
         background: false,
         foreground: false,
     }

@@ -240,6 +240,8 @@ impl<'a> Ideal<'a> {
         match op {
             Op::Run(ns) | Op::RunFor(ns) => self.compute(task, Self::amount(ns)),
             Op::Sleep(ns) => self.tasks[task].wait = Wait::Until(self.now + Self::amount(ns)),
+            Op::SleepUntil(Ns(at)) => self.tasks[task].wait = Wait::Until(at.max(self.now)),
+            Op::Rest => self.exit(task),
             Op::TimedSleep(ns) => {
                 self.tasks[task].clock = self.now + Self::amount(ns);
                 self.tasks[task].wait = Wait::Until(self.tasks[task].clock);
@@ -268,7 +270,7 @@ impl<'a> Ideal<'a> {
             Op::CondSignal(c) => self.wake_condition(c, 1),
             Op::CondBroadcast(c) => self.wake_condition(c, usize::MAX),
             Op::SemPost(s) => self.semaphores[s as usize] += 1,
-            Op::SemWait(s) => self.block(task, Wait::Semaphore(s)),
+            Op::SemWait(s) | Op::SemSleep(s) => self.block(task, Wait::Semaphore(s)),
             Op::Barrier(b) => {
                 self.block(task, Wait::Barrier(b));
                 self.open_barrier(b);
@@ -333,6 +335,8 @@ impl<'a> Ideal<'a> {
             Op::Exit => self.exit(task),
             // Matters only to a scheduler.
             Op::Exec
+            | Op::Uninterruptible
+            | Op::Reap
             | Op::SetNice(_)
             | Op::SetClass(..)
             | Op::SetCpus(_)

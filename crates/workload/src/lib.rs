@@ -2,6 +2,7 @@
 
 mod builder;
 pub mod builtin;
+pub mod exported;
 mod model;
 pub mod native;
 mod random;

@@ -5,12 +5,13 @@
 //! simulator interprets it; the real-program runner executes it.
 
 use schedlab_trace::{MarkId, Ns, TaskClass};
+use serde::{Deserialize, Serialize};
 
 /// How long a file runs that says nothing about it and never ends of itself.
 pub const DURATION_OF_THE_ENDLESS: Ns = Ns::from_secs(10);
 
 /// A workload, ready to run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Workload {
     /// What it is called in results: a built-in's name or the file's stem.
     pub name: String,
@@ -51,15 +52,15 @@ pub struct Workload {
 }
 
 /// Index into [`Workload::programs`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ProgramId(pub u32);
 
 /// Index into [`Workload::tasks`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SpecId(pub u32);
 
 /// Some tasks that are alike.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TaskSpec {
     /// Its name, unique in the workload.  Instances are called NAME-0, NAME-1, … where there
     /// can be more than one, else NAME.
@@ -84,6 +85,9 @@ pub struct TaskSpec {
     pub working_set_bytes: u64,
     /// When it starts.
     pub start: Ns,
+    /// It sleeps from the start, on the semaphore its program begins with, and is unknown to the
+    /// policy until it is first woken; `start` says nothing then.
+    pub dormant: bool,
     /// The run does not wait for it to end.
     pub background: bool,
     /// It is of the group a user looks at: the focused window, the terminal's foreground.
@@ -91,7 +95,8 @@ pub struct TaskSpec {
 }
 
 /// Whose address space a task lives in.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Process {
     /// Each instance is a process of its own.
     Own,
@@ -102,7 +107,7 @@ pub enum Process {
 }
 
 /// A list of operations a task runs from first to last; at the end it exits.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Program {
     /// The operations.  Loops are properly nested, at most [`MAX_LOOP_DEPTH`] deep.
     pub ops: Vec<Op>,
@@ -112,7 +117,8 @@ pub struct Program {
 pub const MAX_LOOP_DEPTH: usize = 6;
 
 /// An amount of time: fixed, or drawn anew each time from a distribution.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Amount {
     /// Always this much.
     Fixed(Ns),
@@ -121,7 +127,8 @@ pub enum Amount {
 }
 
 /// How often a loop runs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Times {
     /// This often; 0 skips the body.
     Fixed(u32),
@@ -132,7 +139,8 @@ pub enum Times {
 }
 
 /// Whom a periodic timer belongs to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TimerScope {
     /// To the task: this of its own timers (0 to [`MAX_OWN_TIMERS`] - 1).
     Own(u32),
@@ -144,7 +152,8 @@ pub enum TimerScope {
 pub const MAX_OWN_TIMERS: usize = 4;
 
 /// One step of a program.  Steps that say "blocks" may put the task to sleep.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Op {
     /// Computes: so much work, in nanoseconds of an unshared, warm CPU of capacity 1.
     Run(Amount),
@@ -152,6 +161,14 @@ pub enum Op {
     RunFor(Amount),
     /// Sleeps (blocks) for so long, from now.
     Sleep(Amount),
+    /// Sleeps (blocks) until so long after the run's start; does nothing if that is over.
+    SleepUntil(Ns),
+    /// Sleeps (blocks) for good: the task is as good as ended, but alive, and the run does not
+    /// wait for it.
+    Rest,
+    /// If the operation after this one blocks, it does so deaf to signals, in state D, as one
+    /// that waits for a device does.
+    Uninterruptible,
     /// Sleeps (blocks) for so long and notes the moment it asked to be woken at, so that the next
     /// [`Op::StopClock`] records how late it woke plus what it did since: a response time.
     TimedSleep(Amount),
@@ -185,6 +202,9 @@ pub enum Op {
     SemPost(u32),
     /// Takes one from a semaphore; blocks while it is 0.
     SemWait(u32),
+    /// Takes one from a semaphore and sleeps (blocks) in any case: if it was 0 until somebody posts
+    /// it, else for a moment.  A recorded wait is one: it was seen to sleep.
+    SemSleep(u32),
     /// Blocks until as many tasks wait here as the barrier wants.
     Barrier(u32),
     /// Puts messages into a channel, one by one; blocks while it is full.
@@ -221,6 +241,8 @@ pub enum Op {
     WaitChild,
     /// Waits (blocks) until all its children have ended and reaps them.
     WaitAll,
+    /// Reaps its children that have ended, without waiting for others.
+    Reap,
     /// Gives up the CPU (sched_yield).
     Yield,
     /// Changes its own nice value.
@@ -268,7 +290,7 @@ pub enum Op {
 }
 
 /// A pipe or socket.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Channel {
     /// Messages it holds before senders block; at least 1.
     pub capacity: u32,
@@ -276,7 +298,8 @@ pub struct Channel {
 
 /// A random amount in nanoseconds.  All parameters are in nanoseconds; draws are rounded and
 /// never negative.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Distribution {
     /// Evenly between both, inclusive.
     Uniform {

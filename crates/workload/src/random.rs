@@ -107,6 +107,7 @@ fn task(draw: &mut Draw, habits: &Habits, spec: u32, nr_cpus: u32) -> TaskSpec {
         },
         working_set_bytes: u64::from(draw.below(3)) * 100_000,
         start: Ns::from_us(u64::from(draw.below(3) * draw.below(20_000))),
+        dormant: false,
         background: true,
         foreground: spec % 3 == 1,
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use schedlab_input::{read_text, Diagnostic};
-use schedlab_workload::{builtin, native, rtapp, Workload};
+use schedlab_workload::{builtin, exported, native, rtapp, Workload};
 
 /// The workload a user means: a built-in with its options, a file by its extension, or one that
 /// comes with the program by its name.
@@ -15,7 +15,13 @@ pub fn workload(text: &str, options: &rtapp::Options) -> Result<Workload, Diagno
     }
     match Path::new(text).extension().and_then(|e| e.to_str()) {
         Some("toml") => native::parse(text, &read_text(Path::new(text))?),
-        Some("json") => rtapp::parse(text, &read_text(Path::new(text))?, options),
+        Some("json") => {
+            let content = read_text(Path::new(text))?;
+            match exported::is_exported(&content) {
+                true => exported::parse(text, &content),
+                false => rtapp::parse(text, &content, options),
+            }
+        }
         // Its file may be far away, so it is called by its name in commands to reproduce a result.
         _ => native::find(text)
             .unwrap_or_else(|| Err(unknown(text)))

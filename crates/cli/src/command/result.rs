@@ -6,6 +6,7 @@ use std::path::Path;
 use schedlab_input::Diagnostic;
 use schedlab_machine::Machine;
 use schedlab_policy::Tuned;
+use schedlab_replay::Identities;
 use schedlab_report::table::Terminal;
 use schedlab_report::{json, render_html, text, ReportInfo, Run, World};
 use schedlab_sim::Limits;
@@ -110,6 +111,7 @@ fn session(asked: &Asked, workload: Workload, machine: Machine) -> Result<Sessio
         hook_timeout: common.bounds.hook_timeout,
         jobs: common.jobs,
         traces: traces.transpose()?,
+        identities: Identities::default(),
     })
 }
 
@@ -143,7 +145,7 @@ fn reproduce(asked: &Asked, session: &Session) -> Recipe {
     }
 }
 
-fn reported(session: &Session, result: RunResult, command: &str) -> Run {
+pub fn reported(session: &Session, result: RunResult, command: &str) -> Run {
     let tuned = &session.policies[result.policy];
     let changed = tuned.changed().iter();
     let mut warnings = session.workload.warnings.clone();

@@ -130,6 +130,7 @@ impl Lab {
             process: Process::Own,
             working_set_bytes: 0,
             start: Ns::ZERO,
+            dormant: false,
             background: false,
             foreground: false,
         });

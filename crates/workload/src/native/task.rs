@@ -269,6 +269,7 @@ fn spec(
         process,
         working_set_bytes: size.unwrap_or(0),
         start: start.unwrap_or(Ns::ZERO),
+        dormant: false,
         background: table.boolean("background")?.unwrap_or(false),
         foreground: table.boolean("foreground")?.unwrap_or(false),
     };

@@ -1,0 +1,107 @@
+//! The flags of `replay` and `explain`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
+use schedlab_replay::{Mode, Symptom};
+
+use super::{positive, seed, Bounds, Format};
+
+/// A recording of a real machine under other schedulers.
+#[derive(Args)]
+pub struct ReplayArguments {
+    /// The recording: perf.data, the text of perf script, ftrace or trace-cmd report, or a
+    /// Perfetto trace; plain or compressed.
+    #[arg(value_name = "RECORDING", value_hint = ValueHint::FilePath)]
+    pub recording: PathBuf,
+    /// The policies, separated by commas, each as for `run --policy`; or `all`.
+    #[arg(long, value_name = "POLICIES", default_value = "all", value_hint = ValueHint::FilePath)]
+    pub policies: String,
+    /// What becomes of events from outside: timers, devices, the network.
+    #[arg(long, value_name = "MODE", default_value = "closed")]
+    pub mode: ReplayMode,
+    /// The hardware.  Default: the recorded CPUs, where nothing costs more than it did.
+    #[arg(long, value_name = "MACHINE", value_hint = ValueHint::FilePath)]
+    pub machine: Option<String>,
+    /// Ticks per second of the recorded machine.
+    #[arg(long, value_name = "N", default_value_t = 250, allow_negative_numbers = true, value_parser = hz)]
+    pub hz: u32,
+    /// The scheduler the recording was made under, for the self-check.
+    #[arg(long, value_name = "POLICY", default_value = "eevdf")]
+    pub recorded_under: String,
+    /// Keep only what shows a symptom under the policy, of which there must be one: "wait>TIME of TASK",
+    /// where TASK is a name, a group or a thread id.
+    #[arg(long, value_name = "SYMPTOM", value_parser = Symptom::parse)]
+    pub minimise: Option<Symptom>,
+    /// Write the rebuilt workload, for `run --workload`.
+    #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
+    pub export: Option<PathBuf>,
+    /// The seed of what is random in policies.
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = seed)]
+    pub seed: u64,
+    /// Set a tunable of the policy (see `list policies NAME`).  Can be repeated.
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// How to print the result.
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub format: Format,
+    /// Write the traces: .tar, all of them with the recording on one timeline of ui.perfetto.dev;
+    /// .pftrace or .ftrace, a file for each policy and one for the recording.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub trace: Option<PathBuf>,
+    /// Write a report with figures: one HTML file that needs nothing but a browser.
+    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
+    pub report: Option<PathBuf>,
+    /// Write the result as JSON as well, whatever --format prints.
+    #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
+    pub json: Option<PathBuf>,
+    /// Replays at the same time; results do not depend on it.  Default: the number of CPUs.
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = positive::<u16>)]
+    pub jobs: Option<u16>,
+    /// Bounds that end a replay with an error.
+    #[command(flatten)]
+    pub bounds: Bounds,
+}
+
+/// What becomes of events from outside.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReplayMode {
+    /// They happen as long after the task began to wait as was recorded.
+    Closed,
+    /// They happen when they were recorded.
+    Open,
+}
+
+impl ReplayMode {
+    /// What it means.
+    pub fn mode(self) -> Mode {
+        match self {
+            ReplayMode::Closed => Mode::Closed,
+            ReplayMode::Open => Mode::Open,
+        }
+    }
+}
+
+/// Why a task had to wait.
+#[derive(Args)]
+pub struct ExplainArguments {
+    /// What happened: a recording, a trace written with --trace, or in quotes a command that has
+    /// one policy, as results print it: "run --policy o1 --workload chat", "replay x.perf --policies o1".
+    /// Of two, also where they first differ.
+    #[arg(required = true, num_args = 1..=2, value_name = "RUN", value_hint = ValueHint::FilePath)]
+    pub runs: Vec<String>,
+    /// The task: its name, its group or its thread id.  Default: all tasks.
+    #[arg(long, value_name = "NAME")]
+    pub task: Option<String>,
+    /// How many waits to list.
+    #[arg(long, value_name = "N", default_value_t = 10, allow_negative_numbers = true, value_parser = positive::<u32>)]
+    pub worst: u32,
+    /// How to print it.
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub format: Format,
+}
+
+fn hz(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|hz| (10..=10_000).contains(hz));
+    number.ok_or_else(|| "a whole number from 10 to 10000".into())
+}

@@ -1,0 +1,142 @@
+//! What `replay` prints: first whether it can be trusted, then the comparison, then its limits.
+
+use schedlab_readers::ReadReport;
+use schedlab_recording::Mended;
+use schedlab_replay::{Replay, SelfCheck, LIMITS};
+use schedlab_report::table::Terminal;
+use schedlab_report::{json, text, Run};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::smallest::Smallest;
+use crate::arguments::Format;
+use crate::failure::Failure;
+
+/// A replay's result, beside the runs.
+pub struct Printed<'a> {
+    pub recording: String,
+    pub replay: &'a Replay,
+    pub check: Option<SelfCheck>,
+    pub smallest: Option<Smallest>,
+    pub read: &'a ReadReport,
+    pub mended: Mended,
+}
+
+#[derive(Serialize)]
+struct Json<'a> {
+    recording: &'a str,
+    mode: schedlab_replay::Mode,
+    self_check: Option<&'a SelfCheck>,
+    minimised: Option<&'a Smallest>,
+    rebuilt: schedlab_replay::Counts,
+    read: &'a ReadReport,
+    limits: &'a [&'a str],
+    #[serde(flatten)]
+    result: Value,
+}
+
+impl Printed<'_> {
+    /// What a reader must know before trusting the numbers: the verdict first.
+    pub fn remarks(&self) -> Vec<String> {
+        let mut remarks: Vec<String> = self.check.iter().map(SelfCheck::verdict).collect();
+        remarks.extend(self.smallest.iter().map(ToString::to_string));
+        remarks.push(self.rebuilt());
+        remarks.extend(
+            LIMITS
+                .iter()
+                .map(|limit| format!("limit of replays: {limit}")),
+        );
+        remarks
+    }
+
+    fn rebuilt(&self) -> String {
+        let counts = &self.replay.counts;
+        let mode = match self.replay.mode {
+            schedlab_replay::Mode::Open => "open",
+            schedlab_replay::Mode::Closed => "closed",
+        };
+        let mut text = format!(
+            "{}: {}, {} events rebuilt as {} tasks; of their sleeps {} ended by tasks, {} from outside ({mode})",
+            self.recording,
+            self.read.format,
+            counts.events,
+            counts.tasks,
+            counts.woken_by_tasks,
+            counts.woken_from_outside,
+        );
+        for (count, what) in [
+            (counts.woken_by_unknown, "by nobody knows whom"),
+            (
+                counts.spurious_wakeups,
+                "wakeups of tasks that did not sleep",
+            ),
+            (self.mended.lost, "events lost"),
+            (self.mended.switches, "switches made up"),
+            (self.mended.wakeups, "wakeups made up"),
+        ] {
+            if count > 0 {
+                text += &format!(", {count} {what}");
+            }
+        }
+        text
+    }
+
+    /// For people.
+    pub fn text(&self, runs: Vec<Run>, format: Format) -> Result<String, Failure> {
+        match format {
+            Format::Json => self.json(&runs),
+            Format::Table => {
+                let distances = self.distances("  ");
+                let mut out = String::new();
+                for (index, remark) in self.remarks().into_iter().enumerate() {
+                    out += &format!("{remark}\n");
+                    if index == 0 {
+                        out += &distances;
+                    }
+                }
+                Ok(out + "\n" + &text::brief(&runs, Terminal::stdout()))
+            }
+            Format::Markdown => {
+                let mut out = String::new();
+                for (index, remark) in self.remarks().into_iter().enumerate() {
+                    out += &format!("- {remark}\n");
+                    if index == 0 {
+                        out += &self.distances("  - ");
+                    }
+                }
+                Ok(out + "\n" + &text::markdown(&runs))
+            }
+        }
+    }
+
+    fn distances(&self, lead: &str) -> String {
+        let distances = self.check.iter().flat_map(|check| &check.distances);
+        let lines = distances.map(|distance| format!("{lead}{distance}\n"));
+        let differing = self.check.iter().map(|check| {
+            let equal = check.tasks - check.differing.len() as u64;
+            format!(
+                "{lead}CPU time equal for {equal} of {} tasks\n",
+                check.tasks
+            )
+        });
+        lines.chain(differing).collect()
+    }
+
+    /// For machines.
+    pub fn json(&self, runs: &[Run]) -> Result<String, Failure> {
+        let broken = |error: serde_json::Error| Failure::Other(error.to_string());
+        let result = json::comparison(runs).map_err(broken)?;
+        let json = Json {
+            recording: &self.recording,
+            mode: self.replay.mode,
+            self_check: self.check.as_ref(),
+            minimised: self.smallest.as_ref(),
+            rebuilt: self.replay.counts,
+            read: self.read,
+            limits: LIMITS,
+            result: serde_json::from_str(&result).map_err(broken)?,
+        };
+        let text = serde_json::to_string_pretty(&json).map_err(broken)?;
+        Ok(text + "\n")
+    }
+}

@@ -1,0 +1,87 @@
+//! Simulated tasks with the names and thread ids they had in the recording.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use schedlab_trace::{Event, Sink, TaskId, TaskInfo, Time, TraceInfo};
+
+use crate::Replay;
+
+/// Who the tasks of a replay were in the recording, by the names they have in the simulation.
+#[derive(Clone, Debug, Default)]
+pub struct Identities(Arc<BTreeMap<String, TaskInfo>>);
+
+impl Identities {
+    /// Those of a replay's tasks.
+    pub fn of(replay: &Replay) -> Identities {
+        let specs = replay.workload.tasks.iter().zip(&replay.tasks);
+        let named = specs.map(|(spec, info)| {
+            // A simulation numbers the tasks that are forked.
+            let name = match spec.count {
+                0 => format!("{}-0", spec.name),
+                _ => spec.name.clone(),
+            };
+            (name, info.clone())
+        });
+        Identities(Arc::new(named.collect()))
+    }
+
+    /// Who a task of the simulation was in the recording; none if it was not there.
+    pub fn get(&self, name: &str) -> Option<&TaskInfo> {
+        self.0.get(name)
+    }
+}
+
+/// Gives tasks of a replay back who they were before the sink behind it sees them.
+#[derive(Debug)]
+pub struct Identified<S> {
+    identities: Identities,
+    recorded: Vec<Option<TaskId>>,
+    sink: S,
+}
+
+impl<S> Identified<S> {
+    /// A sink for traces of a replay.
+    pub fn new(identities: Identities, sink: S) -> Identified<S> {
+        Identified {
+            identities,
+            recorded: Vec::new(),
+            sink,
+        }
+    }
+
+    /// By task id of the simulation, the task's id in the recording; and the sink behind it.
+    pub fn into_parts(self) -> (Vec<Option<TaskId>>, S) {
+        (self.recorded, self.sink)
+    }
+}
+
+impl<S: Sink> Sink for Identified<S> {
+    fn begin(&mut self, info: &TraceInfo) {
+        self.sink.begin(info);
+    }
+
+    fn task(&mut self, info: &TaskInfo) {
+        let recorded = self.identities.get(&info.name);
+        if self.recorded.len() <= info.id.index() {
+            self.recorded.resize(info.id.index() + 1, None);
+        }
+        self.recorded[info.id.index()] = recorded.map(|recorded| recorded.id);
+        match recorded {
+            Some(recorded) => self.sink.task(&TaskInfo {
+                id: info.id,
+                ..recorded.clone()
+            }),
+            None => self.sink.task(info),
+        }
+    }
+
+    #[inline]
+    fn event(&mut self, event: &Event) {
+        self.sink.event(event);
+    }
+
+    fn end(&mut self, time: Time) {
+        self.sink.end(time);
+    }
+}

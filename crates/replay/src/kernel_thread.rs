@@ -1,0 +1,113 @@
+//! Threads of the kernel, known by their names.
+//!
+//! A recording need not say who is a thread of the kernel, and never says who is bound to a CPU.
+//! Their names do: those of a CPU's own threads end in its number.
+
+/// Threads every CPU has one of, called NAME/CPU.
+const OF_EACH_CPU: &[&str] = &[
+    "cpuhp",
+    "idle_inject",
+    "ksoftirqd",
+    "ktimers",
+    "migration",
+    "rcuc",
+    "rcuop",
+    "watchdog",
+    "backlog_napi",
+];
+
+/// Beginnings of the names of other threads of the kernel.
+const OTHERS: &[&str] = &[
+    "jbd2/",
+    "kauditd",
+    "kblockd",
+    "kcompactd",
+    "kdevtmpfs",
+    "khugepaged",
+    "khungtaskd",
+    "kswapd",
+    "ksmd",
+    "kthreadd",
+    "kworker/",
+    "md",
+    "napi/",
+    "oom_reaper",
+    "rcu_",
+    "scsi_eh_",
+    "writeback",
+    "irq/",
+    "ext4-",
+    "xfs",
+    "btrfs-",
+    "nvme",
+    "kstrp",
+    "slub_",
+    "netns",
+];
+
+/// Is a task of this name a thread of the kernel?
+pub(crate) fn is_kernel_thread(name: &str) -> bool {
+    cpu_of(name).is_some() || OTHERS.iter().any(|&other| begins(name, other))
+}
+
+/// Names like "md" are common beginnings; those that end in a letter must be followed by a number,
+/// a sign or nothing.
+fn begins(name: &str, beginning: &str) -> bool {
+    let Some(rest) = name.strip_prefix(beginning) else {
+        return false;
+    };
+    let open = !beginning.ends_with(|c: char| c.is_ascii_alphanumeric());
+    open || !rest.starts_with(|c: char| c.is_ascii_alphabetic())
+}
+
+/// The only CPU a task of this name may use; none if it may use any.
+pub(crate) fn cpu_of(name: &str) -> Option<u32> {
+    let (kind, rest) = name.split_once('/')?;
+    if kind == "kworker" {
+        // kworker/CPU:NUMBER is bound, with H at a high priority; kworker/uPOOL:NUMBER is not.
+        let (cpu, _) = rest.split_once(':')?;
+        return cpu.parse().ok();
+    }
+    match OF_EACH_CPU.contains(&kind) {
+        true => rest.parse().ok(),
+        false => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cpus_own_threads_are_bound() {
+        for (name, cpu) in [
+            ("migration/3", Some(3)),
+            ("ksoftirqd/12", Some(12)),
+            ("kworker/1:0H", Some(1)),
+            ("kworker/1:2-events", Some(1)),
+            ("kworker/u8:3", None),
+            ("kworker/R-mm_pe", None),
+            ("jbd2/sda1-8", None),
+            ("bash", None),
+            ("swapper/0", None),
+        ] {
+            assert_eq!(cpu_of(name), cpu, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_tell_the_kernels_threads() {
+        for name in [
+            "rcu_preempt",
+            "kswapd0",
+            "md127_raid1",
+            "jbd2/vda-8",
+            "migration/0",
+        ] {
+            assert!(is_kernel_thread(name), "{name}");
+        }
+        for name in ["mdadm", "bash", "make", "sysbench", "netnsd", "writebacker"] {
+            assert!(!is_kernel_thread(name), "{name}");
+        }
+    }
+}

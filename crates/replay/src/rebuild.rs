@@ -1,0 +1,564 @@
+//! The sink that turns a trace into programs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schedlab_trace::{
+    CpuId, Event, EventKind, Ns, PrevState, Sink, TaskClass, TaskId, TaskInfo, Time, TraceInfo,
+    WakeContext,
+};
+use schedlab_workload::{Amount, Op, Process, Program, ProgramId, SpecId, TaskSpec, Workload};
+
+use crate::kernel_thread::{cpu_of, is_kernel_thread};
+use crate::{Counts, Mode, Replay};
+
+/// What to rebuild, and how.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// What becomes of events from outside.
+    pub mode: Mode,
+    /// The tasks to rebuild, all others are outside; none: all.
+    pub keep: Option<BTreeSet<TaskId>>,
+    /// Nothing that begins later is rebuilt; none: everything is.
+    pub until: Option<Time>,
+}
+
+/// Does nothing; stands where a wakeup may turn out to have been one.
+const NOTHING: Op = Op::Run(Amount::Fixed(Ns::ZERO));
+
+/// Rebuilds the workload behind a trace that goes by; [`finish`](Rebuild::finish) gives it.
+#[derive(Debug)]
+pub struct Rebuild {
+    options: Options,
+    info: TraceInfo,
+    /// By id; none for those that are outside.
+    lives: Vec<Option<Life>>,
+    running: Vec<Option<TaskId>>,
+    counts: Counts,
+    idle_wakes: IdleWakes,
+    end: Time,
+    over: bool,
+}
+
+/// A task's life, as far as it has gone by.
+#[derive(Debug)]
+struct Life {
+    info: TaskInfo,
+    ops: Vec<Op>,
+    /// Work done since the last operation.
+    owed: u64,
+    begin: Begin,
+    place: Place,
+    /// Who last wanted it to run, if it has not run since.
+    wanted: Option<Want>,
+    /// A child of its has died and woken it.
+    bereaved: bool,
+    parent: Option<TaskId>,
+    dying: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Begin {
+    /// Not seen to do anything yet.
+    Unseen,
+    /// At this time, from outside.
+    At(Time),
+    /// When it is first woken.
+    Dormant,
+    /// When it is forked.
+    Forked,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    /// It existed; nobody knows whether it slept.
+    Unknown,
+    Waiting,
+    Running {
+        since: Time,
+    },
+    Asleep {
+        since: Time,
+        device: bool,
+    },
+    Dead,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Want {
+    /// This task, at this place in its program.
+    By(TaskId, usize),
+    /// An interrupt.
+    Outside(Time),
+}
+
+impl Rebuild {
+    /// A sink for one trace.
+    pub fn new(options: Options) -> Rebuild {
+        Rebuild {
+            options,
+            info: TraceInfo::default(),
+            lives: Vec::new(),
+            running: Vec::new(),
+            counts: Counts::default(),
+            idle_wakes: IdleWakes::default(),
+            end: Time::ZERO,
+            over: false,
+        }
+    }
+
+    /// The workload, called by this name and reproduced from there.
+    pub fn finish(mut self, name: &str, source: &str) -> Replay {
+        self.lives
+            .iter_mut()
+            .flatten()
+            .for_each(|life| life.rest(self.end));
+        let seen = |life: &Life| life.begin != Begin::Unseen;
+        let lives = std::mem::take(&mut self.lives);
+        let all = lives.iter().flatten().count();
+        let lives: Vec<Life> = lives.into_iter().flatten().filter(seen).collect();
+        self.counts.unseen = (all - lives.len()) as u64;
+        self.counts.tasks = lives.len() as u64;
+        let mut replay = Replay {
+            workload: Workload {
+                name: name.to_string(),
+                source: source.to_string(),
+                semaphores: vec![0; lives.len()],
+                ..Workload::default()
+            },
+            tasks: lives.iter().map(|life| life.info.clone()).collect(),
+            mode: self.options.mode,
+            counts: self.counts,
+            span: self.end.since(Time::ZERO),
+            nr_cpus: self.info.nr_cpus,
+            idle_wake: self.idle_wakes.median(),
+        };
+        Lowering::new(&lives).lower(lives, &mut replay);
+        replay
+    }
+
+    fn life(&mut self, task: TaskId) -> Option<&mut Life> {
+        self.lives.get_mut(task.index())?.as_mut()
+    }
+
+    /// The kept task that runs on a CPU, its work until now put down.
+    fn running(&mut self, cpu: CpuId, now: Time) -> Option<(TaskId, &mut Life)> {
+        let task = self.running[cpu.index()]?;
+        let life = self.life(task)?;
+        life.put_down(now);
+        Some((task, life))
+    }
+
+    fn fork(&mut self, event: &Event, child: TaskId, parent: Option<TaskId>) {
+        if self.life(child).is_none() {
+            return; // It is outside.
+        }
+        let running = self.running(event.cpu, event.time);
+        let forked = running.filter(|(running, _)| parent == Some(*running));
+        let (begin, place, parent) = match (forked, parent) {
+            (Some((parent, life)), _) => {
+                life.ops.push(Op::Fork(SpecId(child.0)));
+                (Begin::Forked, Place::Waiting, Some(parent))
+            }
+            (None, Some(_)) => (Begin::At(event.time), Place::Waiting, None),
+            (None, None) => (Begin::Unseen, Place::Unknown, None),
+        };
+        if let Some(life) = self.life(child) {
+            (life.begin, life.place, life.parent) = (begin, place, parent);
+        }
+    }
+
+    fn waking(&mut self, event: &Event, task: TaskId, by: WakeContext) {
+        if self.life(task).is_none() {
+            return;
+        }
+        let mut want = Want::Outside(event.time);
+        let mut bereaved = false;
+        if by == WakeContext::Task {
+            if let Some((waker, life)) = self.running(event.cpu, event.time) {
+                life.ops.push(NOTHING);
+                want = Want::By(waker, life.ops.len() - 1);
+                bereaved = life.dying && life.parent == Some(task);
+            }
+        }
+        if let Some(life) = self.life(task) {
+            life.wanted = Some(want);
+            life.bereaved |= bereaved;
+        }
+    }
+
+    /// The task is runnable from now on.
+    fn woken(&mut self, event: &Event, task: TaskId) {
+        let Some(life) = self.life(task) else { return };
+        let (place, wanted) = (life.place, life.wanted);
+        match place {
+            Place::Unknown => self.begins(event.time, task),
+            Place::Asleep { since, device } => self.unblock(event.time, task, since, device),
+            // Forked just now, or woken for nothing.
+            Place::Waiting => return,
+            Place::Running { .. } | Place::Dead => {
+                self.counts.spurious_wakeups += u64::from(wanted.is_some());
+                return;
+            }
+        }
+        if let Some(life) = self.life(task) {
+            life.place = Place::Waiting;
+        }
+    }
+
+    /// A task that slept from the start, as far as anybody knows, is woken.
+    fn begins(&mut self, now: Time, task: TaskId) {
+        let Some(life) = self.life(task) else { return };
+        match life.wanted.take() {
+            Some(Want::By(waker, at)) => {
+                life.begin = Begin::Dormant;
+                self.post(waker, at, task);
+                if let Some(life) = self.life(task) {
+                    life.ops.insert(0, Op::SemSleep(task.0));
+                }
+            }
+            Some(Want::Outside(time)) => life.begin = Begin::At(time),
+            None => life.begin = Begin::At(now),
+        }
+    }
+
+    fn unblock(&mut self, now: Time, task: TaskId, since: Time, device: bool) {
+        let mode = self.options.mode;
+        let Some(life) = self.life(task) else { return };
+        let wanted = life.wanted.take();
+        if device {
+            life.ops.push(Op::Uninterruptible);
+        }
+        let outside = |time: Time| match mode {
+            Mode::Open => Op::SleepUntil(time.since(Time::ZERO)),
+            // Wanted before it slept, it was woken as soon as it did.
+            Mode::Closed => Op::Sleep(Amount::Fixed(Ns(time.0.saturating_sub(since.0)))),
+        };
+        match wanted {
+            Some(Want::By(waker, at)) => {
+                self.counts.woken_by_tasks += 1;
+                self.post(waker, at, task);
+                if let Some(life) = self.life(task) {
+                    life.ops.push(Op::SemSleep(task.0));
+                }
+            }
+            Some(Want::Outside(time)) => {
+                life.ops.push(outside(time));
+                self.counts.woken_from_outside += 1;
+            }
+            None => {
+                life.ops.push(outside(now));
+                self.counts.woken_from_outside += 1;
+                self.counts.woken_by_unknown += 1;
+            }
+        }
+    }
+
+    /// What stood for a wakeup was one.
+    fn post(&mut self, waker: TaskId, at: usize, task: TaskId) {
+        if let Some(waker) = self.life(waker) {
+            waker.ops[at] = Op::SemPost(task.0);
+        }
+    }
+
+    fn switch(
+        &mut self,
+        event: &Event,
+        prev: Option<TaskId>,
+        state: PrevState,
+        next: Option<TaskId>,
+    ) {
+        self.running[event.cpu.index()] = next;
+        if let Some(life) = prev.and_then(|prev| self.life(prev)) {
+            life.leave(event.time, state);
+        }
+        let Some(next) = next else { return };
+        let Some(life) = self.life(next) else { return };
+        match life.place {
+            Place::Asleep { .. } => self.woken(event, next),
+            Place::Unknown => life.begin = Begin::At(Time::ZERO),
+            _ => {}
+        }
+        if let Some(life) = self.life(next) {
+            life.place = Place::Running { since: event.time };
+            life.wanted = None;
+            if std::mem::take(&mut life.bereaved) {
+                life.ops.push(Op::Reap);
+            }
+        }
+    }
+
+    /// The task changes itself, or is changed and notices when it next runs.
+    fn change(&mut self, now: Time, task: TaskId, op: Op) {
+        if let Some(life) = self.life(task) {
+            life.put_down(now);
+            life.ops.push(op);
+        }
+    }
+}
+
+impl Life {
+    fn new(info: &TaskInfo) -> Life {
+        Life {
+            info: info.clone(),
+            ops: Vec::new(),
+            owed: 0,
+            begin: Begin::Unseen,
+            place: Place::Unknown,
+            wanted: None,
+            bereaved: false,
+            parent: None,
+            dying: false,
+        }
+    }
+
+    /// Work until now is owed.
+    fn account(&mut self, now: Time) {
+        if let Place::Running { since } = &mut self.place {
+            self.owed += now.since(*since).0;
+            *since = now;
+        }
+    }
+
+    /// Work until now becomes an operation: another one follows.
+    fn put_down(&mut self, now: Time) {
+        self.account(now);
+        if self.owed > 0 {
+            let work = Ns(std::mem::take(&mut self.owed));
+            self.ops.push(Op::Run(Amount::Fixed(work)));
+        }
+    }
+
+    fn leave(&mut self, now: Time, state: PrevState) {
+        self.account(now);
+        self.place = match state {
+            PrevState::Preempted | PrevState::Yielded | PrevState::Moved => Place::Waiting,
+            PrevState::Exited => {
+                self.put_down(now);
+                self.ops.push(Op::Exit);
+                Place::Dead
+            }
+            PrevState::Sleeping | PrevState::DiskSleep | PrevState::Idle => {
+                self.put_down(now);
+                let device = state == PrevState::DiskSleep;
+                Place::Asleep { since: now, device }
+            }
+        };
+    }
+
+    /// The trace ends: what the task would have done next, nobody knows.
+    fn rest(&mut self, end: Time) {
+        self.put_down(end);
+        if self.place != Place::Dead {
+            self.ops.push(Op::Rest);
+        }
+    }
+}
+
+impl Sink for Rebuild {
+    fn begin(&mut self, info: &TraceInfo) {
+        self.info = info.clone();
+        self.running = vec![None; info.nr_cpus as usize];
+        self.idle_wakes.begin(info.nr_cpus);
+    }
+
+    fn task(&mut self, info: &TaskInfo) {
+        if self.lives.len() <= info.id.index() {
+            self.lives.resize_with(info.id.index() + 1, || None);
+        }
+        let keep = self.options.keep.as_ref();
+        if keep.is_none_or(|keep| keep.contains(&info.id)) {
+            self.lives[info.id.index()] = Some(Life::new(info));
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        if self.options.until.is_some_and(|until| event.time > until) {
+            if !std::mem::replace(&mut self.over, true) {
+                self.end = self.options.until.unwrap_or(event.time);
+            }
+            return;
+        }
+        self.counts.events += 1;
+        let now = event.time;
+        self.idle_wakes.event(event, &self.running);
+        match event.kind {
+            EventKind::Fork { child, parent } => self.fork(event, child, parent),
+            EventKind::Exit { task } => {
+                if let Some(life) = self.life(task) {
+                    life.dying = true;
+                }
+            }
+            EventKind::Exec { task } => self.change(now, task, Op::Exec),
+            EventKind::Yield { task } => self.change(now, task, Op::Yield),
+            EventKind::Nice { task, nice } => self.change(now, task, Op::SetNice(nice)),
+            EventKind::Class {
+                task,
+                class,
+                rt_priority,
+            } => self.change(now, task, Op::SetClass(class, rt_priority)),
+            EventKind::Waking { task, by } => self.waking(event, task, by),
+            EventKind::Wakeup { task, .. } => self.woken(event, task),
+            EventKind::Switch {
+                prev,
+                prev_state,
+                next,
+            } => self.switch(event, prev, prev_state, next),
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, time: Time) {
+        if !self.over {
+            self.end = time;
+        }
+    }
+}
+
+/// From lives by task ids to specifications by index.
+struct Lowering {
+    /// By task id, the index of the specification.
+    specs: Vec<Option<u32>>,
+    processes: BTreeMap<u32, u32>,
+    names: BTreeMap<String, u32>,
+}
+
+impl Lowering {
+    fn new(lives: &[Life]) -> Lowering {
+        let most = lives.iter().map(|life| life.info.id.index() + 1).max();
+        let mut lowering = Lowering {
+            specs: vec![None; most.unwrap_or(0)],
+            processes: BTreeMap::new(),
+            names: BTreeMap::new(),
+        };
+        for (index, life) in lives.iter().enumerate() {
+            lowering.specs[life.info.id.index()] = Some(index as u32);
+            let number = lowering.processes.len() as u32 + 1;
+            lowering
+                .processes
+                .entry(life.info.process)
+                .or_insert(number);
+        }
+        lowering
+    }
+
+    fn lower(mut self, lives: Vec<Life>, replay: &mut Replay) {
+        let workload = &mut replay.workload;
+        for (index, life) in lives.into_iter().enumerate() {
+            let spec = self.spec(&life, ProgramId(index as u32), workload);
+            let ops = self.program(life.ops, &mut replay.counts);
+            workload.tasks.push(spec);
+            workload.programs.push(Program { ops });
+        }
+    }
+
+    fn program(&self, mut ops: Vec<Op>, counts: &mut Counts) -> Vec<Op> {
+        ops.retain(|op| *op != NOTHING);
+        let index = |id: u32| self.specs[id as usize].expect("only tasks that were seen are woken");
+        for op in &mut ops {
+            match op {
+                Op::SemPost(task) | Op::SemSleep(task) => *task = index(*task),
+                Op::Fork(SpecId(child)) => *child = index(*child),
+                Op::Run(Amount::Fixed(work)) => counts.work_ns += *work,
+                _ => {}
+            }
+        }
+        ops.shrink_to_fit();
+        ops
+    }
+
+    fn spec(&mut self, life: &Life, program: ProgramId, workload: &mut Workload) -> TaskSpec {
+        let info = &life.info;
+        let kernel = is_kernel_thread(&info.name);
+        let (start, count, dormant) = match life.begin {
+            Begin::At(time) => (time.since(Time::ZERO), 1, false),
+            Begin::Dormant => (Ns::ZERO, 1, true),
+            Begin::Forked | Begin::Unseen => (Ns::ZERO, 0, false),
+        };
+        let real_time = matches!(info.class, TaskClass::Fifo | TaskClass::Rr);
+        TaskSpec {
+            name: self.name(info),
+            group: info.group.clone(),
+            count,
+            program,
+            nice: info.nice,
+            class: info.class,
+            rt_priority: if real_time { info.rt_priority } else { 0 },
+            cpus: cpu_of(&info.name).map(|cpu| cpu_set(workload, cpu)),
+            process: match kernel {
+                true => Process::Shared(0),
+                false => Process::Shared(self.processes[&info.process]),
+            },
+            working_set_bytes: 0,
+            start,
+            dormant,
+            background: false,
+            foreground: false,
+        }
+    }
+
+    /// The task's name with its thread id, and a number if that was used before.
+    fn name(&mut self, info: &TaskInfo) -> String {
+        let name = match info.pid {
+            Some(pid) => format!("{}-{pid}", info.name),
+            None => info.name.clone(),
+        };
+        let uses = self.names.entry(name.clone()).or_insert(0);
+        *uses += 1;
+        match *uses {
+            1 => name,
+            uses => format!("{name}#{uses}"),
+        }
+    }
+}
+
+fn cpu_set(workload: &mut Workload, cpu: u32) -> u32 {
+    let sets = &mut workload.cpu_sets;
+    let at = sets.iter().position(|set| set == &[cpu]);
+    at.unwrap_or_else(|| {
+        sets.push(vec![cpu]);
+        sets.len() - 1
+    }) as u32
+}
+
+/// Fewer samples than this say nothing.
+const ENOUGH: usize = 5;
+
+/// How long idle CPUs took to run what another CPU queued on them.
+#[derive(Debug, Default)]
+struct IdleWakes {
+    /// By CPU: who was queued on it when it idled, and when.
+    queued: Vec<Option<(TaskId, Time)>>,
+    took: Vec<u64>,
+}
+
+impl IdleWakes {
+    fn begin(&mut self, nr_cpus: u32) {
+        self.queued = vec![None; nr_cpus as usize];
+    }
+
+    fn event(&mut self, event: &Event, running: &[Option<TaskId>]) {
+        match event.kind {
+            EventKind::Wakeup { task, target } => {
+                let idle = running[target.index()].is_none() && target != event.cpu;
+                let queued = &mut self.queued[target.index()];
+                if idle && queued.is_none() {
+                    *queued = Some((task, event.time));
+                }
+            }
+            EventKind::Switch { prev, next, .. } => {
+                if let Some((task, since)) = self.queued[event.cpu.index()].take() {
+                    if prev.is_none() && next == Some(task) {
+                        self.took.push(event.time.since(since).0);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn median(mut self) -> Option<Ns> {
+        let middle = self.took.len() / 2;
+        let took = &mut self.took;
+        (took.len() >= ENOUGH).then(|| Ns(*took.select_nth_unstable(middle).1))
+    }
+}

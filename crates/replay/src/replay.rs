@@ -1,0 +1,94 @@
+//! What rebuilding a recording gives.
+
+use schedlab_trace::{Ns, TaskId, TaskInfo};
+use schedlab_workload::Workload;
+use serde::Serialize;
+
+/// What becomes of events from outside: timers, devices, the network.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// They happen when they were recorded, however far the tasks have come: requests from a
+    /// world that does not wait.
+    Open,
+    /// They happen as long after the task began to wait as was recorded: sleeps and devices that
+    /// start when somebody asks them to.
+    #[default]
+    Closed,
+}
+
+/// What a recording cannot tell, so that a replay cannot know either.
+pub const LIMITS: &[&str] = &[
+    "work is as long as it was: spinning, spinning on locks and CPU frequency are part of it",
+    "caches are as warm as they were, wherever a task runs",
+    "time in interrupts counts as work of the task they interrupted",
+    "what was there without waiting in the recording (data, locks) is there in the replay",
+    "yields are seen only where the recording has sys_enter_sched_yield",
+    "affinities are unknown but of the kernel's own per-CPU threads",
+];
+
+/// A recording as a workload.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    /// What runs.  Task specifications have the names of [`Replay::tasks`].
+    pub workload: Workload,
+    /// Who each of the workload's task specifications was in the recording.
+    pub tasks: Vec<TaskInfo>,
+    /// How events from outside happen.
+    pub mode: Mode,
+    /// What was found.
+    pub counts: Counts,
+    /// From the recording's begin to its end.
+    pub span: Ns,
+    /// CPUs of the recorded machine.
+    pub nr_cpus: u32,
+    /// From queueing a task on an idle CPU to its running there, as recorded: the median when
+    /// that CPU was told by another one; none if that never happened.
+    pub idle_wake: Option<Ns>,
+}
+
+/// What the rebuilt workload consists of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Counts {
+    /// Tasks.
+    pub tasks: u64,
+    /// Events of the trace.
+    pub events: u64,
+    /// Blocks another task ended.
+    pub woken_by_tasks: u64,
+    /// Blocks an interrupt ended, or nobody knows who.
+    pub woken_from_outside: u64,
+    /// Of these, how many nobody knows who ended.
+    pub woken_by_unknown: u64,
+    /// Wakeups of tasks that were not asleep: they change nothing.
+    pub spurious_wakeups: u64,
+    /// Tasks that were there, but nobody saw them do anything.
+    pub unseen: u64,
+    /// CPU time of all tasks: the work to be done.
+    pub work_ns: Ns,
+}
+
+impl Replay {
+    /// The workload on a machine of so many CPUs: the kernel's threads of CPUs that are not there
+    /// are bound to those that are.
+    pub fn fit(&mut self, nr_cpus: u32) {
+        for set in &mut self.workload.cpu_sets {
+            for cpu in set {
+                *cpu %= nr_cpus;
+            }
+        }
+    }
+
+    /// The tasks a name means: of that name, of that group, or with that thread id.
+    pub fn find(&self, name: &str) -> Vec<TaskId> {
+        let pid: Option<u32> = name.parse().ok();
+        let means = |(spec, info): &(&schedlab_workload::TaskSpec, &TaskInfo)| {
+            spec.name == name
+                || info.name == name
+                || info.group == name
+                || (pid.is_some() && info.pid == pid)
+        };
+        let tasks = self.workload.tasks.iter().zip(&self.tasks);
+        tasks.filter(means).map(|(_, info)| info.id).collect()
+    }
+}
