@@ -15,8 +15,8 @@ use schedlab_recording::{
 };
 use schedlab_trace::{CpuId, Time};
 use tracepoint_decode::{
-    PerfEventAttrType, PerfEventBytes, PerfEventDesc, PerfEventFormat, PerfEventHeader,
-    PerfEventHeaderType, PerfFieldFormat,
+    PerfEventAttrSampleType, PerfEventAttrType, PerfEventBytes, PerfEventDesc, PerfEventFormat,
+    PerfEventHeader, PerfEventHeaderType, PerfFieldFormat,
 };
 use tracepoint_perf::{PerfDataFileError, PerfDataFileEventOrder, PerfDataFileReader};
 
@@ -173,11 +173,12 @@ impl Reader {
         file: &PerfDataFileReader,
         record: &PerfEventBytes<'_>,
     ) -> Result<(), Failure> {
-        let sample = file.get_sample_event_info(record).map_err(|e| match e {
+        let sample = Sample::of(file, record);
+        let sample = sample.map_err(|e| match e {
             PerfDataFileError::NoData => self.wrong("samples do not say which event they are of"),
             e => self.wrong(format!("a damaged sample ({e})")),
         })?;
-        let description = sample.event_desc;
+        let description = sample.description;
         let number = description.attr().config as u32;
         if description.attr().attr_type != PerfEventAttrType::Tracepoint {
             self.intake.ignore(description.name());
@@ -197,7 +198,7 @@ impl Reader {
             self.intake.ignore(description.name());
             return Ok(());
         };
-        let kind = layout.read(sample.raw_data(), &mut self.intake.recording);
+        let kind = layout.read(sample.raw, &mut self.intake.recording);
         let kind = kind.ok_or_else(|| {
             self.wrong(format!("{} is shorter than its format", description.name()))
         })?;
@@ -396,6 +397,63 @@ impl Reader {
             self.intake.report.nr_gaps += 1;
         }
         self.intake.finish()
+    }
+}
+
+/// What a sample says of itself, and the tracepoint's record in it.
+struct Sample<'a> {
+    description: &'a PerfEventDesc,
+    time: u64,
+    cpu: u32,
+    raw: &'a [u8],
+}
+
+impl<'a> Sample<'a> {
+    fn of(
+        file: &'a PerfDataFileReader,
+        record: &PerfEventBytes<'a>,
+    ) -> Result<Sample<'a>, PerfDataFileError> {
+        match (file.get_sample_event_info(record), file.event_desc_list()) {
+            (Ok(info), _) => Ok(Sample {
+                description: info.event_desc,
+                time: info.time,
+                cpu: info.cpu,
+                raw: info.raw_data(),
+            }),
+            // A recording of one event need not say which.
+            (Err(PerfDataFileError::NoData), [only]) => {
+                let sample = Sample::of_only(only, record.data);
+                sample.ok_or(PerfDataFileError::InvalidData)
+            }
+            (Err(error), _) => Err(error),
+        }
+    }
+
+    /// A sample without an id: its fields in the order of perf_event_open(2).
+    fn of_only(description: &'a PerfEventDesc, data: &'a [u8]) -> Option<Sample<'a>> {
+        type Kind = PerfEventAttrSampleType;
+        let has = |kind| description.attr().sample_type.has_flag(kind);
+        if has(Kind::Read) || has(Kind::Callchain) || !has(Kind::Raw) {
+            return None;
+        }
+        let mut at = HEADER;
+        let mut field = |kind| {
+            let here = at;
+            at += if has(kind) { 8 } else { 0 };
+            here
+        };
+        let _ = [Kind::IP, Kind::Tid].map(&mut field);
+        let time = field(Kind::Time);
+        let _ = [Kind::Addr, Kind::StreamId].map(&mut field);
+        let cpu = field(Kind::Cpu);
+        let _ = field(Kind::Period);
+        let size = u32_at(data, at)? as usize;
+        Some(Sample {
+            description,
+            time: u64_at(data, time)?,
+            cpu: u32_at(data, cpu)?,
+            raw: data.get(at + 4..)?.get(..size)?,
+        })
     }
 }
 

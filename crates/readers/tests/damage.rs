@@ -137,6 +137,11 @@ fn perf_data() {
 }
 
 #[test]
+fn perf_data_of_one_event() {
+    survives("perf-one.data", &sample_bytes("perf-one.data"), 300);
+}
+
+#[test]
 fn perf_data_compressed_by_perf() {
     survives("perf-z.data", &sample_bytes("perf-z.data"), 300);
 }

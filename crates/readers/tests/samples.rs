@@ -65,6 +65,17 @@ fn perf_data() {
     assert_eq!(lines[new + 1], "18136604756531 1 fork 21878 21891 sh");
 }
 
+/// A recording of one event: its samples do not say which event they are of.
+#[test]
+fn perf_data_of_one_event() {
+    let (recording, report) = read(&sample("perf-one.data")).unwrap();
+    assert_eq!(kinds(&recording), [18, 0, 0, 0, 0, 0, 0, 0, 0]);
+    let first = "18849430807612 1 switch sh:14417:120 DiskSleep lto cgu.1.rcgu.:14406:120";
+    assert_eq!(events(&recording)[0], first);
+    let note = "no wakeups in it: when tasks became runnable is not known";
+    assert_eq!(report.notes, [note]);
+}
+
 #[test]
 fn perf_data_compressed_by_perf() {
     let (recording, _) = read(&sample("perf-z.data")).unwrap();
