@@ -18,7 +18,9 @@ use tracepoint_decode::{
     PerfEventAttrSampleType, PerfEventAttrType, PerfEventBytes, PerfEventDesc, PerfEventFormat,
     PerfEventHeader, PerfEventHeaderType, PerfFieldFormat,
 };
-use tracepoint_perf::{PerfDataFileError, PerfDataFileEventOrder, PerfDataFileReader};
+use tracepoint_perf::{
+    PerfDataFileError, PerfDataFileEventOrder, PerfDataFileReader, PerfHeaderIndex,
+};
 
 use crate::failure::Failure;
 use crate::guard::guarded;
@@ -391,6 +393,10 @@ impl Reader {
             );
         }
         self.take_told(file);
+        // Available, then online.
+        if let Some(online) = u32_at(file.header(PerfHeaderIndex::NrCpus), 4) {
+            self.intake.cpus(online.into());
+        }
         // perf counts the same losses in both ways.
         self.intake.recording.nr_lost = self.lost.max(self.lost_samples);
         if self.lost_samples > 0 && self.lost == 0 {
