@@ -61,6 +61,10 @@ pub enum Command {
     Reproduce(ReproduceArguments),
     /// Record what the scheduler of this machine does (root).
     Record(RecordArguments),
+    /// Measure a recording as it is: perf.data, perf script, ftrace or Perfetto.
+    Measure(MeasureArguments),
+    /// Write a recording in another format.
+    Convert(ConvertArguments),
     /// Write the folder of a new policy, which runs at once.
     New(NewArguments),
     /// Print the completions of a shell.
@@ -439,6 +443,47 @@ pub struct RecordArguments {
     /// A command to run meanwhile, behind "--".
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
+}
+
+/// A recording, measured.
+#[derive(Args)]
+pub struct MeasureArguments {
+    /// The recording: perf.data, the text of perf script, ftrace or trace-cmd report, or a Perfetto
+    /// trace; plain or compressed with gzip, xz or zstd.
+    #[arg(value_name = "RECORDING", value_hint = ValueHint::FilePath)]
+    pub recording: PathBuf,
+    /// What to show.
+    #[arg(long, value_name = "VIEW", default_value = "metrics")]
+    pub view: View,
+    /// How to print the metrics.
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub format: Format,
+    /// Write a report with figures: one HTML file that needs nothing but a browser.
+    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
+    pub report: Option<PathBuf>,
+}
+
+/// What to show of a recording.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum View {
+    /// All that schedlab measures, and what the recording holds.
+    Metrics,
+    /// Each task's waits for a CPU, laid out as by `perf sched latency -p`.
+    Latency,
+    /// Each time a task ran, laid out as by `perf sched timehist`.
+    Timehist,
+}
+
+/// A recording in another format.
+#[derive(Args)]
+pub struct ConvertArguments {
+    /// The recording, as for `measure`.
+    #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
+    pub input: PathBuf,
+    /// The new file: .pftrace for ui.perfetto.dev, .ftrace for ftrace's text, .perf-script.txt for
+    /// perf script's.
+    #[arg(value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub output: PathBuf,
 }
 
 /// A virtual machine.

@@ -3,12 +3,14 @@
 mod compare;
 #[cfg(feature = "live")]
 mod conform;
+mod convert;
 mod explain;
 mod generate;
 mod kernel_result;
 mod list;
 #[cfg(feature = "live")]
 mod load;
+mod measure;
 mod new;
 mod record;
 mod replay;
@@ -49,6 +51,8 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         // The status is that of the command that was run.
         Command::Vm(arguments) => return vm::vm(&arguments),
         Command::Record(arguments) => return record::record(&arguments),
+        Command::Measure(arguments) => measure::measure(&arguments),
+        Command::Convert(arguments) => convert::convert(&arguments),
         Command::List(arguments) => list::list(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),

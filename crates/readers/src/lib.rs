@@ -17,6 +17,7 @@
 //! [`Diagnostic`](schedlab_input::Diagnostic) with the place, never a panic.
 
 mod failure;
+mod guard;
 mod intake;
 mod open;
 mod perf_data;

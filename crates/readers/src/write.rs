@@ -30,7 +30,11 @@ pub fn write_text(
     let mut writer = Writer::new(recording, format);
     if format == TextFormat::Ftrace {
         writeln!(out, "# tracer: nop")?;
-        writeln!(out, "#")?;
+        writeln!(
+            out,
+            "#                              #P:{}",
+            recording.nr_cpus()
+        )?;
         writeln!(
             out,
             "#           TASK-PID       TGID   CPU#  ||||  TIMESTAMP  FUNCTION"

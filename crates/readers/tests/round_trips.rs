@@ -39,10 +39,12 @@ fn perf_script_text() {
 fn ftrace_text() {
     let (mut recording, _) = read(&example("hackbench-4g")).unwrap();
     recording.nr_lost = 7;
+    recording.at_least_cpus(5);
     let (text, notes) = written(&recording, TextFormat::Ftrace);
     let (again, report) = read_from(&text[..], "text").unwrap();
     assert_same(&events(&recording), &events(&again));
     assert_eq!((again.nr_lost, report.nr_gaps), (7, 1));
+    assert_eq!(again.nr_cpus(), 5);
     assert_eq!(notes, [] as [&str; 0]);
 }
 
@@ -121,7 +123,8 @@ fn odd_names() {
 #[test]
 fn perfetto() {
     for name in ["hackbench-4g", "make-j4-gcc"] {
-        let (recording, _) = read(&example(name)).unwrap();
+        let (mut recording, _) = read(&example(name)).unwrap();
+        recording.at_least_cpus(3);
         let mut sink = Tee(PerfettoSink::new(Vec::new()), Said::default());
         recording.play(&TraceInfo::default(), &mut sink);
         let Tee(file, said) = sink;

@@ -79,6 +79,11 @@ impl Recording {
         &self.names.list[comm.0 as usize]
     }
 
+    /// The machine has at least so many CPUs, whatever the events show.
+    pub fn at_least_cpus(&mut self, nr_cpus: u32) {
+        self.nr_cpus = self.nr_cpus.max(nr_cpus);
+    }
+
     /// A thread is one of this process: said beside the events, without the rest of what a
     /// [`KnownTask`] tells.  What is said first counts.
     pub fn thread(&mut self, pid: Pid, tgid: Pid) {
