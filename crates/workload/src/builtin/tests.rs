@@ -394,7 +394,10 @@ fn a_piped_build_has_compiler_and_assembler_side_by_side() {
     let ms = |ns: &u64| ns / 1_000_000;
     let assembled: Vec<u64> = outcome.runs["as-0"].iter().map(|r| ms(&r.0)).collect();
     assert_eq!(assembled, [45, 70, 95, 120]);
-    assert_eq!(outcome.ends["cc1-0"].iter().map(ms).collect::<Vec<_>>(), [120]);
+    assert_eq!(
+        outcome.ends["cc1-0"].iter().map(ms).collect::<Vec<_>>(),
+        [120]
+    );
     assert_eq!(outcome.end, 175_000_000);
 }
 
@@ -404,12 +407,20 @@ fn files_of_a_piped_build_differ_as_the_distribution_does() {
     // 50 exp(-0.6 x 1.534) = 19.9.
     let workload = workload("kernel-build --files 8 --pipe 50");
     let sent = |op: &Op| match op {
-        Op::Loop { times: Times::Fixed(n), .. } => Some(*n),
+        Op::Loop {
+            times: Times::Fixed(n),
+            ..
+        } => Some(*n),
         _ => None,
     };
     let of_cc1 = workload.tasks.iter().filter(|t| t.group == "cc1");
     let mut pages: Vec<u32> = of_cc1
-        .filter_map(|t| workload.programs[t.program.0 as usize].ops.iter().find_map(sent))
+        .filter_map(|t| {
+            workload.programs[t.program.0 as usize]
+                .ops
+                .iter()
+                .find_map(sent)
+        })
         .collect();
     pages.sort_unstable();
     assert_eq!(pages, [20, 29, 37, 46, 55, 67, 85, 126]);
@@ -419,11 +430,15 @@ fn files_of_a_piped_build_differ_as_the_distribution_does() {
 fn ab_keeps_its_requests_open_and_times_them() {
     // 3 requests, 2 at a time, one server: pages end at 10, 20 and 30 ms, and ab takes 1 ms more
     // for each.  Its third connection opens at 11 ms: 31 - 11 = 20.
-    let line = "ab -c 2 -n 3 --page 10ms --client 1ms --variation 0 --start-servers 1 --max-clients 1";
+    let line =
+        "ab -c 2 -n 3 --page 10ms --client 1ms --variation 0 --start-servers 1 --max-clients 1";
     let outcome = ideal::run(&workload(line));
     assert_eq!(outcome.stuck, Vec::<String>::new());
     assert_eq!(outcome.marks["request"], 3);
-    let ms: Vec<u64> = outcome.clocks["request"].iter().map(|ns| ns / 1_000_000).collect();
+    let ms: Vec<u64> = outcome.clocks["request"]
+        .iter()
+        .map(|ns| ns / 1_000_000)
+        .collect();
     assert_eq!(ms, [11, 21, 20]);
 }
 
@@ -431,12 +446,19 @@ fn ab_keeps_its_requests_open_and_times_them() {
 fn apache_forks_more_servers_each_second() {
     // 8 at first; 1 after a second, then 2, 4, 8, 16, 32, 32, 32 and the last 15: 150.
     let workload = workload("ab");
-    let parent = workload.tasks.iter().find(|t| t.name == "httpd-parent").unwrap();
+    let parent = workload
+        .tasks
+        .iter()
+        .find(|t| t.name == "httpd-parent")
+        .unwrap();
     let mut forks = Vec::new();
     let mut factor = 1;
     for op in &workload.programs[parent.program.0 as usize].ops {
         match op {
-            Op::Loop { times: Times::Fixed(n), .. } => factor = *n,
+            Op::Loop {
+                times: Times::Fixed(n),
+                ..
+            } => factor = *n,
             Op::EndLoop { .. } => factor = 1,
             Op::Fork(_) => forks.push(factor),
             _ => {}
@@ -452,7 +474,9 @@ fn an_oltp_transaction_is_twenty_round_trips() {
     let line = "sysbench-oltp -t 2 -n 6 --point 1ms --range 5ms --client 1ms --variation 0 --read 0 --flush 0";
     let outcome = ideal::run(&workload(line));
     assert_eq!(outcome.marks["transaction"], 6);
-    assert!(outcome.clocks["transaction"].iter().all(|ns| *ns >= 54_000_000));
+    assert!(outcome.clocks["transaction"]
+        .iter()
+        .all(|ns| *ns >= 54_000_000));
     let alone = ideal::run(&workload(&line.replace("-t 2 -n 6", "-t 1 -n 5")));
     assert_eq!(alone.clocks["transaction"], [54_000_000; 5]);
 }

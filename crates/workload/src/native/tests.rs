@@ -294,7 +294,7 @@ fn mistakes_in_programs_have_their_own_line() {
         "17: task.t.program: the period is no time at all; expected a duration of more than 0",
     );
     refuses("timer a 1ms\ntimer b 1ms\ntimer c 1ms\ntimer d 1ms\ntimer e 1ms", "21: task.t.program: \"e\" is one timer too many; expected at most 4 timers of its own in a program");
-    refuses("stop-clock x", "17: task.t.program: no clock is running; expected \"start-clock\" or \"timed-sleep\" before it");
+    refuses("stop-clock x", "17: task.t.program: no clock is running; expected \"start-clock\", \"take-clock\" or \"timed-sleep\" before it");
     refuses(
         "sleep {i",
         "17: task.t.program: \"{\" without \"}\"; expected such as {i}",
