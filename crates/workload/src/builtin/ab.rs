@@ -26,7 +26,7 @@ pub(super) struct Ab {
     #[arg(short = 'n', long, default_value_t = 4000, value_parser = number(1, 100_000_000))]
     requests: u32,
     /// Median CPU time of the server for one page.  Chosen from the article's own time with O(1).
-    #[arg(long, default_value = "3.8ms", value_name = "TIME", value_parser = positive_time)]
+    #[arg(long, default_value = "3.9ms", value_name = "TIME", value_parser = positive_time)]
     page: Ns,
     /// CPU time of ab for one request: connect, write, read and its books.  Assumed.
     #[arg(long, default_value = "150us", value_name = "TIME", value_parser = positive_time)]
@@ -41,8 +41,9 @@ pub(super) struct Ab {
     /// MaxClients of Apache's configuration: the most processes there can be.
     #[arg(long, default_value_t = 150, value_parser = number(1, 20_000))]
     max_clients: u32,
-    /// Working set of a server process: PHP, the script and the page.  Assumed.
-    #[arg(long, default_value = "256KiB", value_name = "SIZE", value_parser = size)]
+    /// Working set of a server process that the others do not share: code is the same pages for all.
+    /// Assumed.
+    #[arg(long, default_value = "64KiB", value_name = "SIZE", value_parser = size)]
     working_set: u64,
 }
 
