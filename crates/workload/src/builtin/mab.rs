@@ -6,9 +6,9 @@
 //!
 //! | phase | what | CPU time |
 //! |---|---|---|
-//! | unpack | bunzip2 writes into a pipe, tar reads and writes files | 5 s |
-//! | configure | a shell starts 1,500 short programs, one after the other | 42 s |
-//! | make | 300 files: make, gcc, cc1 and as, by turns or through a pipe | 93 s |
+//! | unpack | bunzip2 writes into a pipe, tar reads it and writes files | 5 s |
+//! | configure | a shell starts 1,500 short programs, one after the other | 39 s |
+//! | make | 300 files, each by make, gcc, cc1 and as, one after the other | 96 s |
 //! | remove | rm | 3 s |
 
 use schedlab_input::Diagnostic;
@@ -27,13 +27,13 @@ pub(super) struct Mab {
     #[arg(long, default_value_t = 1500, value_parser = number(1, 1_000_000))]
     checks: u32,
     /// Median CPU time of one of these.
-    #[arg(long, default_value = "22ms", value_name = "TIME", value_parser = positive_time)]
+    #[arg(long, default_value = "20ms", value_name = "TIME", value_parser = positive_time)]
     check: Ns,
     /// Files to compile.
     #[arg(long, default_value_t = 300, value_parser = number(1, 1_000_000))]
     files: u32,
     /// Median CPU time of cc1 for one file.
-    #[arg(long, default_value = "225ms", value_name = "TIME", value_parser = positive_time)]
+    #[arg(long, default_value = "219ms", value_name = "TIME", value_parser = positive_time)]
     compile: Ns,
     /// How much programs and files differ: standard deviation of the logarithm of their CPU time.  Assumed.
     #[arg(long, default_value = "0.6", value_name = "SIGMA", value_parser = sigma)]
