@@ -18,7 +18,7 @@ pub const TESTBEDS: &[(&str, &[&str])] = &[
         "netfinity-5500",
         &["netfinity-5500-up", "netfinity-5500-2p"],
     ),
-    ("xeon-700", &["xeon-700-8p", "xeon-700-1p", "xeon-700-up"]),
+    ("xeon-700", &["xeon-700-8p", "xeon-700-up"]),
     ("athlon-xp-1800", &["athlon-xp-1800"]),
     ("pentium-4", &["pentium-4-3ghz"]),
     (
