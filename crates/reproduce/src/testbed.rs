@@ -25,6 +25,7 @@ pub const TESTBEDS: &[(&str, &[&str])] = &[
         "athlon-mp-1900",
         &["athlon-mp-1900-1p", "athlon-mp-1900-2p"],
     ),
+    ("dual-xeon-ht", &["dual-xeon-ht"]),
     // Claims about an algorithm alone: hardware without costs.
     ("ideal", &["ideal-1", "ideal-2", "ideal-4", "ideal-8"]),
     ("desktop", &["desktop"]),
