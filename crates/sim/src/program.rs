@@ -24,6 +24,7 @@ impl<S: Sink> Simulation<'_, S> {
         };
         let before = t.pc.checked_sub(1).map(|pc| program.ops[pc as usize]);
         self.task_mut(task).deaf = before == Some(Op::Uninterruptible);
+        self.task_mut(task).in_kernel = false;
         self.task_mut(task).pc += 1;
         let again = std::mem::take(&mut self.task_mut(task).retrying);
         if is_syscall(&op) && !again {
@@ -34,6 +35,10 @@ impl<S: Sink> Simulation<'_, S> {
             Op::Run(amount) => {
                 let ns = self.amount(task, amount);
                 self.begin_work(task, ns);
+            }
+            Op::RunInKernel(ns) => {
+                self.begin_work(task, ns.0.min(FOREVER_NS));
+                self.task_mut(task).in_kernel = true;
             }
             Op::RunFor(amount) => {
                 let end = self.now + Ns(self.amount(task, amount));
@@ -510,6 +515,7 @@ fn is_syscall(op: &Op) -> bool {
     !matches!(
         op,
         Op::Run(_)
+            | Op::RunInKernel(_)
             | Op::RunFor(_)
             | Op::WorkingSet(_)
             | Op::Loop { .. }

@@ -62,6 +62,8 @@ pub(crate) struct Task {
     pub retrying: bool,
     /// Its operation at hand was announced by an [`Op::Uninterruptible`](schedlab_workload::Op).
     pub deaf: bool,
+    /// What it computes is not preempted.
+    pub in_kernel: bool,
     /// It is to be woken as soon as it sleeps.
     pub wanted_early: bool,
     /// What is left of the current send or receive, if that has begun.
@@ -115,6 +117,7 @@ impl Task {
             loops: [0; MAX_LOOP_DEPTH],
             retrying: false,
             deaf: false,
+            in_kernel: false,
             wanted_early: false,
             transfer_left: None,
             received: 0,

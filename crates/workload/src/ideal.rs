@@ -241,6 +241,7 @@ impl<'a> Ideal<'a> {
         self.tasks[task].pc += 1;
         self.go_on(task);
         match op {
+            Op::RunInKernel(Ns(ns)) => self.compute(task, ns),
             Op::Run(ns) | Op::RunFor(ns) => self.compute(task, Self::amount(ns)),
             Op::Sleep(ns) => self.tasks[task].wait = Wait::Until(self.now + Self::amount(ns)),
             Op::SleepUntil(Ns(at)) => self.tasks[task].wait = Wait::Until(at.max(self.now)),

@@ -157,6 +157,9 @@ pub const MAX_OWN_TIMERS: usize = 4;
 pub enum Op {
     /// Computes: so much work, in nanoseconds of an unshared, warm CPU of capacity 1.
     Run(Amount),
+    /// Computes, in the kernel: so much work, and is not preempted before it is done, as in kernels
+    /// that are preempted on their way back to user mode.
+    RunInKernel(Ns),
     /// Computes until so much time has passed, whether it had the CPU or not (rt-app's `runtime`).
     RunFor(Amount),
     /// Sleeps (blocks) for so long, from now.
