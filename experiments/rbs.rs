@@ -11,7 +11,8 @@ pub const RBS: &str = "rbs:2.6.13.4";
 /// What it compares with: a Staircase for 2.6.13.
 pub const STAIRCASE: &str = "staircase:12";
 /// The kernels of its figures.
-pub const KERNELS: [(&str, &str); 3] = [("vanilla", VANILLA), ("RBS", RBS), ("Staircase", STAIRCASE)];
+pub const KERNELS: [(&str, &str); 3] =
+    [("vanilla", VANILLA), ("RBS", RBS), ("Staircase", STAIRCASE)];
 
 /// Options of a kernel build of about 1,750 s, a fifth of that for a quick look.
 pub fn kernel_options(lab: &Lab) -> String {
@@ -23,7 +24,11 @@ pub fn kernel_options(lab: &Lab) -> String {
 pub fn builds(lab: &Lab) -> [(&'static str, &'static str, String); 3] {
     let options = kernel_options(lab);
     [
-        ("Kernel + Apache", "both", format!("mab --kernel-jobs 2 --kernel-options '{options}'")),
+        (
+            "Kernel + Apache",
+            "both",
+            format!("mab --kernel-jobs 2 --kernel-options '{options}'"),
+        ),
         ("Kernel", "kernel", format!("kernel-build -j 2 {options}")),
         ("MAB", "mab", "mab".to_string()),
     ]

@@ -9,7 +9,11 @@ pub const MACHINE: &str = "athlon-xp-1800";
 /// The modes: what the article calls them, the policy and its sysctls.
 pub const MODES: [(&str, &str, &[(&str, i64)]); 4] = [
     ("O(1)", "o1:2.6.10", &[]),
-    ("Staircase int0 comp0", "staircase:10.5", &[("interactive", 0)]),
+    (
+        "Staircase int0 comp0",
+        "staircase:10.5",
+        &[("interactive", 0)],
+    ),
     ("Staircase int1 comp0", "staircase:10.5", &[]),
     ("Staircase compute", "staircase:10.5", &[("compute", 1)]),
 ];
@@ -80,7 +84,8 @@ pub fn in_modes(
 ) -> Result<Vec<Runs>, Error> {
     let trial = |(_, policy, set): &(&str, &str, &[(&str, i64)])| {
         let trial = Trial::new(policy, MACHINE, workload).seeds(seeds);
-        set.iter().fold(trial, |trial, (name, value)| trial.set(name, *value))
+        set.iter()
+            .fold(trial, |trial, (name, value)| trial.set(name, *value))
     };
     let trials: Vec<Trial> = MODES[..modes].iter().map(trial).collect();
     let observed = lab.observe(&trials, Requests::default)?;
@@ -112,7 +117,14 @@ pub fn table(title: &str, all: &[Runs], note: &str) -> Table {
             Cell::number(runs.major_min.sd()),
         ],
     };
-    let names = ["completion", "deviation", "max-min", "its deviation", "95 %-min", "deviation of it"];
+    let names = [
+        "completion",
+        "deviation",
+        "max-min",
+        "its deviation",
+        "95 %-min",
+        "deviation of it",
+    ];
     Table {
         title: title.to_string(),
         stubs: vec!["scheduler".to_string()],
@@ -143,7 +155,10 @@ pub fn latency_bars(title: &str, all: &[Runs]) -> Bars {
         title: title.to_string(),
         unit: Unit::Time,
         width: schedlab_report::svg::WIDTH,
-        groups: vec![group("max-min", |r| &r.max_min), group("95 %-min", |r| &r.major_min)],
+        groups: vec![
+            group("max-min", |r| &r.max_min),
+            group("95 %-min", |r| &r.major_min),
+        ],
     }
 }
 

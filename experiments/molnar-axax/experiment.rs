@@ -5,8 +5,10 @@ use schedlab_report::svg::{Figure, Span, Timeline};
 use crate::prelude::*;
 use crate::turns::Turns;
 
-const SCHEDULERS: [(&str, &str); 2] =
-    [("stock", "affinity24:stock"), ("patched", "affinity24:2.4.15-pre1")];
+const SCHEDULERS: [(&str, &str); 2] = [
+    ("stock", "affinity24:stock"),
+    ("patched", "affinity24:2.4.15-pre1"),
+];
 const HOGS: &str = "[task.hog]\ncount = 3\nprogram = \"forever\\n  run 1s\\nend\"\n";
 const X: &str =
     "[task.x]\nprogram = \"sleep 500us\\nforever\\n  run 30us\\n  timer wake 1ms\\nend\"\n";
@@ -33,7 +35,10 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
     };
     findings.judge_text("M2", text, "", same);
     let shares: Vec<f64> = with_x.iter().flat_map(|t| t.shares("hog")).collect();
-    let worst = shares.iter().map(|s| (3.0 * s - 1.0).abs()).fold(0.0, f64::max);
+    let worst = shares
+        .iter()
+        .map(|s| (3.0 * s - 1.0).abs())
+        .fold(0.0, f64::max);
     let text = format!("a third each, within {:.2} %", 100.0 * worst);
     findings.judge_text("M3", text, "", worst < 0.01);
     for ((name, _), turns) in SCHEDULERS.iter().zip(&with_x) {
@@ -50,12 +55,18 @@ fn turns(lab: &Lab, findings: &mut Findings, name: &str, text: &str) -> Result<V
         .map(|(_, policy)| Trial::text(policy, "ideal-1", name, text).seconds(lab.pick(90, 45)))
         .collect();
     let observed = lab.observe(&trials, Turns::default)?;
-    findings.workloads.insert(name.to_string(), text.to_string());
+    findings
+        .workloads
+        .insert(name.to_string(), text.to_string());
     for (trial, runs) in trials.iter().zip(&observed) {
         let hashes = runs.iter().map(|(hash, _)| hash.to_string()).collect();
         findings.runs.insert(trial.command(), hashes);
     }
-    Ok(observed.into_iter().flatten().map(|(_, turns)| turns).collect())
+    Ok(observed
+        .into_iter()
+        .flatten()
+        .map(|(_, turns)| turns)
+        .collect())
 }
 
 fn caption(name: &str) -> &'static str {
@@ -69,7 +80,11 @@ fn timeline(name: &str, turns: &Turns) -> Figure {
     const NAMES: [&str; 4] = ["A", "B", "C", "X"];
     let (start, end) = SHOWN_NS;
     let span = |&(task, from, to): &(_, u64, u64)| {
-        let lane = if turns.group(task) == "hog" { task.index() } else { 3 };
+        let lane = if turns.group(task) == "hog" {
+            task.index()
+        } else {
+            3
+        };
         Span {
             lane,
             start: from as f64,
@@ -87,7 +102,11 @@ fn timeline(name: &str, turns: &Turns) -> Figure {
         end,
         lanes: NAMES.map(str::to_string).to_vec(),
         spans: turns.stays.iter().filter(shown).map(span).collect(),
-        legend: NAMES.iter().enumerate().map(|(i, n)| (n.to_string(), Style::Series(i))).collect(),
+        legend: NAMES
+            .iter()
+            .enumerate()
+            .map(|(i, n)| (n.to_string(), Style::Series(i)))
+            .collect(),
         highlight: None,
     }
     .figure()
@@ -142,7 +161,8 @@ fn judge(findings: &mut Findings, us: u32, stock: [f64; 4], patched: [f64; 4]) {
         findings.judge_text("M4", text, "", unharmed);
     } else {
         let change = format!("{us} µs of work for a key, not 1000");
-        let lesson = "the 99.9th percentile with the patch: the less CPU, the longer until its ticks add up";
+        let lesson =
+            "the 99.9th percentile with the patch: the less CPU, the longer until its ticks add up";
         findings.ablation("M4", &change, &Sample::from(patched[2]), Unit::Time, lesson);
     }
 }

@@ -35,7 +35,10 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
     for (build, _, _) in BUILDS {
         gains.push(gain(lab, &mut findings, build, 512)?);
     }
-    let text: Vec<String> = gains.iter().map(|g| format!("{:.1} %", 100.0 * g.median())).collect();
+    let text: Vec<String> = gains
+        .iter()
+        .map(|g| format!("{:.1} %", 100.0 * g.median()))
+        .collect();
     let interval = |g: &Sample| format!("{:.1} to {:.1}", 100.0 * g.min(), 100.0 * g.max());
     let intervals: Vec<String> = gains.iter().map(interval).collect();
     let ordered = gains.windows(2).all(|w| w[0].median() < w[1].median());
@@ -54,7 +57,10 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
 fn times(lab: &Lab, paper: &Paper, findings: &mut Findings) -> Result<(), Error> {
     let done = pair(lab, Build::Eight, 512)?;
     let mut subjects = Vec::new();
-    for (name, key, outcome) in [("stock", "stock", &done[0]), ("patched", "patched", &done[1])] {
+    for (name, key, outcome) in [
+        ("stock", "stock", &done[0]),
+        ("patched", "patched", &done[1]),
+    ] {
         findings.ran(outcome);
         let here = outcome.seconds();
         let published: Sample = paper.list(key).into_iter().collect();
@@ -151,7 +157,10 @@ fn sweep(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let mut table = Table {
         title: "Time saved, by working set".to_string(),
         stubs: vec!["build".to_string()],
-        fields: SETS_KIB.iter().map(|kib| Field::new(&format!("{kib} KiB"), Unit::Share)).collect(),
+        fields: SETS_KIB
+            .iter()
+            .map(|kib| Field::new(&format!("{kib} KiB"), Unit::Share))
+            .collect(),
         subjects: Vec::new(),
         layout: Layout::FieldsAsColumns,
         notes: vec!["Working set of an average compile; floppy.c's is twice that.".to_string()],
@@ -161,20 +170,32 @@ fn sweep(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
         for kib in SETS_KIB {
             cells.push(gain(lab, findings, build, kib)?.cell());
         }
-        table.subjects.push(Subject { labels: vec![name.to_string()], contest, cells });
+        table.subjects.push(Subject {
+            labels: vec![name.to_string()],
+            contest,
+            cells,
+        });
     }
     findings.table(table);
     Ok(())
 }
 
 fn without_pipes(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
-    let line = "kernel-build -j --files 600 --compile 360ms --assemble 43ms --driver 2ms --link 18s";
-    let trials = [STOCK, PATCHED].map(|policy| Trial::new(policy, EIGHT, line).seeds(lab.pick(6, 3)));
+    let line =
+        "kernel-build -j --files 600 --compile 360ms --assemble 43ms --driver 2ms --link 18s";
+    let trials =
+        [STOCK, PATCHED].map(|policy| Trial::new(policy, EIGHT, line).seeds(lab.pick(6, 3)));
     let done = lab.run(&trials)?;
     done.iter().for_each(|outcome| findings.ran(outcome));
     let (stock, patched) = (done[0].seconds(), done[1].seconds());
     let gain = stock.minus(&patched).over(&stock);
     let lesson = "on 8 CPUs: nobody calls schedule() between ticks";
-    findings.ablation("M5", "as runs after cc1, without a pipe", &gain, Unit::Share, lesson);
+    findings.ablation(
+        "M5",
+        "as runs after cc1, without a pipe",
+        &gain,
+        Unit::Share,
+        lesson,
+    );
     Ok(())
 }

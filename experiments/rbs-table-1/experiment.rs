@@ -5,8 +5,13 @@ use crate::rbs::{gap, MACHINE, RBS, VANILLA};
 
 pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
     let mut findings = Findings::new();
-    let kernels = [("vanilla", VANILLA), ("overhead", "rbs:overhead"), ("RBS", RBS)];
-    let trials = kernels.map(|(_, policy)| Trial::new(policy, MACHINE, "mab").seeds(lab.pick(5, 3)));
+    let kernels = [
+        ("vanilla", VANILLA),
+        ("overhead", "rbs:overhead"),
+        ("RBS", RBS),
+    ];
+    let trials =
+        kernels.map(|(_, policy)| Trial::new(policy, MACHINE, "mab").seeds(lab.pick(5, 3)));
     let done = lab.run(&trials)?;
     let [vanilla, overhead, rbs] = [0, 1, 2].map(|i| done[i].seconds());
     let cost = overhead.minus(&vanilla).over(&vanilla);
@@ -16,9 +21,17 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
         let trial = Trial::new("rbs:overhead", MACHINE, "mab").set("window", window);
         let run = lab.run(&[trial.seeds(lab.pick(5, 3))])?;
         let cost = run[0].seconds().minus(&vanilla).over(&vanilla);
-        findings.ablation("R3", &format!("window={window}"), &cost, Unit::Share, "lists are short: nothing more to look at");
+        findings.ablation(
+            "R3",
+            &format!("window={window}"),
+            &cost,
+            Unit::Share,
+            "lists are short: nothing more to look at",
+        );
     }
-    let apart = gap(&done[2]).minus(&gap(&done[0])).over(&rbs.map(|s| s * 1e9));
+    let apart = gap(&done[2])
+        .minus(&gap(&done[0]))
+        .over(&rbs.map(|s| s * 1e9));
     let largest = apart.min().abs().max(apart.max().abs());
     findings.judge("R4", &apart, Unit::Share, largest < 0.001);
     let mut subjects = Vec::new();
@@ -39,12 +52,20 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
     findings.table(Table {
         title: "The modified Andrew benchmark".to_string(),
         stubs: vec!["kernel".to_string()],
-        fields: ["real", "real, paper", "user and system", "user and system, paper"]
-            .map(|name| Field::new(name, Unit::Time))
-            .to_vec(),
+        fields: [
+            "real",
+            "real, paper",
+            "user and system",
+            "user and system, paper",
+        ]
+        .map(|name| Field::new(name, Unit::Time))
+        .to_vec(),
         subjects,
         layout: Layout::FieldsAsColumns,
-        notes: vec!["Phases were chosen to add up to vanilla's real time; only differences are results.".to_string()],
+        notes: vec![
+            "Phases were chosen to add up to vanilla's real time; only differences are results."
+                .to_string(),
+        ],
     });
     Ok(findings)
 }

@@ -16,14 +16,21 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
         groups.push(group(name, &[&vanilla, &rbs, &staircase]));
         let gain = faster(&rbs, &vanilla);
         let cells = |over: &str, here: &Sample| {
-            vec![here.cell(), Cell::number(paper.value(&format!("{over}.{key}")))]
+            vec![
+                here.cell(),
+                Cell::number(paper.value(&format!("{over}.{key}"))),
+            ]
         };
         for (over, label, here) in [
             ("vanilla", "RBS over vanilla", gain.clone()),
             ("staircase", "RBS over Staircase", faster(&rbs, &staircase)),
         ] {
             let labels = vec![name.to_string(), label.to_string()];
-            subjects.push(Subject { labels, contest, cells: cells(over, &here) });
+            subjects.push(Subject {
+                labels,
+                contest,
+                cells: cells(over, &here),
+            });
         }
         gains.push(gain);
         over_staircase.push(faster(&vanilla, &staircase));
@@ -32,7 +39,10 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
     findings.table(Table {
         title: "How much faster RBS is".to_string(),
         stubs: vec!["build".to_string(), "compared".to_string()],
-        fields: vec![Field::new("here", Unit::Share), Field::new("paper", Unit::Share)],
+        fields: vec![
+            Field::new("here", Unit::Share),
+            Field::new("paper", Unit::Share),
+        ],
         subjects,
         layout: Layout::FieldsAsColumns,
         notes: Vec::new(),
@@ -48,7 +58,8 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
 }
 
 fn times(lab: &Lab, findings: &mut Findings, workload: &str) -> Result<Vec<Arc<Outcome>>, Error> {
-    let trials = KERNELS.map(|(_, policy)| Trial::new(policy, MACHINE, workload).seeds(lab.pick(5, 3)));
+    let trials =
+        KERNELS.map(|(_, policy)| Trial::new(policy, MACHINE, workload).seeds(lab.pick(5, 3)));
     let done = lab.run(&trials)?;
     done.iter().for_each(|outcome| findings.ran(outcome));
     Ok(done)
@@ -67,11 +78,18 @@ fn group(name: &str, samples: &[&Sample]) -> BarGroup {
     }
 }
 
-fn judge(lab: &Lab, findings: &mut Findings, gains: &[Sample], slower: &Sample) -> Result<(), Error> {
+fn judge(
+    lab: &Lab,
+    findings: &mut Findings,
+    gains: &[Sample],
+    slower: &Sample,
+) -> Result<(), Error> {
     let [both, kernel, mab] = [0, 1, 2].map(|i| gains[i].median());
     let text = format!(
         "kernel {:+.3} %, MAB {:+.3} %, both {:+.3} %",
-        100.0 * kernel, 100.0 * mab, 100.0 * both
+        100.0 * kernel,
+        100.0 * mab,
+        100.0 * both
     );
     findings.judge_text("R1", text, "", both > 0.002 && mab > both && kernel > mab);
     let workload = &builds(lab)[1].2;
@@ -81,9 +99,14 @@ fn judge(lab: &Lab, findings: &mut Findings, gains: &[Sample], slower: &Sample) 
         ("window=4", ("window", 4)),
         ("window=16", ("window", 16)),
         ("window unbounded", ("window", 0)),
-        ("updated_first=1: all of the last run counts", ("updated_first", 1)),
+        (
+            "updated_first=1: all of the last run counts",
+            ("updated_first", 1),
+        ),
     ] {
-        let trial = Trial::new(RBS, MACHINE, workload).set(set.0, set.1).seeds(lab.pick(5, 3));
+        let trial = Trial::new(RBS, MACHINE, workload)
+            .set(set.0, set.1)
+            .seeds(lab.pick(5, 3));
         let done = lab.run(&[trial])?;
         findings.ran(&done[0]);
         let gain = faster(&done[0].seconds(), &vanilla[0].seconds());
@@ -93,6 +116,12 @@ fn judge(lab: &Lab, findings: &mut Findings, gains: &[Sample], slower: &Sample) 
     let policies = [VANILLA, "staircase:10.5"];
     let done = lab.run(&policies.map(|p| Trial::new(p, MACHINE, "mab").seeds(lab.pick(5, 3))))?;
     let older = faster(&done[0].seconds(), &done[1].seconds());
-    findings.ablation("R5", "Staircase 10.5", &older, Unit::Share, "the older version is no slower either");
+    findings.ablation(
+        "R5",
+        "Staircase 10.5",
+        &older,
+        Unit::Share,
+        "the older version is no slower either",
+    );
     Ok(())
 }

@@ -10,18 +10,28 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     let mysql = in_modes(lab, &mut findings, 4, &line, seeds)?;
     let apache = in_modes(lab, &mut findings, 4, "ab", seeds)?;
     let (by_apache, by_mysql) = (burst(&apache), burst(&mysql));
-    let text = format!("int1 over int0: Apache {}, MySQL {}", percent(by_apache), percent(by_mysql));
+    let text = format!(
+        "int1 over int0: Apache {}, MySQL {}",
+        percent(by_apache),
+        percent(by_mysql)
+    );
     findings.judge_text("S3", text, "", by_apache > 0.001 && by_mysql < -0.001);
     worst(lab, &mut findings, &apache, &mysql, seeds)?;
     let lowest = [&apache, &mysql].iter().all(|all| {
         let o1 = all[O1].major_min.mean();
-        all[1..].iter().all(|mode| o1 <= 1.01 * mode.major_min.mean())
+        all[1..]
+            .iter()
+            .all(|mode| o1 <= 1.01 * mode.major_min.mean())
     });
     let ms = |all: &[Runs], mode: usize| all[mode].major_min.mean() / 1e6;
     let text = format!(
         "Apache {:.0} ms against {:.0} and {:.0}, MySQL {:.0} ms against {:.0} and {:.0}",
-        ms(&apache, O1), ms(&apache, INT0), ms(&apache, INT1),
-        ms(&mysql, O1), ms(&mysql, INT0), ms(&mysql, INT1),
+        ms(&apache, O1),
+        ms(&apache, INT0),
+        ms(&apache, INT1),
+        ms(&mysql, O1),
+        ms(&mysql, INT0),
+        ms(&mysql, INT1),
     );
     findings.judge_text("S5", text, "", lowest);
     throughput(lab, &mut findings, &mysql)?;
@@ -55,7 +65,13 @@ fn worst(
         let all = in_modes(lab, findings, 2, &line, seeds)?;
         let change = format!("Apache starts with {servers} servers, not 8");
         let sample = Sample::from(lower(&all));
-        findings.ablation("S4", &change, &sample, Unit::Share, "int0's max-min over O(1)'s, Apache");
+        findings.ablation(
+            "S4",
+            &change,
+            &sample,
+            Unit::Share,
+            "int0's max-min over O(1)'s, Apache",
+        );
     }
     Ok(())
 }
@@ -65,13 +81,25 @@ fn throughput(lab: &Lab, findings: &mut Findings, mysql: &[Runs]) -> Result<(), 
     findings.judge_text("S7", percent(gap), "", (0.01..0.04).contains(&gap));
     for (change, options) in [
         ("no disk: the CPU is the bottleneck", "--read 0 --flush 0"),
-        ("disk of 3 ms a transaction: both are", "--read 2ms --flush 1ms"),
-        ("a table of 400 rows, four of them hot: locks are", "--read 0 --rows 400"),
+        (
+            "disk of 3 ms a transaction: both are",
+            "--read 2ms --flush 1ms",
+        ),
+        (
+            "a table of 400 rows, four of them hot: locks are",
+            "--read 0 --rows 400",
+        ),
     ] {
         let line = format!("sysbench-oltp -t 8 -n 2000 {options}");
         let all = in_modes(lab, findings, 3, &line, 3)?;
         let gap = Sample::from(longer(&all[INT1].seconds, &all[O1].seconds));
-        findings.ablation("S7", change, &gap, Unit::Share, "how much longer int1 takes than O(1)");
+        findings.ablation(
+            "S7",
+            change,
+            &gap,
+            Unit::Share,
+            "how much longer int1 takes than O(1)",
+        );
     }
     Ok(())
 }

@@ -18,7 +18,9 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     let mut findings = Findings::new();
     let transactions = lab.pick(5_120, 2_560);
     let apache = times(lab, &mut findings, |n| format!("ab -c {n}"))?;
-    let mysql = times(lab, &mut findings, |n| format!("sysbench-oltp -t {n} -n {transactions}"))?;
+    let mysql = times(lab, &mut findings, |n| {
+        format!("sysbench-oltp -t {n} -n {transactions}")
+    })?;
     let better = |t: &Times| 1.0 - index(&t[INT0]) / index(&t[O1]);
     let apart = |t: &Times| (index(&t[INT1]) / index(&t[INT0]) - 1.0).abs();
     let faster = (FROM_128..=LAST).all(|i| mysql[INT0][i] < 0.999 * mysql[O1][i]);
@@ -73,7 +75,11 @@ fn plot(name: &str, times: &Times) -> Figure {
     let series = |(i, (mode, _, _)): (usize, &(&str, &str, &[(&str, i64)]))| Series {
         name: mode.to_string(),
         style: Style::Series(i),
-        points: THREADS.iter().zip(&times[i]).map(|(n, s)| (f64::from(*n), s * 1e9)).collect(),
+        points: THREADS
+            .iter()
+            .zip(&times[i])
+            .map(|(n, s)| (f64::from(*n), s * 1e9))
+            .collect(),
     };
     let lines: Vec<Series> = MODES[..3].iter().enumerate().map(series).collect();
     plot.lines(&lines);
@@ -90,8 +96,10 @@ fn indices(name: &str, times: &Times) -> Table {
             .chain([Cell::number(index(&times[i]))])
             .collect(),
     };
-    let mut fields: Vec<Field> =
-        THREADS.iter().map(|n| Field::new(format!("{n}"), Unit::Time)).collect();
+    let mut fields: Vec<Field> = THREADS
+        .iter()
+        .map(|n| Field::new(format!("{n}"), Unit::Time))
+        .collect();
     fields.push(Field::new("index 16 to 256", Unit::Plain));
     Table {
         title: format!("{name}: time by threads"),

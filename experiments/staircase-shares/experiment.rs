@@ -11,14 +11,17 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     let (_, staircase, _) = MODES[INT1];
     let nice = lab.run(&[Trial::new(staircase, MACHINE, "hogs --nice 0,19")])?;
     findings.ran(&nice[0]);
-    let ratio = nice[0].share("hog-nice0").over(&nice[0].share("hog-nice19"));
+    let ratio = nice[0]
+        .share("hog-nice0")
+        .over(&nice[0].share("hog-nice19"));
     let holds = (18.5..20.5).contains(&ratio.median());
     findings.judge("S9", &ratio, Unit::Plain, holds);
     let trial = |mode: usize| {
         let (_, policy, set) = MODES[mode];
         let trial = Trial::text(policy, MACHINE, "hogs-and-sleepers", MIXED);
         let trial = trial.seconds(60).seeds(10);
-        set.iter().fold(trial, |trial, (name, value)| trial.set(name, *value))
+        set.iter()
+            .fold(trial, |trial, (name, value)| trial.set(name, *value))
     };
     let done = lab.run(&[0, INT0, INT1].map(trial))?;
     done.iter().for_each(|outcome| findings.ran(outcome));
@@ -28,11 +31,16 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     let holds = stricter && spread(&shares[1]) < spread(&shares[2]);
     let text = format!(
         "hogs get {:.1} % (deviation {:.1} % of that) against {:.1} % ({:.1} %)",
-        100.0 * shares[1].mean(), 100.0 * spread(&shares[1]),
-        100.0 * shares[2].mean(), 100.0 * spread(&shares[2]),
+        100.0 * shares[1].mean(),
+        100.0 * spread(&shares[1]),
+        100.0 * shares[2].mean(),
+        100.0 * spread(&shares[2]),
     );
     findings.judge_text("S10", text, "", holds);
-    findings.exhibit(figure(&shares), "The share of two hogs beside two sleepers, ten runs; strict would be a half.");
+    findings.exhibit(
+        figure(&shares),
+        "The share of two hogs beside two sleepers, ten runs; strict would be a half.",
+    );
     Ok(findings)
 }
 
