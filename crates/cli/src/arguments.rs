@@ -315,9 +315,12 @@ pub struct LoadArguments {
     /// NAME, NAME:VARIANT or a C file.
     #[arg(value_name = "POLICY", value_hint = ValueHint::FilePath)]
     pub policy: String,
-    /// Set a tunable of the policy; may be repeated.
-    #[arg(long, value_name = "TUNABLE=VALUE", allow_hyphen_values = true)]
+    /// Set a tunable of the policy: NAME=VALUE.  Can be repeated.
+    #[arg(long = "set", value_name = "NAME=VALUE")]
     pub set: Vec<String>,
+    /// Set the tunables a file names, before those of --set: .toml or .dispadmin.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub tunables: Vec<PathBuf>,
     /// Only tasks of class SCHED_EXT; all others stay with the kernel's own scheduler.
     #[arg(long)]
     pub partial: bool,
@@ -345,9 +348,12 @@ pub struct ConformArguments {
     /// NAME, NAME:VARIANT or a C file.
     #[arg(value_name = "POLICY", value_hint = ValueHint::FilePath)]
     pub policy: String,
-    /// Set a tunable of the policy; may be repeated.
-    #[arg(long, value_name = "TUNABLE=VALUE", allow_hyphen_values = true)]
+    /// Set a tunable of the policy: NAME=VALUE.  Can be repeated.
+    #[arg(long = "set", value_name = "NAME=VALUE")]
     pub set: Vec<String>,
+    /// Set the tunables a file names, before those of --set: .toml or .dispadmin.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub tunables: Vec<PathBuf>,
     /// How many scripts.
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = positive::<u64>)]
     pub scripts: u64,
@@ -373,7 +379,7 @@ pub enum StatsFormat {
 /// The command's output is passed on, its exit status becomes schedlab's.
 #[derive(Args)]
 pub struct VmArguments {
-    /// The policy: NAME, NAME:VARIANT, a C file, or "none" for the kernel's own scheduler.
+    /// The policy: NAME, NAME:VARIANT, or "none" for the kernel's own scheduler.
     #[arg(long, value_name = "POLICY", default_value = "none", value_hint = ValueHint::FilePath)]
     pub policy: String,
     /// Set a tunable of the policy: NAME=VALUE.  Can be repeated.

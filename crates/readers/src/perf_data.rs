@@ -108,7 +108,7 @@ struct Told {
 }
 
 enum Tracepoint {
-    Needed(RecordLayout),
+    Needed(Box<RecordLayout>),
     Other,
 }
 
@@ -471,7 +471,9 @@ fn tracepoint(description: &PerfEventDesc) -> Result<Tracepoint, Failure> {
     };
     let layout = RecordLayout::new(event_format(format));
     let layout = layout.map_err(|e: RecordingError| Failure::new(e.to_string()))?;
-    Ok(layout.map_or(Tracepoint::Other, Tracepoint::Needed))
+    Ok(layout.map_or(Tracepoint::Other, |layout| {
+        Tracepoint::Needed(Box::new(layout))
+    }))
 }
 
 fn event_format(format: &PerfEventFormat) -> EventFormat {

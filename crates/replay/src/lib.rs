@@ -26,6 +26,7 @@ mod identified;
 mod kernel_thread;
 mod machine;
 mod minimise;
+mod reactions;
 mod rebuild;
 mod replay;
 
@@ -33,5 +34,6 @@ pub use check::{Distance, SelfCheck, Unit};
 pub use identified::{Identified, Identities};
 pub use machine::machine_like;
 pub use minimise::{minimise, Minimised, Symptom, Watch};
+pub use reactions::ReactionTimes;
 pub use rebuild::{Options, Rebuild};
 pub use replay::{Counts, Mode, Replay, LIMITS};

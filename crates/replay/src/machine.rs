@@ -10,7 +10,7 @@ use crate::Replay;
 /// is as recorded.
 pub fn machine_like(replay: &Replay, hz: u32) -> Machine {
     let ideal = Machine::ideal(replay.nr_cpus);
-    let ipi = replay.idle_wake.unwrap_or(Ns::ZERO);
+    let ipi = replay.reactions.idle_ns.unwrap_or(Ns::ZERO);
     Machine {
         name: "recorded".to_string(),
         title: format!(

@@ -9,6 +9,7 @@ use schedlab_trace::{
 use schedlab_workload::{Amount, Op, Process, Program, ProgramId, SpecId, TaskSpec, Workload};
 
 use crate::kernel_thread::{cpu_of, is_kernel_thread};
+use crate::reactions::Reactions;
 use crate::{Counts, Mode, Replay};
 
 /// What to rebuild, and how.
@@ -34,7 +35,7 @@ pub struct Rebuild {
     lives: Vec<Option<Life>>,
     running: Vec<Option<TaskId>>,
     counts: Counts,
-    idle_wakes: IdleWakes,
+    reactions: Reactions,
     end: Time,
     over: bool,
 }
@@ -100,7 +101,7 @@ impl Rebuild {
             lives: Vec::new(),
             running: Vec::new(),
             counts: Counts::default(),
-            idle_wakes: IdleWakes::default(),
+            reactions: Reactions::default(),
             end: Time::ZERO,
             over: false,
         }
@@ -130,7 +131,7 @@ impl Rebuild {
             counts: self.counts,
             span: self.end.since(Time::ZERO),
             nr_cpus: self.info.nr_cpus,
-            idle_wake: self.idle_wakes.median(),
+            reactions: self.reactions.medians(),
         };
         Lowering::new(&lives).lower(lives, &mut replay);
         replay
@@ -358,7 +359,7 @@ impl Sink for Rebuild {
     fn begin(&mut self, info: &TraceInfo) {
         self.info = info.clone();
         self.running = vec![None; info.nr_cpus as usize];
-        self.idle_wakes.begin(info.nr_cpus);
+        self.reactions.begin(info.nr_cpus);
     }
 
     fn task(&mut self, info: &TaskInfo) {
@@ -380,7 +381,7 @@ impl Sink for Rebuild {
         }
         self.counts.events += 1;
         let now = event.time;
-        self.idle_wakes.event(event, &self.running);
+        self.reactions.event(event, &self.running);
         match event.kind {
             EventKind::Fork { child, parent } => self.fork(event, child, parent),
             EventKind::Exit { task } => {
@@ -446,6 +447,7 @@ impl Lowering {
         for (index, life) in lives.into_iter().enumerate() {
             let spec = self.spec(&life, ProgramId(index as u32), workload);
             let ops = self.program(life.ops, &mut replay.counts);
+            let ops = in_kernel_after_posts(ops, replay.reactions.preemption_ns);
             workload.tasks.push(spec);
             workload.programs.push(Program { ops });
         }
@@ -511,6 +513,27 @@ impl Lowering {
     }
 }
 
+/// A task that wakes another is in the kernel; so much of its work after that is, too.
+fn in_kernel_after_posts(ops: Vec<Op>, in_kernel: Option<Ns>) -> Vec<Op> {
+    let Some(in_kernel) = in_kernel.filter(|ns| *ns > Ns::ZERO) else {
+        return ops;
+    };
+    let mut changed = Vec::with_capacity(ops.len());
+    for op in ops {
+        match (changed.last(), op) {
+            (Some(Op::SemPost(_)), Op::Run(Amount::Fixed(work))) => {
+                changed.push(Op::RunInKernel(work.min(in_kernel)));
+                if work > in_kernel {
+                    changed.push(Op::Run(Amount::Fixed(work - in_kernel)));
+                }
+            }
+            _ => changed.push(op),
+        }
+    }
+    changed.shrink_to_fit();
+    changed
+}
+
 fn cpu_set(workload: &mut Workload, cpu: u32) -> u32 {
     let sets = &mut workload.cpu_sets;
     let at = sets.iter().position(|set| set == &[cpu]);
@@ -518,47 +541,4 @@ fn cpu_set(workload: &mut Workload, cpu: u32) -> u32 {
         sets.push(vec![cpu]);
         sets.len() - 1
     }) as u32
-}
-
-/// Fewer samples than this say nothing.
-const ENOUGH: usize = 5;
-
-/// How long idle CPUs took to run what another CPU queued on them.
-#[derive(Debug, Default)]
-struct IdleWakes {
-    /// By CPU: who was queued on it when it idled, and when.
-    queued: Vec<Option<(TaskId, Time)>>,
-    took: Vec<u64>,
-}
-
-impl IdleWakes {
-    fn begin(&mut self, nr_cpus: u32) {
-        self.queued = vec![None; nr_cpus as usize];
-    }
-
-    fn event(&mut self, event: &Event, running: &[Option<TaskId>]) {
-        match event.kind {
-            EventKind::Wakeup { task, target } => {
-                let idle = running[target.index()].is_none() && target != event.cpu;
-                let queued = &mut self.queued[target.index()];
-                if idle && queued.is_none() {
-                    *queued = Some((task, event.time));
-                }
-            }
-            EventKind::Switch { prev, next, .. } => {
-                if let Some((task, since)) = self.queued[event.cpu.index()].take() {
-                    if prev.is_none() && next == Some(task) {
-                        self.took.push(event.time.since(since).0);
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn median(mut self) -> Option<Ns> {
-        let middle = self.took.len() / 2;
-        let took = &mut self.took;
-        (took.len() >= ENOUGH).then(|| Ns(*took.select_nth_unstable(middle).1))
-    }
 }

@@ -4,6 +4,8 @@ use schedlab_trace::{Ns, TaskId, TaskInfo};
 use schedlab_workload::Workload;
 use serde::Serialize;
 
+use crate::ReactionTimes;
+
 /// What becomes of events from outside: timers, devices, the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -42,9 +44,8 @@ pub struct Replay {
     pub span: Ns,
     /// CPUs of the recorded machine.
     pub nr_cpus: u32,
-    /// From queueing a task on an idle CPU to its running there, as recorded: the median when
-    /// that CPU was told by another one; none if that never happened.
-    pub idle_wake: Option<Ns>,
+    /// How fast the recorded machine was.
+    pub reactions: ReactionTimes,
 }
 
 /// What the rebuilt workload consists of.

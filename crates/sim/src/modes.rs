@@ -161,13 +161,15 @@ impl<S: Sink> Simulation<'_, S> {
     }
 
     fn must_schedule(&self, cpu: CpuId) -> bool {
-        if self.host.need_resched(cpu) {
+        let Some(task) = self.cpu(cpu).curr else {
+            return self.host.need_resched(cpu);
+        };
+        let t = self.task(task);
+        // In the kernel it is preempted when it is done.
+        if self.host.need_resched(cpu) && !(t.in_kernel && t.computing != Computing::Nothing) {
             return true;
         }
-        self.cpu(cpu).curr.is_some_and(|task| {
-            let t = self.task(task);
-            t.yielding || t.move_to.is_some() || !matches!(t.state, State::Running(_))
-        })
+        t.yielding || t.move_to.is_some() || !matches!(t.state, State::Running(_))
     }
 
     fn go_idle(&mut self, cpu: CpuId) {

@@ -24,6 +24,7 @@ impl<S: Sink> Simulation<'_, S> {
         };
         let before = t.pc.checked_sub(1).map(|pc| program.ops[pc as usize]);
         self.task_mut(task).deaf = before == Some(Op::Uninterruptible);
+        self.task_mut(task).in_kernel = false;
         self.task_mut(task).pc += 1;
         let again = std::mem::take(&mut self.task_mut(task).retrying);
         if is_syscall(&op) && !again {
@@ -34,6 +35,10 @@ impl<S: Sink> Simulation<'_, S> {
             Op::Run(amount) => {
                 let ns = self.amount(task, amount);
                 self.begin_work(task, ns);
+            }
+            Op::RunInKernel(ns) => {
+                self.begin_work(task, ns.0.min(FOREVER_NS));
+                self.task_mut(task).in_kernel = true;
             }
             Op::RunFor(amount) => {
                 let end = self.now + Ns(self.amount(task, amount));
@@ -101,6 +106,10 @@ impl<S: Sink> Simulation<'_, S> {
             Op::EndLoop { start } => self.end_loop(task, start),
             Op::Mark { mark, count } => self.emit(cpu, EventKind::Mark { task, mark, count }),
             Op::StartClock => self.task_mut(task).clock_start = self.now,
+            Op::TakeClock => {
+                let t = self.task_mut(task);
+                t.clock_start = t.received_clock;
+            }
             Op::StopClock { mark } => {
                 let ns = self.now.since(self.task(task).clock_start);
                 self.emit(cpu, EventKind::Latency { task, mark, ns });
@@ -340,14 +349,15 @@ impl<S: Sink> Simulation<'_, S> {
     /// Puts in one message at a time, waking a receiver for each; waits while the channel is full.
     fn send(&mut self, cpu: CpuId, task: TaskId, channel: u32, count: u32) -> Result<(), SimError> {
         let mut left = self.task_mut(task).transfer_left.take().unwrap_or(count);
+        let clock = self.task(task).clock_start;
         while left > 0 {
             let c = &mut self.resources.channels[channel as usize];
-            if c.messages >= c.capacity {
+            if c.messages.len() >= c.capacity as usize {
                 c.senders.push_back(task);
                 self.pause_transfer(cpu, task, left);
                 return Ok(());
             }
-            c.messages += 1;
+            c.messages.push_back(clock);
             left -= 1;
             if let Some(receiver) = c.receivers.pop_front() {
                 self.wake(cpu, receiver)?;
@@ -367,14 +377,15 @@ impl<S: Sink> Simulation<'_, S> {
         let mut left = self.task_mut(task).transfer_left.take().unwrap_or(count);
         while left > 0 {
             let c = &mut self.resources.channels[channel as usize];
-            if c.messages == 0 {
+            let Some(clock) = c.messages.pop_front() else {
                 c.receivers.push_back(task);
                 self.pause_transfer(cpu, task, left);
                 return Ok(());
-            }
-            c.messages -= 1;
+            };
             left -= 1;
-            if let Some(sender) = c.senders.pop_front() {
+            let sender = c.senders.pop_front();
+            self.task_mut(task).received_clock = clock;
+            if let Some(sender) = sender {
                 self.wake(cpu, sender)?;
             }
         }
@@ -383,16 +394,19 @@ impl<S: Sink> Simulation<'_, S> {
 
     fn receive_all(&mut self, cpu: CpuId, task: TaskId, channel: u32) -> Result<(), SimError> {
         let c = &mut self.resources.channels[channel as usize];
-        if c.messages == 0 {
+        let Some(&clock) = c.messages.back() else {
             c.receivers.push_back(task);
             self.retry(task);
             self.block(cpu, task);
             return Ok(());
-        }
-        let taken = std::mem::take(&mut c.messages);
-        let waking = c.senders.len().min(taken as usize);
+        };
+        let taken = c.messages.len();
+        c.messages.clear();
+        let waking = c.senders.len().min(taken);
         let senders: Vec<TaskId> = c.senders.drain(..waking).collect();
-        self.task_mut(task).received = taken;
+        let t = self.task_mut(task);
+        t.received = taken as u32;
+        t.received_clock = clock;
         for sender in senders {
             self.wake(cpu, sender)?;
         }
@@ -501,12 +515,14 @@ fn is_syscall(op: &Op) -> bool {
     !matches!(
         op,
         Op::Run(_)
+            | Op::RunInKernel(_)
             | Op::RunFor(_)
             | Op::WorkingSet(_)
             | Op::Loop { .. }
             | Op::EndLoop { .. }
             | Op::Mark { .. }
             | Op::StartClock
+            | Op::TakeClock
             | Op::StopClock { .. }
             | Op::Uninterruptible
             | Op::Fork(_)

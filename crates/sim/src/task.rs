@@ -62,6 +62,8 @@ pub(crate) struct Task {
     pub retrying: bool,
     /// Its operation at hand was announced by an [`Op::Uninterruptible`](schedlab_workload::Op).
     pub deaf: bool,
+    /// What it computes is not preempted.
+    pub in_kernel: bool,
     /// It is to be woken as soon as it sleeps.
     pub wanted_early: bool,
     /// What is left of the current send or receive, if that has begun.
@@ -77,6 +79,8 @@ pub(crate) struct Task {
     pub rng: Stream,
     pub start: Time,
     pub clock_start: Time,
+    /// The clock that came with the message it received last.
+    pub received_clock: Time,
     pub own_timers: [Option<Time>; MAX_OWN_TIMERS],
     /// Work units it has asked for and done.  Both stay exact.
     pub work_requested: u64,
@@ -113,6 +117,7 @@ impl Task {
             loops: [0; MAX_LOOP_DEPTH],
             retrying: false,
             deaf: false,
+            in_kernel: false,
             wanted_early: false,
             transfer_left: None,
             received: 0,
@@ -122,6 +127,7 @@ impl Task {
             rng,
             start,
             clock_start: start,
+            received_clock: start,
             own_timers: [None; MAX_OWN_TIMERS],
             work_requested: 0,
             work_done: 0,

@@ -4,8 +4,9 @@
 mod common;
 
 use common::lab::{fork, mark, run, sleep, Lab};
+use schedlab_policy::{Policy, Tuned};
 use schedlab_sim::EndReason::{Deadlock, Finished};
-use schedlab_trace::{EventKind, Ns, PrevState, WakeContext};
+use schedlab_trace::{EventKind, Ns, PrevState, TaskClass, WakeContext};
 use schedlab_workload::Op;
 
 const POST: Op = Op::SemPost(0);
@@ -162,4 +163,34 @@ fn reaping_does_not_wait() {
         _ => None,
     });
     assert_eq!(reaped[0], (4000, 1, Some(0)));
+}
+
+#[test]
+fn work_in_the_kernel_is_not_preempted() {
+    // A real-time task is woken at 1 ms: it runs at once, or when the 200 µs in the kernel are over.
+    let lab = |then: Op| {
+        let lab = Lab::under(1, o1())
+            .task(vec![run(1000), POST, then, run(800)])
+            .task(vec![SLEEP, run(500)])
+            .but(|t| {
+                t.dormant = true;
+                (t.class, t.rt_priority) = (TaskClass::Fifo, 50);
+            });
+        with_semaphore(lab, 0).run()
+    };
+    assert_eq!(lab(run(200)).began(1), [(1000, 0)]);
+    let in_kernel = lab(Op::RunInKernel(Ns::from_us(200)));
+    assert_eq!(in_kernel.began(1), [(1200, 0)]);
+    in_kernel.ends(2500, Finished);
+}
+
+#[test]
+fn a_task_in_the_kernel_can_still_sleep() {
+    let kernel = Op::RunInKernel(Ns::from_us(200));
+    let ran = Lab::new(1).task(vec![kernel, sleep(300), run(100)]).run();
+    assert_eq!(ran.began(0), [(0, 0), (500, 0)]);
+}
+
+fn o1() -> Tuned {
+    Tuned::defaults(Policy::find("o1").unwrap())
 }

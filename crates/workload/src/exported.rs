@@ -188,7 +188,8 @@ fn refers_to_something(w: &Workload, op: &Op) -> bool {
         Op::Reclass(s, class, priority) => spec(s) && standing_is_possible(0, class, priority),
         Op::Repin(s, set) => spec(s) && cpus(set),
         Op::Mark { mark: m, .. } | Op::StopClock { mark: m } => mark(m),
-        Op::SleepUntil(_)
+        Op::RunInKernel(_)
+        | Op::SleepUntil(_)
         | Op::Rest
         | Op::Uninterruptible
         | Op::Exec
@@ -203,6 +204,7 @@ fn refers_to_something(w: &Workload, op: &Op) -> bool {
         }
         | Op::EndLoop { .. }
         | Op::StartClock
+        | Op::TakeClock
         | Op::Exit => true,
     }
 }

@@ -157,6 +157,9 @@ pub const MAX_OWN_TIMERS: usize = 4;
 pub enum Op {
     /// Computes: so much work, in nanoseconds of an unshared, warm CPU of capacity 1.
     Run(Amount),
+    /// Computes, in the kernel: so much work, and is not preempted before it is done, as in kernels
+    /// that are preempted on their way back to user mode.
+    RunInKernel(Ns),
     /// Computes until so much time has passed, whether it had the CPU or not (rt-app's `runtime`).
     RunFor(Amount),
     /// Sleeps (blocks) for so long, from now.
@@ -280,6 +283,9 @@ pub enum Op {
     },
     /// Notes the time for [`Op::StopClock`].
     StartClock,
+    /// Sets the task's clock to that of the message it received last: where its sender's stood when it
+    /// sent.  So a server's thread can time a request from the moment its client made it.
+    TakeClock,
     /// Records how long it is since [`Op::StartClock`].
     StopClock {
         /// As what.

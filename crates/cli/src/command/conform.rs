@@ -10,7 +10,7 @@ use crate::interrupt::Interrupt;
 
 pub fn conform(arguments: &ConformArguments) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
-    let set = choose::Assignments::read(&[], &arguments.set)?;
+    let set = choose::Assignments::read(&arguments.tunables, &arguments.set)?;
     let tuned = choose::policy("POLICY", &arguments.policy, &set, &interrupt)?;
     let code = load::object(&arguments.policy, &tuned)?;
     let program = Program {

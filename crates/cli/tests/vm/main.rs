@@ -161,6 +161,8 @@ fn mistakes_are_named() {
     );
     let message = refused(&["run", "--policy", "o1", "--", "true"]);
     assert!(message.contains("--world vm"), "{message}");
+    let message = refused(&["vm", "--policy", "./x.c", "--", "true"]);
+    assert!(message.contains("no compiler"), "{message}");
     let message = refused(&["vm", "--policy", "o2", "--", "true"]);
     assert!(message.contains("did you mean \"o1\""), "{message}");
 }
