@@ -51,8 +51,6 @@ pub enum Command {
     Status,
     /// Run a command in a real Linux kernel, in a virtual machine.
     Vm(VmArguments),
-    /// Record what the scheduler of this machine does (root).
-    Record(RecordArguments),
     /// What if: a recording of a real machine under other schedulers.
     Replay(ReplayArguments),
     /// Why tasks had to wait: their worst waits, who ran instead and what ended them.

@@ -426,8 +426,13 @@ impl<'a> Sample<'a> {
                 cpu: info.cpu,
                 raw: info.raw_data(),
             }),
-            // A recording of one event need not say which.
-            (Err(PerfDataFileError::NoData), [only]) => {
+            // A recording of one event need not say which; it may be described twice.
+            (Err(PerfDataFileError::NoData), [others @ .., only])
+                if others.iter().all(|other| {
+                    other.attr().config == only.attr().config
+                        && other.attr().attr_type == only.attr().attr_type
+                }) =>
+            {
                 let sample = Sample::of_only(only, record.data);
                 sample.ok_or(PerfDataFileError::InvalidData)
             }
