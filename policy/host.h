@@ -153,6 +153,13 @@ static inline __unused u32 random_u32(sched_t *s)
 
 /* ---- bounded loops ------------------------------------------------------ */
 
+/*
+ * A loop's counter begins with loop_from(s, counter, first), which is @first: the
+ * kernel's verifier must not know it.  The macros below see to that; a counter
+ * beside them that decides anything needs it, too.  in_bounds(i, n) is @i, seen to
+ * be below @n, for indices of tables among the tunables.
+ */
+
 /** repeat - do the following statement with @i from 0 to @n - 1. */
 #define repeat(s, i, n) \
 	for ((i) = loop_from(s, i, 0); (i) < (n) && may_loop(s); (i)++)

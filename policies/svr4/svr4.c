@@ -536,24 +536,25 @@ static void wait_promotion(sched_t *s, ts_t *p)
 }
 
 /* A running task only learns of it at its next trap: that is, its next tick. */
-static void ts_update_task(sched_t *s, task_t *t)
+__apart u32 ts_update_task(sched_t *s __in_arena, task_t *t __in_arena)
 {
 	ts_t *p = ts_of(t);
 
 	p->dispwait++;
 	if (!waited_long(s, p) || p->kpri)
-		return;
+		return 0;
 	if (t->on_cpu || (!waiting(p) && !tun(s)->sleep_promote))
 		p->trapret = true;
 	else
 		wait_promotion(s, p);
+	return 0;
 }
 
 static void ts_update_list(sched_t *s, u32 first, u32 end)
 {
 	list_t *node;
 	task_t *t;
-	u32 i = 0;
+	u32 i = loop_from(s, first, 0);
 
 	for_each_task(s, t, node) {
 		if (i >= first && i < end && is_ts(t))
@@ -643,8 +644,9 @@ static u32 svr4_queued(sched_t *s, task_t *t)
 
 /* ---- init: the table must make sense --------------------------------------------------------------- */
 
-static const char *absurdity(sched_t *s, u32 i)
+static const char *absurdity(sched_t *s, u32 level)
 {
+	u32 i = in_bounds(level, TS_LEVELS);
 	s64 best = max_of(max_of(tun(s)->tqexp[i], tun(s)->slpret[i]), tun(s)->lwait[i]);
 
 	if (best >= tun(s)->levels)

@@ -75,7 +75,7 @@ __apart u32 play_reset(sched_t *s __in_arena, u32 nr_cpus, u32 smp, u64 seed)
 	host_clear(s, (u64 __arena *)s->counters, MAX_COUNTERS);
 	host_clear(s, (u64 __arena *)s->timer_expires, MAX_TIMERS);
 	repeat(s, i, nr_cpus) {
-		struct host_place *place = &host_config.place[bounded(i, MAX_CPUS)];
+		struct host_place *place = &host_config.place[in_bounds(i, MAX_CPUS)];
 		cpu_t *c = host_machine.cpus + i;
 
 		c->core = place->core;
@@ -251,8 +251,8 @@ __apart u64 play_counted(sched_t *s __in_arena)
 
 __apart u32 play_event(sched_t *s __in_arena, u32 i)
 {
-	struct host_event *e = &host_script.events[bounded(i, SCRIPT_EVENTS)];
-	struct host_outcome *outcome = &host_script.outcomes[bounded(i, SCRIPT_EVENTS)];
+	struct host_event *e = &host_script.events[in_bounds(i, SCRIPT_EVENTS)];
+	struct host_outcome *outcome = &host_script.outcomes[in_bounds(i, SCRIPT_EVENTS)];
 	task_t *t = play_task(e->task), *other = play_task(e->other);
 
 	s->now = e->now;

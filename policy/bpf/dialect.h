@@ -73,6 +73,17 @@ typedef long long s64;
 #define loop_from(s, i, first) \
 	((__typeof__(i))((__typeof__(i))(first) + (__typeof__(i))*(const volatile u32 __arena *)&(s)->zero))
 
+/*
+ * An index that the verifier sees to be below @n.  The compiler, which may know
+ * already that it is, is kept from making the test disappear.
+ */
+#define in_bounds(i, n)								\
+	({									\
+		u32 i_ = (i);							\
+		__asm__ volatile("" : "+r"(i_));				\
+		i_ < (n) ? i_ : 0;						\
+	})
+
 /* The CPUs to reschedule are a set behind the machine: several CPUs may ask for the same one at a time. */
 #define note_resched(s, c, cpu) \
 	(((u64 __arena *)((s) + 1))[(cpu) / 64] |= 1ull << ((cpu) % 64))

@@ -29,14 +29,6 @@
 
 typedef _Bool bool_t;
 
-/* @i below @n, in a way that the compiler cannot know better and the verifier can see. */
-#define bounded(i, n)								\
-	({									\
-		u32 i_ = (i);							\
-		__asm__ volatile("" : "+r"(i_));				\
-		i_ < (n) ? i_ : 0;						\
-	})
-
 /* Programs of struct_ops get their arguments as an array of u64. */
 #define OPS(name)	SEC("struct_ops/" #name) 
 #define ARGUMENT(ctx, i, of)	((of)(ctx)[i])

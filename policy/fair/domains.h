@@ -41,12 +41,12 @@ static inline __unused u32 span_end(sched_t *s, u32 level, u32 i)
 }
 
 /* The same for the group of that domain. */
-static inline __unused u32 group_start(sched_t *s, u32 level, u32 i)
+__apart u32 group_start(sched_t *s __in_arena, u32 level, u32 i)
 {
 	return level == LEVEL_SMT ? i : span_start(s, level - 1, i);
 }
 
-static inline __unused u32 group_end(sched_t *s, u32 level, u32 i)
+__apart u32 group_end(sched_t *s __in_arena, u32 level, u32 i)
 {
 	return level == LEVEL_SMT ? i + 1 : span_end(s, level - 1, i);
 }
@@ -63,13 +63,13 @@ static inline __unused u32 in_span(sched_t *s, u32 level, u32 i, u32 cpu)
 	return other >= span_start(s, level, i) && other < span_end(s, level, i);
 }
 
-static inline __unused u32 domain_exists(sched_t *s, u32 level, u32 i)
+__apart u32 domain_exists(sched_t *s __in_arena, u32 level, u32 i)
 {
 	return group_end(s, level, i) - group_start(s, level, i) < span_weight(s, level, i);
 }
 
 /* Is there a domain below this one, between which and its siblings tasks are spread? */
-static inline __unused u32 has_child(sched_t *s, u32 level, u32 i)
+__apart u32 has_child(sched_t *s __in_arena, u32 level, u32 i)
 {
 	s32 below;
 

@@ -298,7 +298,7 @@ __apart u32 find_idlest_cpu(sched_t *s __in_arena, u32 level, u32 i, task_t *p _
 }
 
 /* sched_balance_find_dst_cpu(), once find_idlest_cpu(): from the widest domain inwards. */
-static inline __unused u32 select_idlest_cpu(sched_t *s, task_t *p, u32 cpu, u32 exec)
+__apart u32 select_idlest_cpu(sched_t *s __in_arena, task_t *p __in_arena, u32 cpu, u32 exec)
 {
 	s32 level;
 

@@ -32,6 +32,7 @@ typedef long long s64;
 #define __on_stack
 
 #define loop_from(s, i, first)	(first)
+#define in_bounds(i, n)		(i)
 
 /* The CPUs to reschedule are a list. */
 #define note_resched(s, c, cpu)	((c)->resched_next = (s)->resched, (s)->resched = (cpu) + 1)

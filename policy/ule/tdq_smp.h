@@ -113,6 +113,15 @@ static inline __unused void mask_clear(cpumask_t *mask, u32 cpu)
 	mask->bits[cpu / 64] &= ~(1ull << (cpu % 64));
 }
 
+/* By words: clang forgets which address space a structure it copies is in. */
+static inline __unused void mask_copy(sched_t *s, cpumask_t *to, cpumask_t *from)
+{
+	u32 word;
+
+	repeat(s, word, (s->nr_cpus + 63) / 64)
+		to->bits[word] = from->bits[word];
+}
+
 static inline __unused void mask_fill(sched_t *s, cpumask_t *mask)
 {
 	u32 i;
@@ -386,7 +395,7 @@ __apart u32 pair_with_lowest(sched_t *s __in_arena, rq_t *high __in_arena)
 	struct cpu_search search = { .mask = &g->low, .limit = high->load - 1, .prefer = high->cpu };
 	u32 result = NOBODY_LOWER, cpu;
 
-	g->low = g->high;
+	mask_copy(s, &g->low, &g->high);
 	repeat_while(s, (cpu = sched_lowest(s, &search, -1, NULL)) != NO_CPU) {
 		if (sched_balance_pair(s, high, rq_of(s, cpu))) {
 			mask_clear(&g->high, cpu);	/* it got one: it gives none */
