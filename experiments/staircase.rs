@@ -4,10 +4,13 @@ use schedlab_trace::{Event, EventKind, Sink, Time};
 
 use crate::prelude::*;
 
+/// A mode's name, its policy, and the tunables that set it.
+pub type Mode = (&'static str, &'static str, &'static [(&'static str, i64)]);
+
 /// The article's machine.
 pub const MACHINE: &str = "athlon-xp-1800";
 /// The modes: what the article calls them, the policy and its sysctls.
-pub const MODES: [(&str, &str, &[(&str, i64)]); 4] = [
+pub const MODES: [Mode; 4] = [
     ("O(1)", "o1:2.6.10", &[]),
     (
         "Staircase int0 comp0",
@@ -82,7 +85,7 @@ pub fn in_modes(
     workload: &str,
     seeds: u64,
 ) -> Result<Vec<Runs>, Error> {
-    let trial = |(_, policy, set): &(&str, &str, &[(&str, i64)])| {
+    let trial = |(_, policy, set): &Mode| {
         let trial = Trial::new(policy, MACHINE, workload).seeds(seeds);
         set.iter()
             .fold(trial, |trial, (name, value)| trial.set(name, *value))
@@ -105,7 +108,7 @@ pub fn in_modes(
 
 /// Completion time and latencies of all modes, as the article's Tables 1 to 4 have them.
 pub fn table(title: &str, all: &[Runs], note: &str) -> Table {
-    let row = |((name, _, _), runs): (&(&str, &str, &[(&str, i64)]), &Runs)| Subject {
+    let row = |((name, _, _), runs): (&Mode, &Runs)| Subject {
         labels: vec![name.to_string()],
         contest: 0,
         cells: vec![

@@ -159,7 +159,7 @@ fn sweep(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
         stubs: vec!["build".to_string()],
         fields: SETS_KIB
             .iter()
-            .map(|kib| Field::new(&format!("{kib} KiB"), Unit::Share))
+            .map(|kib| Field::new(format!("{kib} KiB"), Unit::Share))
             .collect(),
         subjects: Vec::new(),
         layout: Layout::FieldsAsColumns,

@@ -1,6 +1,7 @@
 //! ab -c 150 -n 4000 in all modes.
 
 use crate::prelude::*;
+use crate::staircase::Mode;
 use crate::staircase::{in_modes, latency_bars, longer, percent, table, COMPUTE, INT0, INT1, O1};
 
 pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
@@ -75,7 +76,7 @@ fn completion(paper: &Paper, all: &[crate::staircase::Runs]) -> schedlab_report:
         .zip(all)
         .zip(["o1", "int0", "int1", ""]);
     let group = |(((mode, _, _), runs), key): (
-        (&(&str, &str, &[(&str, i64)]), &crate::staircase::Runs),
+        (&Mode, &crate::staircase::Runs),
         &str,
     )| {
         let mut bars = vec![bar("here", 0, runs.seconds.mean(), runs.seconds.sd())];

@@ -3,6 +3,7 @@
 use schedlab_report::svg::Figure;
 
 use crate::prelude::*;
+use crate::staircase::Mode;
 use crate::staircase::{in_modes, percent, INT0, INT1, MODES, O1};
 
 const THREADS: [u32; 8] = [2, 4, 8, 16, 32, 64, 128, 256];
@@ -72,7 +73,7 @@ fn plot(name: &str, times: &Times) -> Figure {
         Axis::log("threads", Unit::Count, 2.0, 256.0),
         Axis::linear("time", Unit::Time, 0.0, 1.15e9 * top),
     );
-    let series = |(i, (mode, _, _)): (usize, &(&str, &str, &[(&str, i64)]))| Series {
+    let series = |(i, (mode, _, _)): (usize, &Mode)| Series {
         name: mode.to_string(),
         style: Style::Series(i),
         points: THREADS
@@ -87,7 +88,7 @@ fn plot(name: &str, times: &Times) -> Figure {
 }
 
 fn indices(name: &str, times: &Times) -> Table {
-    let row = |(i, (mode, _, _)): (usize, &(&str, &str, &[(&str, i64)]))| Subject {
+    let row = |(i, (mode, _, _)): (usize, &Mode)| Subject {
         labels: vec![mode.to_string()],
         contest: 0,
         cells: times[i]

@@ -1,6 +1,7 @@
 //! nice, and hogs beside sleepers.
 
 use crate::prelude::*;
+use crate::staircase::Mode;
 use crate::staircase::{INT0, INT1, MACHINE, MODES};
 
 const MIXED: &str = "[task.hog]\ncount = 2\nprogram = \"forever\\n  run 1s\\nend\"\n\
@@ -45,7 +46,7 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
 }
 
 fn figure(shares: &[Sample]) -> schedlab_report::svg::Figure {
-    let group = |((name, _, _), share): (&(&str, &str, &[(&str, i64)]), &Sample)| BarGroup {
+    let group = |((name, _, _), share): (&Mode, &Sample)| BarGroup {
         name: name.to_string(),
         bars: vec![Bar {
             name: "hogs".to_string(),

@@ -132,7 +132,7 @@ fn level(findings: &mut Findings, ule: &Priorities, r2: &Priorities) {
         "C3",
         format!("from {start:.0} to {level:.0} in {} s", reached + 1),
         "",
-        start < 180.0 && start >= 160.0 && level - start >= 10.0 && rising && reached <= 60,
+        (160.0..180.0).contains(&start) && level - start >= 10.0 && rising && reached <= 60,
     );
     let (range, slope) = (range(settled), slope(settled));
     findings.judge_text(

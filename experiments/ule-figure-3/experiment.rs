@@ -162,7 +162,7 @@ fn table(by_policy: &[Vec<Arc<Outcome>>]) -> Table {
     Table {
         title: "Shares by nice and duration".to_string(),
         stubs: vec!["scheduler".to_string(), "run".to_string()],
-        fields: NICE.iter().map(|n| Field::new(&n.to_string(), Unit::Share)).collect(),
+        fields: NICE.iter().map(|n| Field::new(n.to_string(), Unit::Share)).collect(),
         subjects: rows.collect(),
         layout: Layout::FieldsAsColumns,
         notes: vec!["The paper does not say how long it measured; 4BSD's shares in the first minute are those of a load average that is still rising.".to_string()],

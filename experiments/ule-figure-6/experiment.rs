@@ -129,7 +129,7 @@ fn table(policies: &[&str], rows: &[Row]) -> Table {
     Table {
         title: "Mean response of vi after the first minute, by the loaders' burst".to_string(),
         stubs: vec!["policy".to_string()],
-        fields: BURSTS.map(|b| Field::new(&format!("{b} ms"), Unit::Time).better(Better::Lower)).into(),
+        fields: BURSTS.map(|b| Field::new(format!("{b} ms"), Unit::Time).better(Better::Lower)).into(),
         subjects: policies.iter().zip(rows).map(subject).collect(),
         layout: Layout::FieldsAsColumns,
         notes: vec!["1 ms of it is vi's own work; 5 to 10 ms are the rounding of its timer, up to 2 ms on Linux.".to_string()],

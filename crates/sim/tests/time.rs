@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::lab::{forever, mark, own_timer, run, sleep, us, Lab};
+use common::lab::{forever, mark, own_timer, receive, run, send, sleep, us, Lab};
 use schedlab_machine::Timers;
 use schedlab_sim::EndReason::Finished;
 use schedlab_trace::{EventKind, MarkId, Ns};
