@@ -5,8 +5,8 @@
 set -eu
 
 case "${1:-}" in
-demo) wanted="cc python3" ;;
-test) wanted="cc gcc clang-19 python3 python-venv chromium qemu-system-x86_64 busybox" ;;
+demo) wanted="cc python3 clang-19 libelf zlib" ;;
+test) wanted="cc gcc clang-19 libelf zlib python3 python-venv chromium qemu-system-x86_64 busybox" ;;
 *) echo "usage: scripts/setup.sh demo|test" >&2; exit 2 ;;
 esac
 
@@ -15,6 +15,8 @@ have() {
     case $1 in
     chromium) command -v chromium || command -v chromium-browser || command -v google-chrome ;;
     python-venv) python3 -c 'import ensurepip, venv' ;;
+    libelf) echo '#include <libelf.h>' | ${CC:-cc} -E - ;;
+    zlib) echo '#include <zlib.h>' | ${CC:-cc} -E - ;;
     *) command -v "$1" ;;
     esac >/dev/null 2>&1
 }
@@ -26,6 +28,8 @@ package() {
     qemu-system-x86_64) echo qemu-system-x86 ;;
     busybox) echo busybox-static ;;
     python-venv) echo python3-venv ;;
+    libelf) echo libelf-dev pkg-config ;;
+    zlib) echo zlib1g-dev ;;
     *) echo "$1" ;;
     esac
 }

@@ -14,7 +14,10 @@ fn main() {
         .flat_map(|v| v.to_ne_bytes())
         .collect();
     set_print(Some((PrintLevel::Debug, |_, t| {
-        if !t.contains("insns processed") && !t.contains("failed") && !t.contains("BEGIN PROG LOAD LOG") {
+        if !t.contains("insns processed")
+            && !t.contains("failed")
+            && !t.contains("BEGIN PROG LOAD LOG")
+        {
             return;
         }
         let l: Vec<&str> = t.lines().collect();
