@@ -163,7 +163,7 @@ extern const u32 __preempt_count __ksym __weak;
 /* Stops this scheduler with a message; at most three numbers or strings of the kernel or of .rodata. */
 #define host_stop_scheduler(fmt, ...)						\
 	({									\
-		static char format_[] = fmt;					\
+		static char format_[] SEC(".data.messages") = fmt;		\
 		unsigned long long data_[] = { __VA_ARGS__ };			\
 		scx_bpf_error_bstr(format_, data_, sizeof(data_));		\
 	})

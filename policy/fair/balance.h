@@ -236,7 +236,7 @@ static inline __unused void move_entity(sched_t *s, rq_t *src, rq_t *dst, ts_t *
 }
 
 /* A CPU in schedule() has nothing to preempt. */
-static inline __unused void pull_task(sched_t *s, struct lb_env *env, ts_t *p)
+__apart u32 pull_task(sched_t *s __in_arena, struct lb_env *env __on_stack, ts_t *p __in_arena)
 {
 	move_entity(s, env->src, env->dst, p);
 	env->imbalance -= env->migration == MIGRATE_TASK ? 1 : p->se.weight;
@@ -245,6 +245,7 @@ static inline __unused void pull_task(sched_t *s, struct lb_env *env, ts_t *p)
 		update_avg_idle(s, env->dst);
 		check_preempt(s, env->dst, p, ENQ_MOVE);
 	}
+	return 0;
 }
 
 /* detach_tasks() and attach_tasks(): back to front, coldest first.  A newly idle CPU takes one, to run it soon. */

@@ -336,6 +336,9 @@ pub struct LoadArguments {
     /// Most tasks at a time; memory for them is taken at once.
     #[arg(long, value_name = "N", default_value_t = 32768, allow_negative_numbers = true, value_parser = positive::<u32>)]
     pub max_tasks: u32,
+    /// The BPF object to load, instead of the policy's own; its tunables are the policy's.
+    #[arg(long, value_name = "FILE", hide = true, value_hint = ValueHint::FilePath)]
+    pub object: Option<PathBuf>,
     /// Print how many instructions the verifier looked at in each program.
     #[arg(long)]
     pub verified: bool,

@@ -82,10 +82,25 @@ fn policies_compile_for_bpf_with_constant_tables_and_little_stack() {
         let define = format!("-DPOLICY_SOURCE=\"{}\"", argument(&source));
         let stack = format!("-Wframe-larger-than={BPF_STACK}");
         let flags = ["-target", "bpf", "-mcpu=v4", "-g", &define, &stack];
-        compile(CLANG, &flags, &root().join("policy/bpf/check.c"), &object);
+        compile(
+            CLANG,
+            &flags,
+            &root().join("policy/bpf/main.bpf.c"),
+            &object,
+        );
         check_sections(&source, &fs::read(&object).unwrap());
     }
 }
+
+/// What the back end keeps itself; a policy keeps nothing but its tunables.
+const SECTIONS: &[&str] = &[
+    ".rodata.tunables",
+    ".data.config",
+    ".data.totals",
+    ".data.exit",
+    ".data.script",
+    ".data.messages",
+];
 
 /// The hooks' table must have folded into direct calls: no data but the tunables is left.
 fn check_sections(source: &Path, object: &[u8]) {
@@ -94,21 +109,18 @@ fn check_sections(source: &Path, object: &[u8]) {
     let mut hooks = 0;
     for section in file.sections().filter(|s| s.size() > 0) {
         let name = section.name().unwrap();
-        let allowed = match name {
-            ".rodata" => {
-                let tunables = file.symbol_by_name("load_time_tunables");
-                tunables.is_some_and(|tunables| tunables.size() == section.size())
-            }
-            _ if name.starts_with("struct_ops/") => {
-                hooks += 1;
-                true
-            }
-            // Messages of policy_error(); the loader knows such sections.
-            _ if name.starts_with(".rodata.str") => true,
-            _ => ![".data", ".bss", ".rodata"]
-                .iter()
-                .any(|data| name.starts_with(data)),
-        };
+        let data = [".data", ".bss", ".rodata"]
+            .iter()
+            .any(|data| name.starts_with(data));
+        // Messages of policy_error(); the loader knows such sections.
+        let messages = name.starts_with(".rodata.str");
+        // Tables of the compiler's own have no name: it counts trailing zeros with one.
+        let named = file
+            .symbols()
+            .any(|symbol| symbol.section_index() == Some(section.index()) && symbol.size() > 0);
+        let unnamed = name == ".rodata" && !named;
+        let allowed = !data || messages || unnamed || SECTIONS.contains(&name);
+        hooks += usize::from(name.starts_with("struct_ops/"));
         assert!(
             allowed,
             "{}: section {name} of {} bytes",
@@ -116,5 +128,5 @@ fn check_sections(source: &Path, object: &[u8]) {
             section.size()
         );
     }
-    assert!(hooks >= 16, "{}: {hooks} hooks", source.display());
+    assert!(hooks >= 10, "{}: {hooks} hooks", source.display());
 }

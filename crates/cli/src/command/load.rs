@@ -1,8 +1,10 @@
 //! `schedlab load`: a policy as the scheduler of this machine.
 
 use std::borrow::Cow;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
+use schedlab_input::reason;
 use schedlab_live::{Ending, Loaded, Options, Program, Statistics};
 use schedlab_policy::Tuned;
 use serde_json::json;
@@ -22,7 +24,10 @@ pub fn load(arguments: &LoadArguments) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     let set = choose::Assignments::read(&arguments.tunables, &arguments.set)?;
     let tuned = choose::policy("POLICY", &arguments.policy, &set, &interrupt)?;
-    let code = object(&arguments.policy, &tuned)?;
+    let code = match &arguments.object {
+        Some(path) => Cow::Owned(read(path)?),
+        None => object(&arguments.policy, &tuned)?,
+    };
     let options = Options {
         partial: arguments.partial,
         timeout: Duration::from_nanos(arguments.timeout.0),
@@ -44,6 +49,10 @@ pub fn load(arguments: &LoadArguments) -> Result<(), Failure> {
     let ending = loaded.unload();
     watched?;
     report(&tuned, ending)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    std::fs::read(path).map_err(|e| Failure::Other(format!("{}: {}", path.display(), reason(&e))))
 }
 
 /// The policy's BPF object: the one the binary carries, or compiled now.

@@ -28,7 +28,7 @@ pub fn measure(arguments: &MeasureArguments) -> Result<(), Failure> {
     let (recording, report) = read(&arguments.recording)?;
     let recorded = Recorded::new(&recording, report);
     match arguments.view {
-        View::Metrics => return metrics(arguments, &recording, recorded),
+        View::Metrics => metrics(arguments, &recording, recorded),
         _ if arguments.format != Format::Table || arguments.report.is_some() => {
             let problem = "this layout is perf's own text";
             let mistake = Diagnostic::new(problem).at("--view", 0);
