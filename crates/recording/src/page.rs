@@ -135,7 +135,7 @@ mod tests {
 
     fn page(timestamp: u64, flags: u64, words: &[u32], behind: &[u8]) -> Vec<u8> {
         let mut page = timestamp.to_le_bytes().to_vec();
-        page.extend((flags | 4 * words.len() as u64).to_le_bytes());
+        page.extend((flags | (4 * words.len() as u64)).to_le_bytes());
         words
             .iter()
             .for_each(|word| page.extend(word.to_le_bytes()));
@@ -143,7 +143,10 @@ mod tests {
         page
     }
 
-    fn read(page: &[u8]) -> Result<(Vec<(u64, Vec<u8>)>, PageEnd), &'static str> {
+    /// Records with their times, and how the page ended.
+    type Content = (Vec<(u64, Vec<u8>)>, PageEnd);
+
+    fn read(page: &[u8]) -> Result<Content, &'static str> {
         let layout = PageLayout::parse(HEADER).unwrap();
         let mut records = Vec::new();
         let end = layout.records(page, |time, record| records.push((time, record.to_vec())))?;
