@@ -108,7 +108,14 @@ fn watch(
         }
         std::thread::sleep(BEAT);
     }
-    Ok(())
+    match (arguments.stats, loaded.statistics()) {
+        // Whoever adds the lines up needs the last, shorter one, too.
+        (StatsFormat::Json, Some(statistics)) => {
+            let rest = statistics.since(&last.1);
+            show(arguments.stats, tuned, start.elapsed(), &rest)
+        }
+        _ => Ok(()),
+    }
 }
 
 fn show(

@@ -69,11 +69,73 @@ fn a_trace_larger_than_its_buffers_arrives_whole() {
     assert_eq!(result["accounting_error"], serde_json::Value::Null);
     assert_eq!(result["warnings"], serde_json::json!([]));
     // A switch takes 68 bytes, a waking and a wakeup 40 each.
-    let switches = guest::number(&result["total"]["switches"]);
+    let switches = guest::number(&result["total"]["nr_switches"]);
     assert!(
         switches * 148 > 20 << 20,
         "{switches} switches fit into the buffers"
     );
+}
+
+/// The same command under schedulers of ours: each attaches, counts and goes; equal twice.
+#[test]
+#[ignore = "long: make test-vm"]
+fn policies_schedule_a_real_kernel() {
+    if !have_kernel("policies_schedule_a_real_kernel") {
+        return;
+    }
+    let arguments = [
+        "compare",
+        "--world",
+        "vm",
+        "--policies",
+        "none,o1,linux24",
+        "--format",
+        "json",
+    ];
+    let script = "for i in 1 2 3 4; do (seq 2000 | sort | tail -1) & done; wait";
+    let once = || {
+        let output = schedlab(&[&arguments[..], &["--", "sh", "-c", script]].concat()).output();
+        let output = output.unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let first = once();
+    let result: serde_json::Value = serde_json::from_str(&first).unwrap();
+    let runs = result["runs"].as_array().unwrap();
+    let names: Vec<&str> = runs
+        .iter()
+        .map(|run| run["policy"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["none", "o1", "linux24"]);
+    for run in &runs[1..] {
+        assert!(
+            guest::number(&run["counters"]["schedule_calls"]) > 20,
+            "{}",
+            run["counters"]
+        );
+        assert_eq!(run["accounting_error"], serde_json::Value::Null);
+    }
+    assert_eq!(first, once());
+}
+
+/// A policy's program that does not exist there, and one the kernel never hears of.
+#[test]
+#[ignore = "long: make test-vm"]
+fn schedulers_that_do_not_attach_are_named() {
+    if !have_kernel("schedulers_that_do_not_attach_are_named") {
+        return;
+    }
+    let arguments = [
+        "--scheduler",
+        "sh -c 'echo because >&2; exit 1'",
+        "--",
+        "true",
+    ];
+    let ran = vm(&arguments);
+    let message = text(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(2), "{message}");
+    assert!(message.contains("sh: ended without attaching"), "{message}");
+    assert!(message.contains("scheduler: because"), "{message}");
 }
 
 /// Killed without a word, the program takes the machine along.
