@@ -167,7 +167,9 @@ impl Explain {
 
     /// Sorts the worst and forgets those that are not.  Stable: equal ones stay in order of time.
     fn cut(&mut self) {
-        self.result.worst.sort_by_key(|wait| std::cmp::Reverse(wait.ns));
+        self.result
+            .worst
+            .sort_by_key(|wait| std::cmp::Reverse(wait.ns));
         self.result.worst.truncate(self.nr_worst);
     }
 
@@ -230,7 +232,10 @@ impl Sink for Explain {
         self.asked.resize(len, false);
         self.open.resize_with(len, || None);
         self.wanted.resize(len, None);
-        let asked = self.who.as_ref().is_none_or(|who| self.roster.is(info.id, who));
+        let asked = self
+            .who
+            .as_ref()
+            .is_none_or(|who| self.roster.is(info.id, who));
         self.asked[info.id.index()] = asked;
         self.result.tasks += u64::from(asked);
     }

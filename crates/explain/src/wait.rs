@@ -178,7 +178,10 @@ impl fmt::Display for Wait {
             began,
             ..
         } = self;
-        writeln!(f, "{task} waited {ns} from {start} at priority {priority}: {began}")?;
+        writeln!(
+            f,
+            "{task} waited {ns} from {start} at priority {priority}: {began}"
+        )?;
         let cpus: Vec<String> = self.cpus.iter().map(ToString::to_string).collect();
         writeln!(f, "    on the run queue of CPU {}", cpus.join(", then "))?;
         for instead in self.instead.iter().take(SHOWN) {
@@ -205,7 +208,10 @@ impl fmt::Display for Instead {
                     1 => String::new(),
                     turns => format!(" in {turns} turns"),
                 };
-                write!(f, "{ns} of {task} on CPU {cpu} at priority {priority}{times}")
+                write!(
+                    f,
+                    "{ns} of {task} on CPU {cpu} at priority {priority}{times}"
+                )
             }
             _ => write!(f, "{ns} of CPU {cpu} idling"),
         }

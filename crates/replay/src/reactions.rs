@@ -50,13 +50,12 @@ impl Reactions {
     pub fn event(&mut self, event: &Event, running: &[Option<TaskId>]) {
         match event.kind {
             EventKind::Wakeup { task, target } => {
-                self.queued[target.index()] = obstacle(event.cpu, target, running).map(|obstacle| {
-                    Queued {
+                self.queued[target.index()] =
+                    obstacle(event.cpu, target, running).map(|obstacle| Queued {
                         task,
                         since: event.time,
                         obstacle,
-                    }
-                });
+                    });
             }
             EventKind::Switch {
                 prev,

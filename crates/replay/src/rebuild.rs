@@ -542,4 +542,3 @@ fn cpu_set(workload: &mut Workload, cpu: u32) -> u32 {
         sets.len() - 1
     }) as u32
 }
-

@@ -77,7 +77,12 @@ fn same_work(seed: u64, policy: &str, mode: Mode) {
     assert_eq!(again.total.run_ns, original.total.run_ns, "seed {seed}");
     for task in &again.tasks {
         let was = who[task.id.index()].map(|id| run_ns(&original, id));
-        assert_eq!(was, Some(task.activity.run_ns), "seed {seed}: {}", task.name);
+        assert_eq!(
+            was,
+            Some(task.activity.run_ns),
+            "seed {seed}: {}",
+            task.name
+        );
     }
 }
 
@@ -143,8 +148,7 @@ fn a_plain_schedule_is_the_same_again() {
                 let machine = Machine::ideal(1);
                 let workload = native::parse("w.toml", text).unwrap_or_else(|e| panic!("{e}"));
                 let sink = Tee(Schedule::default(), rebuilt(mode));
-                let (_, Tee(original, rebuild)) =
-                    simulate(policy, &machine, &workload, None, sink);
+                let (_, Tee(original, rebuild)) = simulate(policy, &machine, &workload, None, sink);
                 let replay = rebuild.finish("again", "again");
                 let sink = Identified::new(Identities::of(&replay), Schedule::default());
                 let (_, sink) = simulate(policy, &machine, &replay.workload, None, sink);

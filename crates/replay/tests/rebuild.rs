@@ -3,7 +3,7 @@
 use schedlab_recording::{
     Carries, KernelEvent, KernelEventKind, KernelState, Pid, Recording, TaskRef,
 };
-use schedlab_replay::{Mode, Options, Rebuild, Replay};
+use schedlab_replay::{fit, Mode, Options, Rebuild, Replay};
 use schedlab_trace::{CpuId, Ns, TaskClass, Time, TraceInfo, WakeContext};
 use schedlab_workload::{Amount, Op, Process};
 
@@ -38,7 +38,15 @@ impl Script {
 
     fn switch(&mut self, us: u64, cpu: u32, prev: TaskRef, state: &str, next: TaskRef) {
         let prev_state = KernelState::of_letters(state);
-        self.push(us, cpu, KernelEventKind::Switch { prev, prev_state, next });
+        self.push(
+            us,
+            cpu,
+            KernelEventKind::Switch {
+                prev,
+                prev_state,
+                next,
+            },
+        );
     }
 
     fn wake(&mut self, us: u64, cpu: u32, task: TaskRef, by: WakeContext) {
@@ -79,7 +87,11 @@ fn spec<'a>(replay: &'a Replay, name: &str) -> &'a schedlab_workload::TaskSpec {
 /// says is ready at 900 µs; it runs until 1000 µs.
 fn request() -> Script {
     let mut s = Script::new();
-    let (idle, client, server) = (s.task(0, "swapper/0"), s.task(10, "client"), s.task(20, "server"));
+    let (idle, client, server) = (
+        s.task(0, "swapper/0"),
+        s.task(10, "client"),
+        s.task(20, "server"),
+    );
     s.switch(0, 0, idle, "R", client);
     s.wake(60, 0, server, WakeContext::Task);
     s.switch(100, 0, client, "S", server);
@@ -105,7 +117,10 @@ fn bursts_wakes_and_waits() {
     assert_eq!(program(&replay, "server-20"), server);
     assert!(spec(&replay, "server-20").dormant);
     assert!(!spec(&replay, "client-10").dormant);
-    assert_eq!(replay.counts.work_ns, Ns::from_us(60 + 40 + 50 + 90 + 120 + 30));
+    assert_eq!(
+        replay.counts.work_ns,
+        Ns::from_us(60 + 40 + 50 + 90 + 120 + 30)
+    );
     assert_eq!(replay.counts.woken_by_tasks, 1);
     assert_eq!(replay.counts.woken_from_outside, 1);
     assert_eq!(replay.span, Ns::from_us(1000));
@@ -142,7 +157,17 @@ fn what_begins_later_is_left_out() {
         ..Options::default()
     });
     let ops = program(&replay, "client-10");
-    assert_eq!(ops, [run(60), Op::SemPost(1), run(40), Op::SemSleep(0), run(10), Op::Rest]);
+    assert_eq!(
+        ops,
+        [
+            run(60),
+            Op::SemPost(1),
+            run(40),
+            Op::SemSleep(0),
+            run(10),
+            Op::Rest
+        ]
+    );
     assert_eq!(replay.span, Ns::from_us(260));
 }
 
@@ -165,8 +190,24 @@ fn forks_exits_and_the_parent_that_waits() {
     let mut s = Script::new();
     let (make, gcc, idle) = (s.task(1, "make"), s.task(2, "gcc"), s.task(0, "swapper/0"));
     s.switch(0, 0, idle, "R", make);
-    s.push(40, 0, KernelEventKind::Fork { parent: Pid(1), child: Pid(2), child_comm: gcc.comm });
-    s.push(41, 0, KernelEventKind::Wakeup { task: gcc, by: WakeContext::Task, target: CpuId(1) });
+    s.push(
+        40,
+        0,
+        KernelEventKind::Fork {
+            parent: Pid(1),
+            child: Pid(2),
+            child_comm: gcc.comm,
+        },
+    );
+    s.push(
+        41,
+        0,
+        KernelEventKind::Wakeup {
+            task: gcc,
+            by: WakeContext::Task,
+            target: CpuId(1),
+        },
+    );
     s.switch(50, 1, idle, "R", gcc);
     s.switch(60, 0, make, "S", idle);
     s.push(90, 1, KernelEventKind::Exit { task: gcc });
@@ -175,9 +216,20 @@ fn forks_exits_and_the_parent_that_waits() {
     s.switch(120, 1, make, "Z", idle);
     let replay = s.rebuild(Options::default());
     let fork = Op::Fork(schedlab_workload::SpecId(1));
-    let make = [run(40), fork, run(20), Op::SemSleep(0), Op::Reap, run(21), Op::Exit];
+    let make = [
+        run(40),
+        fork,
+        run(20),
+        Op::SemSleep(0),
+        Op::Reap,
+        run(21),
+        Op::Exit,
+    ];
     assert_eq!(program(&replay, "make-1"), make);
-    assert_eq!(program(&replay, "gcc-2"), [run(45), Op::SemPost(0), run(4), Op::Exit]);
+    assert_eq!(
+        program(&replay, "gcc-2"),
+        [run(45), Op::SemPost(0), run(4), Op::Exit]
+    );
     assert_eq!(spec(&replay, "gcc-2").count, 0);
 }
 
@@ -204,15 +256,37 @@ fn a_wakeup_may_be_recorded_before_the_sleep_it_ends() {
     s.switch(0, 0, idle, "R", a);
     s.switch(0, 1, idle, "R", b);
     let (by, target) = (WakeContext::Task, CpuId(1));
-    s.push(10, 0, KernelEventKind::Waking { task: b, by, target });
+    s.push(
+        10,
+        0,
+        KernelEventKind::Waking {
+            task: b,
+            by,
+            target,
+        },
+    );
     s.switch(11, 1, b, "S", idle);
-    s.push(12, 1, KernelEventKind::Wakeup { task: b, by, target });
+    s.push(
+        12,
+        1,
+        KernelEventKind::Wakeup {
+            task: b,
+            by,
+            target,
+        },
+    );
     s.switch(13, 1, idle, "R", b);
     s.switch(30, 0, a, "Z", idle);
     s.switch(40, 1, b, "Z", idle);
     let replay = s.rebuild(Options::default());
-    assert_eq!(program(&replay, "a-1"), [run(10), Op::SemPost(1), run(20), Op::Exit]);
-    assert_eq!(program(&replay, "b-2"), [run(11), Op::SemSleep(1), run(27), Op::Exit]);
+    assert_eq!(
+        program(&replay, "a-1"),
+        [run(10), Op::SemPost(1), run(20), Op::Exit]
+    );
+    assert_eq!(
+        program(&replay, "b-2"),
+        [run(11), Op::SemSleep(1), run(27), Op::Exit]
+    );
 }
 
 #[test]
@@ -228,14 +302,17 @@ fn names_and_priorities_tell_the_kernels_threads() {
     s.switch(10, 1, nice, "S", idle);
     let mut replay = s.rebuild(Options::default());
     let migration = spec(&replay, "migration/1-18").clone();
-    assert_eq!((migration.class, migration.rt_priority), (TaskClass::Fifo, 99));
+    assert_eq!(
+        (migration.class, migration.rt_priority),
+        (TaskClass::Fifo, 99)
+    );
     assert_eq!(migration.process, Process::Shared(0));
     let set = migration.cpus.expect("it is bound") as usize;
     assert_eq!(replay.workload.cpu_sets[set], [1]);
     assert_eq!(spec(&replay, "nice-30").nice, 19);
     assert_eq!(spec(&replay, "nice-30").cpus, None);
     // On a machine with one CPU it is bound to that.
-    replay.fit(1);
+    fit(&mut replay.workload, 1);
     assert_eq!(replay.workload.cpu_sets[set], [0]);
 }
 
@@ -249,7 +326,10 @@ fn yields_only_where_they_were_recorded() {
     s.switch(30, 0, b, "S", a);
     s.switch(35, 0, a, "Z", idle);
     let replay = s.rebuild(Options::default());
-    assert_eq!(program(&replay, "a-1"), [run(10), Op::Yield, run(5), Op::Exit]);
+    assert_eq!(
+        program(&replay, "a-1"),
+        [run(10), Op::Yield, run(5), Op::Exit]
+    );
 }
 
 #[test]

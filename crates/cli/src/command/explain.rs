@@ -7,7 +7,7 @@ use schedlab_explain::{first_difference, Difference, Explain, Explanation, Order
 use schedlab_input::Diagnostic;
 use schedlab_machine::Machine;
 use schedlab_policy::Tuned;
-use schedlab_replay::{machine_like, Identified, Identities, Options};
+use schedlab_replay::{fit, machine_like, Identified, Identities, Options};
 use schedlab_sim::{Limits, Setup, Simulation, TieBreak};
 use schedlab_trace::{Ns, Sink, Tee};
 use schedlab_workload::Workload;
@@ -100,7 +100,14 @@ fn play_run(
     };
     let workload = choose::workload(workload, &common.rtapp_options())?;
     let machine = schedlab_machine::find(&common.machine)?;
-    simulate(&workload, &machine, &tuned, common.seed, common.duration, sink)
+    simulate(
+        &workload,
+        &machine,
+        &tuned,
+        common.seed,
+        common.duration,
+        sink,
+    )
 }
 
 fn play_replay(
@@ -119,9 +126,16 @@ fn play_replay(
         Some(name) => schedlab_machine::find(name)?,
         None => machine_like(&replay, arguments.hz),
     };
-    replay.fit(machine.cpus.len() as u32);
+    fit(&mut replay.workload, machine.cpus.len() as u32);
     let mut sink = Identified::new(Identities::of(&replay), sink);
-    simulate(&replay.workload, &machine, &tuned, arguments.seed, None, &mut sink)
+    simulate(
+        &replay.workload,
+        &machine,
+        &tuned,
+        arguments.seed,
+        None,
+        &mut sink,
+    )
 }
 
 fn simulate(
@@ -173,11 +187,15 @@ fn formatted(
     if arguments.format == Format::Json {
         let runs = results.into_iter();
         let json = Json {
-            runs: runs.map(|(run, explanation)| RunJson { run, explanation }).collect(),
+            runs: runs
+                .map(|(run, explanation)| RunJson { run, explanation })
+                .collect(),
             first_difference: difference,
         };
         let text = serde_json::to_string_pretty(&json);
-        return text.map(|text| text + "\n").map_err(|e| Failure::Other(e.to_string()));
+        return text
+            .map(|text| text + "\n")
+            .map_err(|e| Failure::Other(e.to_string()));
     }
     let fence = match arguments.format {
         Format::Markdown => "```\n",
