@@ -243,7 +243,7 @@ fn wakeups_of_tasks_that_do_not_sleep_change_nothing() {
     s.switch(30, 0, a, "Z", idle);
     s.switch(40, 1, b, "Z", idle);
     let replay = s.rebuild(Options::default());
-    assert_eq!(program(&replay, "a-1"), [run(10), run(20), Op::Exit]);
+    assert_eq!(program(&replay, "a-1"), [run(30), Op::Exit]);
     assert_eq!(program(&replay, "b-2"), [run(40), Op::Exit]);
     assert_eq!(replay.counts.spurious_wakeups, 1);
 }
