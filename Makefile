@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # make demo    installs what is missing, builds, and compares three schedulers on two workloads
 # make test    installs what is missing and runs everything CI runs
+# make test-vm runs the long tests in a real kernel, too
 # make bench   runs the benchmarks
 # make clean   removes what the others made
 
 CARGO ?= cargo
 export SCHEDLAB_REQUIRE_BROWSER ?= 1
 
-.PHONY: demo test check perfetto release bench golden clean
+# Tests that had to be skipped leave a line here.
+export SCHEDLAB_SKIPPED := $(CURDIR)/out/skipped
+
+.PHONY: demo test test-vm skipped check perfetto release bench golden clean
 
 demo:
 	scripts/setup.sh demo
@@ -16,7 +20,20 @@ demo:
 
 # The suite comes last: the last lines say how it went.
 test: check perfetto release
+	@mkdir -p out && rm -f $(SCHEDLAB_SKIPPED)
 	$(CARGO) test --workspace
+	@$(MAKE) --no-print-directory skipped
+
+test-vm:
+	scripts/setup.sh test
+	@mkdir -p out && rm -f $(SCHEDLAB_SKIPPED)
+	$(CARGO) test --package schedlab --test vm -- --include-ignored
+	@$(MAKE) --no-print-directory skipped
+
+skipped:
+	@if [ -s $(SCHEDLAB_SKIPPED) ]; then \
+		echo "WARNING: $$(grep -c . $(SCHEDLAB_SKIPPED)) tests were SKIPPED:"; cat $(SCHEDLAB_SKIPPED); \
+	fi
 
 check:
 	scripts/setup.sh test

@@ -47,8 +47,7 @@ static inline __unused void resched_cpu(sched_t *s, u32 cpu)
 		return;
 	c->need_resched = 1;
 	s->requests = 1;
-	c->resched_next = s->resched;
-	s->resched = cpu + 1;
+	note_resched(s, c, cpu);
 }
 
 /**
@@ -79,12 +78,13 @@ static inline __unused void move_task(sched_t *s, task_t *p, u32 cpu)
 static inline __unused __must_check u32 rq_lock(sched_t *s, u32 cpu)
 {
 	s->work.locks++;
-	return true;
+	return take_rq_lock(s, cpu);
 }
 
 /** rq_unlock - release what rq_lock() took. */
 static inline __unused void rq_unlock(sched_t *s, u32 cpu)
 {
+	drop_rq_lock(s, cpu);
 }
 
 /** examined - @n more tasks were looked at to make this choice; it has a price. */
@@ -155,11 +155,11 @@ static inline __unused u32 random_u32(sched_t *s)
 
 /** repeat - do the following statement with @i from 0 to @n - 1. */
 #define repeat(s, i, n) \
-	for ((i) = 0; (i) < (n) && may_loop(s); (i)++)
+	for ((i) = loop_from(s, i, 0); (i) < (n) && may_loop(s); (i)++)
 
 /** repeat_down - do the following statement with signed @i from @from down to @to. */
 #define repeat_down(s, i, from, to) \
-	for ((i) = (from); (i) >= (to) && may_loop(s); (i)--)
+	for ((i) = loop_from(s, i, from); (i) >= (to) && may_loop(s); (i)--)
 
 /** repeat_while - do the following statement as long as @condition holds. */
 #define repeat_while(s, condition) \
@@ -170,7 +170,7 @@ static inline __unused u32 random_u32(sched_t *s)
 
 /** for_each_task - every task of the system, oldest first; @n is a list_t * to walk with. */
 #define for_each_task(s, p, n)							\
-	for ((n) = (s)->tasks.next;						\
-	     (n) != &(s)->tasks && ((p) = list_entry(n, task_t, all), 1) && may_loop(s);	\
+	for ((n) = (s)->tasks->next;						\
+	     (n) != (s)->tasks && ((p) = list_entry(n, task_t, all), 1) && may_loop(s);	\
 	     (n) = (n)->next)
 #endif

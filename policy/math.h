@@ -24,21 +24,24 @@ static inline __unused s64 div_s64(s64 a, s64 b)
 	return (a < 0) != (b < 0) ? (s64)(0 - q) : (s64)q;
 }
 
+/** count_bits - how many bits of @x are set: pairs, nibbles, bytes (Warren, Hacker's Delight, 5-1). */
+static inline __unused u32 count_bits(u64 x)
+{
+	x -= (x >> 1) & 0x5555555555555555ull;
+	x = (x & 0x3333333333333333ull) + ((x >> 2) & 0x3333333333333333ull);
+	x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0full;
+	return (u32)((x * 0x0101010101010101ull) >> 56);
+}
+
 /** find_first_bit - index of the lowest set bit of @word, which must not be 0. */
 static inline __unused u32 find_first_bit(u64 word)
 {
 #ifdef __BPF__
-	/* BPF has no count-trailing-zeros instruction: isolate the bit and look it up by halves. */
-	u64 bit = word & (0 - word);
-	u32 n = 0;
-
-	if (!(bit & 0x00000000ffffffffull)) n += 32;
-	if (!(bit & 0x0000ffff0000ffffull)) n += 16;
-	if (!(bit & 0x00ff00ff00ff00ffull)) n += 8;
-	if (!(bit & 0x0f0f0f0f0f0f0f0full)) n += 4;
-	if (!(bit & 0x3333333333333333ull)) n += 2;
-	if (!(bit & 0x5555555555555555ull)) n += 1;
-	return n;
+	/*
+	 * BPF has no instruction for it: count the bits below, without a branch,
+	 * since the kernel's verifier would follow every one.
+	 */
+	return count_bits((word & (0 - word)) - 1);
 #else
 	return (u32)__builtin_ctzll(word);
 #endif

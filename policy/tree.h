@@ -161,7 +161,7 @@ static inline __unused tree_node_t *tree_balance(tree_t *tree, tree_node_t *node
 }
 
 /* Something changed below @node: set it and all above it right, until nothing changes any more. */
-static inline __unused void tree_fix(sched_t *s, tree_t *tree, tree_node_t *node)
+__apart u32 tree_fix(sched_t *s __in_arena, tree_t *tree __in_arena, tree_node_t *node __in_arena)
 {
 	repeat_while(s, node) {
 		u64 least = node->least;
@@ -169,15 +169,16 @@ static inline __unused void tree_fix(sched_t *s, tree_t *tree, tree_node_t *node
 
 		node = tree_balance(tree, node);
 		if (node->height == height && node->least == least)
-			return;
+			return 0;
 		node = node->parent;
 	}
+	return 0;
 }
 
 /* ---- insertion and removal ---------------------------------------------- */
 
 /** tree_insert - link @node, whose key and value are set, behind all with the same key. */
-static inline __unused void tree_insert(sched_t *s, tree_t *tree, tree_node_t *node)
+__apart u32 tree_insert(sched_t *s __in_arena, tree_t *tree __in_arena, tree_node_t *node __in_arena)
 {
 	tree_node_t *parent = NULL, *next = tree->root;
 	u32 side = 0, first = true;
@@ -198,6 +199,7 @@ static inline __unused void tree_insert(sched_t *s, tree_t *tree, tree_node_t *n
 	if (first)
 		tree->first = node;
 	tree_fix(s, tree, parent);
+	return 0;
 }
 
 /*
@@ -224,7 +226,7 @@ static inline __unused void tree_splice(sched_t *s, tree_t *tree, tree_node_t *n
 }
 
 /** tree_remove - unlink @node, which must be in @tree. */
-static inline __unused void tree_remove(sched_t *s, tree_t *tree, tree_node_t *node)
+__apart u32 tree_remove(sched_t *s __in_arena, tree_t *tree __in_arena, tree_node_t *node __in_arena)
 {
 	if (tree->first == node)
 		tree->first = tree_next(s, node);
@@ -235,5 +237,6 @@ static inline __unused void tree_remove(sched_t *s, tree_t *tree, tree_node_t *n
 		tree_fix(s, tree, node->parent);
 	}
 	node->height = 0;
+	return 0;
 }
 #endif

@@ -122,7 +122,7 @@ struct work {
  * @nr_cpus: CPUs 0..nr_cpus-1 exist and are online.
  * @smp: the kernel is built for several CPUs, even if it runs on one.
  * @nr_tasks: tasks that exist, exited but not yet reaped ones included.
- * @tasks: head of the list of all tasks, oldest first.
+ * @tasks: head of the list of all tasks, oldest first; CPUs share it.
  * @rng: state of random_u32(), seeded by the host.
  * @loops_left: what is left of the loop budget of this hook call.
  * The rest is between host.h and the host.
@@ -134,7 +134,7 @@ struct sched {
 	u32 nr_cpus;
 	u32 nr_tasks;
 	u32 loops_left;
-	struct list tasks;
+	list_t *tasks;
 	u64 rng;
 	cpu_t *cpus;
 	void __arena *global_state;
@@ -148,9 +148,13 @@ struct sched {
 	u32 smp;
 	u32 requests;		/* a hook asked for something or counted something */
 	u32 timers_changed;
+	u32 zero;		/* always 0; the kernel's verifier does not know that */
+	u32 unused;
 	struct work work;
 	u64 timer_expires[MAX_TIMERS];	/* 0: not armed */
 	u64 counters[MAX_COUNTERS];
 };
 typedef struct sched __arena sched_t;
+
+DIALECT_PROTOTYPES
 #endif

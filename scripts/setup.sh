@@ -5,8 +5,8 @@
 set -eu
 
 case "${1:-}" in
-demo) wanted="cc python3" ;;
-test) wanted="cc gcc clang-19 python3 python-venv chromium" ;;
+demo) wanted="cc python3 clang-19 pkg-config libelf zlib" ;;
+test) wanted="cc gcc python3 clang-19 pkg-config libelf zlib python-venv chromium qemu-system-x86_64 busybox" ;;
 *) echo "usage: scripts/setup.sh demo|test" >&2; exit 2 ;;
 esac
 
@@ -15,6 +15,8 @@ have() {
     case $1 in
     chromium) command -v chromium || command -v chromium-browser || command -v google-chrome ;;
     python-venv) python3 -c 'import ensurepip, venv' ;;
+    libelf) [ -e /usr/include/libelf.h ] || pkg-config --exists libelf ;;
+    zlib) [ -e /usr/include/zlib.h ] || pkg-config --exists zlib ;;
     *) command -v "$1" ;;
     esac >/dev/null 2>&1
 }
@@ -23,7 +25,11 @@ have() {
 package() {
     case $1 in
     cc | gcc) echo gcc libc6-dev ;;
+    qemu-system-x86_64) echo qemu-system-x86 ;;
+    busybox) echo busybox-static ;;
     python-venv) echo python3-venv ;;
+    libelf) echo libelf-dev ;;
+    zlib) echo zlib1g-dev ;;
     *) echo "$1" ;;
     esac
 }

@@ -66,7 +66,7 @@ static inline __unused void classify(struct group_stats *g)
 }
 
 /* update_sg_lb_stats(): the group of @level that begins at position @i. */
-static inline __unused void group_stats(sched_t *s, struct group_stats *g, u32 level, u32 i)
+__apart u32 group_stats(sched_t *s __in_arena, struct group_stats *g __on_stack, u32 level, u32 i)
 {
 	u32 end = group_end(s, level, i);
 
@@ -76,6 +76,7 @@ static inline __unused void group_stats(sched_t *s, struct group_stats *g, u32 l
 	repeat_while(s, i < end)
 		add_cpu(s, g, cpu_at(s, i++));
 	classify(g);
+	return 0;
 }
 
 /* update_sd_pick_busiest() */
@@ -91,8 +92,8 @@ static inline __unused u32 is_busier(struct group_stats *g, struct group_stats *
 }
 
 /* update_sd_lb_stats(): returns the domain's average load. */
-static inline __unused u64 domain_stats(sched_t *s, struct lb_env *env, struct group_stats *local,
-					struct group_stats *busiest)
+__apart u64 domain_stats(sched_t *s __in_arena, struct lb_env *env __on_stack,
+			 struct group_stats *local __on_stack, struct group_stats *busiest __on_stack)
 {
 	u32 here = env->dst->cfs.position, i = span_start(s, env->level, here), end = span_end(s, env->level, here);
 	struct group_stats g;
@@ -155,7 +156,7 @@ static inline __unused s64 spare_imbalance(sched_t *s, struct lb_env *env, struc
 }
 
 /* Sets imbalance and migration; returns the first position of the busiest group, MAX_CPUS if all is balanced. */
-static inline __unused u32 find_busiest_group(sched_t *s, struct lb_env *env)
+__apart u32 find_busiest_group(sched_t *s __in_arena, struct lb_env *env __on_stack)
 {
 	struct group_stats local = {}, busiest = {};
 	u64 average = domain_stats(s, env, &local, &busiest);
@@ -171,7 +172,7 @@ static inline __unused u32 find_busiest_group(sched_t *s, struct lb_env *env)
 }
 
 /* Sets src, to NULL if nothing in the group can help. */
-static inline __unused void find_busiest_queue(sched_t *s, struct lb_env *env, u32 i)
+__apart u32 find_busiest_queue(sched_t *s __in_arena, struct lb_env *env __on_stack, u32 i)
 {
 	u32 end = group_end(s, env->level, i);
 	u64 most = 0;
@@ -189,6 +190,7 @@ static inline __unused void find_busiest_queue(sched_t *s, struct lb_env *env, u
 			env->src = rq;
 		}
 	}
+	return 0;
 }
 
 /* ---- moving tasks ------------------------------------------------------- */
@@ -246,7 +248,7 @@ static inline __unused void pull_task(sched_t *s, struct lb_env *env, ts_t *p)
 }
 
 /* detach_tasks() and attach_tasks(): back to front, coldest first.  A newly idle CPU takes one, to run it soon. */
-static inline __unused void move_tasks(sched_t *s, struct lb_env *env)
+__apart u32 move_tasks(sched_t *s __in_arena, struct lb_env *env __on_stack)
 {
 	list_t *node = env->src->cfs.cfs_tasks.prev;
 	u32 tries = (u32)tun(s)->nr_migrate;
@@ -257,16 +259,17 @@ static inline __unused void move_tasks(sched_t *s, struct lb_env *env)
 		node = node->prev;
 		examined(s, 1);
 		if (env->src->cfs.nr_running <= 1 || (env->idle == CPU_NEWLY_IDLE && env->moved))
-			return;
+			return 0;
 		if (can_migrate_task(s, env, p) && fits_imbalance(env, p))
 			pull_task(s, env, p);
 	}
+	return 0;
 }
 
 /* ---- balancing ---------------------------------------------------------- */
 
 /* Of a group's CPUs only the first idle one, or else the first, balances for it; a newly idle one may always. */
-static inline __unused u32 should_we_balance(sched_t *s, struct lb_env *env)
+__apart u32 should_we_balance(sched_t *s __in_arena, struct lb_env *env __on_stack)
 {
 	u32 here = env->dst->cfs.position, i = group_start(s, env->level, here), end = group_end(s, env->level, here);
 
@@ -296,7 +299,7 @@ static inline __unused u32 kick_active_balance(sched_t *s, struct lb_env *env)
 }
 
 /* sched_balance_rq(), once load_balance().  Returns how many tasks came. */
-static inline __unused u32 load_balance(sched_t *s, rq_t *dst, u32 level, u32 idle)
+__apart u32 load_balance(sched_t *s __in_arena, rq_t *dst __in_arena, u32 level, u32 idle)
 {
 	struct lb_env env = { .dst = dst, .level = level, .idle = idle, .all_pinned = true };
 	fair_domain_t *sd = &dst->cfs.sd[level];
@@ -337,7 +340,7 @@ static inline __unused u64 balance_interval_ns(sched_t *s, fair_domain_t *sd, u3
 }
 
 /* sched_balance_domains(), once rebalance_domains(). */
-static inline __unused u32 balance_domains(sched_t *s, rq_t *rq, u32 idle)
+__apart u32 balance_domains(sched_t *s __in_arena, rq_t *rq __in_arena, u32 idle)
 {
 	u32 level, moved = 0;
 
@@ -356,13 +359,13 @@ static inline __unused u32 balance_domains(sched_t *s, rq_t *rq, u32 idle)
 }
 
 /* Balance for all CPUs that idle, once in a tick of the machine. */
-static inline __unused void nohz_idle_balance(sched_t *s, rq_t *this_rq)
+__apart u32 nohz_idle_balance(sched_t *s __in_arena, rq_t *this_rq __in_arena)
 {
 	fair_t *fair = fair_of(s);
 	u32 cpu;
 
 	if (s->now < fair->next_nohz_balance)
-		return;
+		return 0;
 	fair->next_nohz_balance = s->now + s->tick_ns;
 	for_each_cpu(s, cpu) {
 		if (!idle_cpu(s, cpu) || !rq_lock(s, cpu))
@@ -370,6 +373,7 @@ static inline __unused void nohz_idle_balance(sched_t *s, rq_t *this_rq)
 		balance_domains(s, rq_of(s, cpu), CPU_IDLE);
 		rq_unlock(s, cpu);
 	}
+	return 0;
 }
 
 /* In each tick of a busy CPU. */
@@ -401,7 +405,7 @@ static inline __unused ts_t *pushable_rt_task(sched_t *s, rq_t *src, rq_t *dst)
 }
 
 /* pull_rt_task(): real-time tasks wait for nobody but their betters while a CPU idles. */
-static inline __unused u32 pull_rt_task(sched_t *s, rq_t *dst)
+__apart u32 pull_rt_task(sched_t *s __in_arena, rq_t *dst __in_arena)
 {
 	u32 cpu;
 
@@ -425,7 +429,7 @@ static inline __unused u32 pull_rt_task(sched_t *s, rq_t *dst)
 }
 
 /* sched_balance_newidle(): schedule() has nothing to run: get something, from near if possible. */
-static inline __unused u32 newidle_balance(sched_t *s, rq_t *rq)
+__apart u32 newidle_balance(sched_t *s __in_arena, rq_t *rq __in_arena)
 {
 	u32 level;
 

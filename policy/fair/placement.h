@@ -29,7 +29,7 @@ static inline __unused u32 wakes_at_once(sched_t *s, u32 cpu)
 }
 
 /* An idle CPU @p may use in the range of positions, searched circularly from @from on; MAX_CPUS if there is none. */
-static inline __unused u32 idle_cpu_in(sched_t *s, task_t *p, u32 level, u32 from)
+__apart u32 idle_cpu_in(sched_t *s __in_arena, task_t *p __in_arena, u32 level, u32 from)
 {
 	u32 start = span_start(s, level, from), nr = span_weight(s, level, from), n;
 
@@ -42,7 +42,7 @@ static inline __unused u32 idle_cpu_in(sched_t *s, task_t *p, u32 level, u32 fro
 	return MAX_CPUS;
 }
 
-static inline __unused u32 core_is_idle(sched_t *s, u32 i)
+__apart u32 core_is_idle(sched_t *s __in_arena, u32 i)
 {
 	u32 end = span_end(s, LEVEL_SMT, i);
 
@@ -53,7 +53,7 @@ static inline __unused u32 core_is_idle(sched_t *s, u32 i)
 }
 
 /* select_idle_core(): a CPU of an idle core, searched circularly from behind @target on. */
-static inline __unused u32 select_idle_core(sched_t *s, task_t *p, u32 target)
+__apart u32 select_idle_core(sched_t *s __in_arena, task_t *p __in_arena, u32 target)
 {
 	u32 start = span_start(s, LEVEL_CACHE, target), nr = span_weight(s, LEVEL_CACHE, target), n;
 
@@ -67,7 +67,7 @@ static inline __unused u32 select_idle_core(sched_t *s, task_t *p, u32 target)
 }
 
 /* select_idle_cpu(), with select_idle_smt(): an idle core before a sibling of @prev before any idle CPU. */
-static inline __unused u32 select_idle_cpu(sched_t *s, task_t *p, u32 prev, u32 target)
+__apart u32 select_idle_cpu(sched_t *s __in_arena, task_t *p __in_arena, u32 prev, u32 target)
 {
 	u32 i = position_of(s, target), next = i + 1, cpu = MAX_CPUS;
 
@@ -105,7 +105,7 @@ static inline __unused u32 select_idle_sibling(sched_t *s, ts_t *p, u32 prev, u3
  * 2.6.24's wake_idle(): the first idle CPU of the core, then of the cache.  If
  * @target has several tasks already the others are taken to be busy, too.
  */
-static inline __unused u32 wake_idle(sched_t *s, task_t *p, u32 target)
+__apart u32 wake_idle(sched_t *s __in_arena, task_t *p __in_arena, u32 target)
 {
 	u32 i = position_of(s, target), level;
 
@@ -198,20 +198,22 @@ static inline __unused u32 select_wake_cpu(sched_t *s, task_t *task, u32 prev, u
 /* ---- fork and exec ------------------------------------------------------ */
 
 /* The stats of a group without @p, which calls exec() there. */
-static inline __unused void group_stats_without(sched_t *s, struct group_stats *g, u32 level, u32 i, task_t *p)
+__apart u32 group_stats_without(sched_t *s __in_arena, struct group_stats *g __on_stack, u32 level, u32 i,
+				task_t *p __in_arena)
 {
 	u32 here;
 
 	group_stats(s, g, level, i);
 	if (!p || !p->on_cpu)
-		return;
+		return 0;
 	here = position_of(s, p->cpu);
 	if (task_is_rt(p) || here < i || here >= group_end(s, level, i))
-		return;
+		return 0;
 	g->load -= min_of(ts_of(p)->se.weight, g->load);
 	g->nr_running -= min_of(1, g->nr_running);
 	g->idle_cpus += rq_nr_running(rq_of(s, p->cpu)) == 1;
 	classify(g);
+	return 0;
 }
 
 /* update_pick_idlest() */
@@ -248,7 +250,7 @@ static inline __unused u32 local_suffices(sched_t *s, u32 level, struct group_st
 }
 
 /* sched_balance_find_dst_group(), once find_idlest_group(): MAX_CPUS for our own. */
-static inline __unused u32 find_idlest_group(sched_t *s, u32 level, u32 here, task_t *p, u32 exec)
+__apart u32 find_idlest_group(sched_t *s __in_arena, u32 level, u32 here, task_t *p __in_arena, u32 exec)
 {
 	u32 i = span_start(s, level, here), end = span_end(s, level, here);
 	struct group_stats g, local = {}, idlest = { .type = GROUP_OVERLOADED + 1 };
@@ -272,7 +274,7 @@ static inline __unused u32 find_idlest_group(sched_t *s, u32 level, u32 here, ta
 }
 
 /* find_idlest_group_cpu(): of the idle CPUs the one that became so last, else the least loaded. */
-static inline __unused u32 find_idlest_cpu(sched_t *s, u32 level, u32 i, task_t *p)
+__apart u32 find_idlest_cpu(sched_t *s __in_arena, u32 level, u32 i, task_t *p __in_arena)
 {
 	u32 end = group_end(s, level, i), idlest = MAX_CPUS, idle = false;
 	u64 latest = 0, least = ~0ull;
@@ -326,7 +328,7 @@ static inline __unused u32 cpu_priority(sched_t *s, u32 cpu)
 }
 
 /* select_task_rq_rt(): stay unless an equal or better real-time task is there; then to the CPU of lowest priority. */
-static inline __unused u32 select_rt_cpu(sched_t *s, task_t *p, u32 prev)
+__apart u32 select_rt_cpu(sched_t *s __in_arena, task_t *p __in_arena, u32 prev)
 {
 	u32 mine = 1 + p->rt_priority + 1, lowest = cpu_priority(s, prev), best = prev, cpu;
 
@@ -345,7 +347,7 @@ static inline __unused u32 select_rt_cpu(sched_t *s, task_t *p, u32 prev)
 
 /* ---- the hook ----------------------------------------------------------- */
 
-static inline __unused u32 any_allowed_cpu(sched_t *s, task_t *p)
+__apart u32 any_allowed_cpu(sched_t *s __in_arena, task_t *p __in_arena)
 {
 	u32 cpu;
 

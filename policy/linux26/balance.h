@@ -113,7 +113,7 @@ struct balance {
 	u32 all_pinned;
 };
 
-static inline __unused u32 cpu_and_siblings_are_idle(sched_t *s, u32 cpu)
+__apart u32 cpu_and_siblings_are_idle(sched_t *s __in_arena, u32 cpu)
 {
 	domains_t *d = domains_of(s);
 	u32 i = rq_of(s, cpu)->smp.position, end = d->core_end[i];
@@ -175,7 +175,7 @@ static inline __unused void pull_task(sched_t *s, ts_t *p, struct balance *b)
 }
 
 /* Back to front: who waits longest runs next, so take the others. */
-static inline __unused void move_tasks_list(sched_t *s, struct balance *b, list_t *head)
+__apart u32 move_tasks_list(sched_t *s __in_arena, struct balance *b __on_stack, list_t *head __in_arena)
 {
 	list_t *curr = head->prev;
 
@@ -187,6 +187,7 @@ static inline __unused void move_tasks_list(sched_t *s, struct balance *b, list_
 		if (can_migrate_task(s, p, b))
 			pull_task(s, p, b);
 	}
+	return 0;
 }
 
 static inline __unused void move_tasks_array(sched_t *s, struct balance *b)
@@ -201,14 +202,15 @@ static inline __unused void move_tasks_array(sched_t *s, struct balance *b)
 }
 
 /* A CPU keeps one task, be it the migration thread. */
-static inline __unused void move_tasks(sched_t *s, struct balance *b)
+__apart u32 move_tasks(sched_t *s __in_arena, struct balance *b __on_stack)
 {
 	b->pulled = 0;
 	if (b->busiest->nr_running + b->migration <= 1)
-		return;
+		return 0;
 	b->all_pinned = true;
 	repeat(s, b->array, NR_ARRAYS)
 		move_tasks_array(s, b);
+	return 0;
 }
 
 /* ---- finding the busiest ------------------------------------------------ */
@@ -223,7 +225,7 @@ struct group_stats {
 };
 
 /* Loads are biased so that a small difference moves nothing: ours looks high, theirs low. */
-static inline __unused u32 group_load(sched_t *s, u32 level, u32 i, u32 local, u32 idx)
+__apart u32 group_load(sched_t *s __in_arena, u32 level, u32 i, u32 local, u32 idx)
 {
 	u32 end = group_end(s, level, i), load = 0;
 
@@ -240,7 +242,7 @@ static inline __unused u32 per_power(u32 load, u32 power)
 	return power == SCHED_LOAD_SCALE ? load : (u32)div_u64((u64)load * SCHED_LOAD_SCALE, power);
 }
 
-static inline __unused void add_group(sched_t *s, struct balance *b, struct group_stats *st, u32 i)
+__apart u32 add_group(sched_t *s __in_arena, struct balance *b __on_stack, struct group_stats *st __on_stack, u32 i)
 {
 	u32 local = i == b->this_rq->smp.sd[b->level].group;
 	u32 idx = params_of(s, b->level)->load_idx[b->idle];
@@ -258,9 +260,10 @@ static inline __unused void add_group(sched_t *s, struct balance *b, struct grou
 		st->busiest = i;
 		st->busiest_power = power;
 	}
+	return 0;
 }
 
-static inline __unused void gather_stats(sched_t *s, struct balance *b, struct group_stats *st)
+__apart u32 gather_stats(sched_t *s __in_arena, struct balance *b __on_stack, struct group_stats *st __on_stack)
 {
 	sd_t *sd = &b->this_rq->smp.sd[b->level];
 	u32 i = sd->group;
@@ -272,6 +275,7 @@ static inline __unused void gather_stats(sched_t *s, struct balance *b, struct g
 		add_group(s, b, st, i);
 		i = next_group(s, b->level, sd, i);
 	}
+	return 0;
 }
 
 /*
@@ -316,7 +320,7 @@ static inline __unused u32 calculate_imbalance(sched_t *s, u32 imbalance_pct, st
 }
 
 /* Sets b->max_nr_move; returns the first position of the group, or NO_GROUP. */
-static inline __unused u32 find_busiest_group(sched_t *s, struct balance *b)
+__apart u32 find_busiest_group(sched_t *s __in_arena, struct balance *b __on_stack)
 {
 	struct group_stats st = {};
 
@@ -334,7 +338,7 @@ static inline __unused u32 find_busiest_group(sched_t *s, struct balance *b)
 }
 
 /* Sets b->busiest, to NULL if nobody in the group has anything. */
-static inline __unused void find_busiest_queue(sched_t *s, struct balance *b, u32 group)
+__apart u32 find_busiest_queue(sched_t *s __in_arena, struct balance *b __on_stack, u32 group)
 {
 	u32 end = group_end(s, b->level, group), max_load = 0;
 
@@ -348,6 +352,7 @@ static inline __unused void find_busiest_queue(sched_t *s, struct balance *b, u3
 			b->busiest = rq_of(s, cpu);
 		}
 	}
+	return 0;
 }
 
 /* Returns false if all is balanced; else b->busiest is set and b->pulled tasks have come over. */
@@ -425,7 +430,7 @@ static inline __unused void back_off(sched_t *s, struct balance *b)
 }
 
 /* Make this CPU's load even with the busiest one's.  Returns the number of tasks that came. */
-static inline __unused u32 load_balance(sched_t *s, u32 this_cpu, rq_t *this_rq, u32 level, u32 idle)
+__apart u32 load_balance(sched_t *s __in_arena, u32 this_cpu, rq_t *this_rq __in_arena, u32 level, u32 idle)
 {
 	struct balance b = {
 		.this_rq = this_rq, .this_cpu = this_cpu, .level = level, .idle = idle,
@@ -445,7 +450,7 @@ static inline __unused u32 load_balance(sched_t *s, u32 this_cpu, rq_t *this_rq,
 }
 
 /* schedule() has nothing to run: get something, from near if possible. */
-static inline __unused void idle_balance(sched_t *s, u32 this_cpu, rq_t *this_rq)
+__apart u32 idle_balance(sched_t *s __in_arena, u32 this_cpu, rq_t *this_rq __in_arena)
 {
 	u32 level;
 
@@ -461,6 +466,7 @@ static inline __unused void idle_balance(sched_t *s, u32 this_cpu, rq_t *this_rq
 		if (tun(s)->balanced_clears_failed && (b.pulled || !unbalanced))
 			this_rq->smp.sd[level].nr_balance_failed = 0;
 	}
+	return 0;
 }
 
 /* Each domain in its own interval, the smallest first. */
@@ -483,7 +489,8 @@ static inline __unused void rebalance_tick(sched_t *s, u32 this_cpu, rq_t *this_
 }
 
 /* Push one task from @busiest to @target. */
-static inline __unused void push_one(sched_t *s, rq_t *busiest, u32 target, u32 level, task_t *preempted)
+__apart u32 push_one(sched_t *s __in_arena, rq_t *busiest __in_arena, u32 target, u32 level,
+		     task_t *preempted __in_arena)
 {
 	struct balance b = {
 		.this_rq = rq_of(s, target), .this_cpu = target, .level = level, .idle = SCHED_IDLE,
@@ -491,9 +498,10 @@ static inline __unused void push_one(sched_t *s, rq_t *busiest, u32 target, u32 
 	};
 
 	if (!rq_lock(s, target))
-		return;
+		return 0;
 	move_tasks(s, &b);
 	rq_unlock(s, target);
+	return 0;
 }
 
 /* 2.6.11: a task each for all idle cores, the nearest first. */

@@ -25,4 +25,19 @@ typedef long long s64;
 
 /* A loop may go round again if this hook call has budget left. */
 #define may_loop(s)	((s)->loops_left ? ((s)->loops_left--, 1) : 0)
+
+/* For the kernel's verifier only: see bpf/dialect.h. */
+#define __apart		static inline __unused
+#define __in_arena
+#define __on_stack
+
+#define loop_from(s, i, first)	(first)
+
+/* The CPUs to reschedule are a list. */
+#define note_resched(s, c, cpu)	((c)->resched_next = (s)->resched, (s)->resched = (cpu) + 1)
+
+/* One hook runs at a time: the second lock is always free. */
+#define take_rq_lock(s, cpu)	true
+#define drop_rq_lock(s, cpu)	((void)0)
+#define DIALECT_PROTOTYPES
 #endif

@@ -131,7 +131,7 @@ static inline __unused s64 search_load(sched_t *s, struct cpu_search *search, u3
 	return cpu == search->prefer ? load - 64 : load;
 }
 
-static inline __unused s64 range_load(sched_t *s, struct cpu_search *search, u32 start, u32 end)
+__apart s64 range_load(sched_t *s __in_arena, struct cpu_search *search __on_stack, u32 start, u32 end)
 {
 	s64 load = 0;
 
@@ -163,7 +163,7 @@ static inline __unused void compare(sched_t *s, struct cpu_search *search, u32 c
 }
 
 /* Positions @start to @end of order[], which are whole groups. */
-static inline __unused void search_range(sched_t *s, struct cpu_search *search, u32 start, u32 end)
+__apart u32 search_range(sched_t *s __in_arena, struct cpu_search *search __on_stack, u32 start, u32 end)
 {
 	glob_t *g = glob_of(s);
 	u32 i = start, llc_stop = start, core_stop = start;
@@ -185,9 +185,11 @@ static inline __unused void search_range(sched_t *s, struct cpu_search *search, 
 			compare(s, search, cpu, llc * (1ll << 32) + core);
 		i++;
 	}
+	return 0;
 }
 
-static inline __unused u32 sched_lowest(sched_t *s, struct cpu_search *search, s32 pri, rq_t *around)
+__apart u32 sched_lowest(sched_t *s __in_arena, struct cpu_search *search __on_stack, s32 pri,
+			 rq_t *around __in_arena)
 {
 	search->pri = pri;
 	search_range(s, search, around ? around->llc_start : 0, around ? around->llc_stop : s->nr_cpus);
@@ -310,7 +312,7 @@ static inline __unused ts_t *tdq_steal(sched_t *s, rq_t *tdq, u32 cpu)
 }
 
 /* Both locks are held. */
-static inline __unused u32 tdq_move(sched_t *s, rq_t *from, rq_t *to)
+__apart u32 tdq_move(sched_t *s __in_arena, rq_t *from __in_arena, rq_t *to __in_arena)
 {
 	ts_t *p = tdq_steal(s, from, to->cpu);
 
@@ -322,7 +324,7 @@ static inline __unused u32 tdq_move(sched_t *s, rq_t *from, rq_t *to)
 	return true;
 }
 
-static inline __unused u32 try_steal(sched_t *s, rq_t *tdq, rq_t *from)
+__apart u32 try_steal(sched_t *s __in_arena, rq_t *tdq __in_arena, rq_t *from __in_arena)
 {
 	u32 moved;
 
@@ -335,7 +337,7 @@ static inline __unused u32 try_steal(sched_t *s, rq_t *tdq, rq_t *from)
 }
 
 /* From the most loaded CPU of a range of order[]; who has nothing for us is not tried again. */
-static inline __unused u32 steal_within(sched_t *s, rq_t *tdq, u32 start, u32 end)
+__apart u32 steal_within(sched_t *s __in_arena, rq_t *tdq __in_arena, u32 start, u32 end)
 {
 	struct cpu_search search = { .mask = &tdq->untried, .limit = (u32)tun(s)->steal_thresh, .highest = true };
 
@@ -350,7 +352,7 @@ static inline __unused u32 steal_within(sched_t *s, rq_t *tdq, u32 start, u32 en
 }
 
 /* This CPU has nothing to run: siblings first, then those at the same cache, then all. */
-static inline __unused u32 tdq_idled(sched_t *s, rq_t *tdq)
+__apart u32 tdq_idled(sched_t *s __in_arena, rq_t *tdq __in_arena)
 {
 	if (!tun(s)->steal_idle || s->nr_cpus == 1)
 		return false;
@@ -360,7 +362,7 @@ static inline __unused u32 tdq_idled(sched_t *s, rq_t *tdq)
 	       steal_within(s, tdq, tdq->llc_start, tdq->llc_stop) || steal_within(s, tdq, 0, s->nr_cpus);
 }
 
-static inline __unused u32 sched_balance_pair(sched_t *s, rq_t *high, rq_t *low)
+__apart u32 sched_balance_pair(sched_t *s __in_arena, rq_t *high __in_arena, rq_t *low __in_arena)
 {
 	u32 moved = false;
 
@@ -378,7 +380,7 @@ static inline __unused u32 sched_balance_pair(sched_t *s, rq_t *high, rq_t *low)
 enum pairing { PAIRED, NOBODY_LOWER, NO_PARTNER };
 
 /* Find the least loaded CPU that can take a thread of @high. */
-static inline __unused u32 pair_with_lowest(sched_t *s, rq_t *high)
+__apart u32 pair_with_lowest(sched_t *s __in_arena, rq_t *high __in_arena)
 {
 	glob_t *g = glob_of(s);
 	struct cpu_search search = { .mask = &g->low, .limit = high->load - 1, .prefer = high->cpu };
@@ -397,7 +399,7 @@ static inline __unused u32 pair_with_lowest(sched_t *s, rq_t *high)
 }
 
 /* The most loaded CPU gives a thread to the least loaded, then the next two, and so on. */
-static inline __unused void sched_balance(sched_t *s)
+__apart u32 sched_balance(sched_t *s __in_arena)
 {
 	glob_t *g = glob_of(s);
 	struct cpu_search search = { .mask = &g->high, .limit = 2, .highest = true };
@@ -407,8 +409,9 @@ static inline __unused void sched_balance(sched_t *s)
 	repeat_while(s, search.cpu != NO_CPU) {
 		mask_clear(&g->high, search.cpu);
 		if (pair_with_lowest(s, rq_of(s, search.cpu)) == NOBODY_LOWER)
-			return;
+			return 0;
 		search_range(s, &search, 0, s->nr_cpus);
 	}
+	return 0;
 }
 #endif

@@ -39,6 +39,16 @@ pub enum Command {
     Run(RunArguments),
     /// Run a workload under several policies and show them side by side.
     Compare(CompareArguments),
+    /// Make a policy the scheduler of this machine, until Ctrl-C.
+    #[cfg(feature = "live")]
+    Load(LoadArguments),
+    /// Play random scripts through a policy's native build and its BPF program, and compare.
+    #[cfg(feature = "live")]
+    #[command(hide = true)]
+    Conform(ConformArguments),
+    /// Say which scheduler this machine has.
+    #[cfg(feature = "live")]
+    Status,
     /// Run a command in a real Linux kernel, in a virtual machine.
     Vm(VmArguments),
     /// Record what the scheduler of this machine does (root).
@@ -49,6 +59,12 @@ pub enum Command {
     Explain(ExplainArguments),
     /// Do the papers' experiments again and judge every claim.
     Reproduce(ReproduceArguments),
+    /// Record what the scheduler of this machine does (root).
+    Record(RecordArguments),
+    /// Measure a recording as it is: perf.data, perf script, ftrace or Perfetto.
+    Measure(MeasureArguments),
+    /// Write a recording in another format.
+    Convert(ConvertArguments),
     /// Write the folder of a new policy, which runs at once.
     New(NewArguments),
     /// Print the completions of a shell.
@@ -294,12 +310,78 @@ pub enum Format {
     Json,
 }
 
+/// What to load into the kernel, and how.
+#[cfg(feature = "live")]
+#[derive(Args)]
+pub struct LoadArguments {
+    /// NAME, NAME:VARIANT or a C file.
+    #[arg(value_name = "POLICY", value_hint = ValueHint::FilePath)]
+    pub policy: String,
+    /// Set a tunable of the policy: NAME=VALUE.  Can be repeated.
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Set the tunables a file names, before those of --set: .toml or .dispadmin.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub tunables: Vec<PathBuf>,
+    /// Only tasks of class SCHED_EXT; all others stay with the kernel's own scheduler.
+    #[arg(long)]
+    pub partial: bool,
+    /// Give the machine back when a runnable task does not run for so long; up to 30s.
+    #[arg(long, value_name = "TIME", default_value = "5s", allow_hyphen_values = true, value_parser = watchdog_time)]
+    pub timeout: Ns,
+    /// Unload after so long.
+    #[arg(long = "for", value_name = "TIME", allow_hyphen_values = true, value_parser = positive_time)]
+    pub duration: Option<Ns>,
+    /// How each second's statistics are printed.
+    #[arg(long, value_name = "FORMAT", default_value = "line")]
+    pub stats: StatsFormat,
+    /// Most tasks at a time; memory for them is taken at once.
+    #[arg(long, value_name = "N", default_value_t = 32768, allow_negative_numbers = true, value_parser = positive::<u32>)]
+    pub max_tasks: u32,
+    /// Print how many instructions the verifier looked at in each program.
+    #[arg(long)]
+    pub verified: bool,
+}
+
+/// What to compare.
+#[cfg(feature = "live")]
+#[derive(Args)]
+pub struct ConformArguments {
+    /// NAME, NAME:VARIANT or a C file.
+    #[arg(value_name = "POLICY", value_hint = ValueHint::FilePath)]
+    pub policy: String,
+    /// Set a tunable of the policy: NAME=VALUE.  Can be repeated.
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Set the tunables a file names, before those of --set: .toml or .dispadmin.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub tunables: Vec<PathBuf>,
+    /// How many scripts.
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = positive::<u64>)]
+    pub scripts: u64,
+    /// Seed of the first; the others follow.
+    #[arg(long, value_name = "SEED", default_value = "1", value_parser = seed)]
+    pub seed: u64,
+}
+
+/// How a loaded scheduler's statistics are printed.
+#[cfg(feature = "live")]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum StatsFormat {
+    /// A line a second.
+    Line,
+    /// A JSON object a second, one to a line.
+    Json,
+    /// Nothing.
+    None,
+}
+
 /// A command in a real kernel.
 ///
 /// The command's output is passed on, its exit status becomes schedlab's.
 #[derive(Args)]
 pub struct VmArguments {
-    /// The policy: NAME, NAME:VARIANT, a C file, or "none" for the kernel's own scheduler.
+    /// The policy: NAME, NAME:VARIANT, or "none" for the kernel's own scheduler.
     #[arg(long, value_name = "POLICY", default_value = "none", value_hint = ValueHint::FilePath)]
     pub policy: String,
     /// Set a tunable of the policy: NAME=VALUE.  Can be repeated.
@@ -361,6 +443,47 @@ pub struct RecordArguments {
     /// A command to run meanwhile, behind "--".
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
+}
+
+/// A recording, measured.
+#[derive(Args)]
+pub struct MeasureArguments {
+    /// The recording: perf.data, the text of perf script, ftrace or trace-cmd report, or a Perfetto
+    /// trace; plain or compressed with gzip, xz or zstd.
+    #[arg(value_name = "RECORDING", value_hint = ValueHint::FilePath)]
+    pub recording: PathBuf,
+    /// What to show.
+    #[arg(long, value_name = "VIEW", default_value = "metrics")]
+    pub view: View,
+    /// How to print the metrics.
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub format: Format,
+    /// Write a report with figures: one HTML file that needs nothing but a browser.
+    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
+    pub report: Option<PathBuf>,
+}
+
+/// What to show of a recording.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum View {
+    /// All that schedlab measures, and what the recording holds.
+    Metrics,
+    /// Each task's waits for a CPU, laid out as by `perf sched latency -p`.
+    Latency,
+    /// Each time a task ran, laid out as by `perf sched timehist`.
+    Timehist,
+}
+
+/// A recording in another format.
+#[derive(Args)]
+pub struct ConvertArguments {
+    /// The recording, as for `measure`.
+    #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
+    pub input: PathBuf,
+    /// The new file: .pftrace for ui.perfetto.dev, .ftrace for ftrace's text, .perf-script.txt for
+    /// perf script's.
+    #[arg(value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub output: PathBuf,
 }
 
 /// A virtual machine.
@@ -427,6 +550,14 @@ fn positive_time(text: &str) -> Result<Ns, String> {
         Ok(Ns::ZERO) => Err("a duration longer than 0".into()),
         Ok(time) => Ok(time),
         Err(mistake) => Err(mistake.expected),
+    }
+}
+
+#[cfg(feature = "live")]
+fn watchdog_time(text: &str) -> Result<Ns, String> {
+    match positive_time(text)? {
+        time if (Ns::from_ms(1)..=Ns::from_secs(30)).contains(&time) => Ok(time),
+        _ => Err("1ms to 30s".into()),
     }
 }
 

@@ -1,16 +1,24 @@
 //! The commands: one file each.
 
 mod compare;
+#[cfg(feature = "live")]
+mod conform;
+mod convert;
 mod explain;
 mod generate;
 mod kernel_result;
 mod list;
+#[cfg(feature = "live")]
+mod load;
+mod measure;
 mod new;
 mod record;
 mod replay;
 mod reproduce;
 mod result;
 mod run;
+#[cfg(feature = "live")]
+mod status;
 mod vm;
 
 use std::ffi::OsString;
@@ -43,9 +51,17 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         // The status is that of the command that was run.
         Command::Vm(arguments) => return vm::vm(&arguments),
         Command::Record(arguments) => return record::record(&arguments),
+        Command::Measure(arguments) => measure::measure(&arguments),
+        Command::Convert(arguments) => convert::convert(&arguments),
         Command::List(arguments) => list::list(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
+        #[cfg(feature = "live")]
+        Command::Load(arguments) => load::load(&arguments),
+        #[cfg(feature = "live")]
+        Command::Conform(arguments) => conform::conform(&arguments),
+        #[cfg(feature = "live")]
+        Command::Status => status::status(),
         Command::Replay(arguments) => replay::replay(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),

@@ -1,5 +1,6 @@
 //! Runs in a real kernel: which scheduler, in which machine, and what they bring back.
 
+mod counters;
 mod scheduler;
 mod session;
 

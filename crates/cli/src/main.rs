@@ -7,6 +7,7 @@ mod failure;
 mod interrupt;
 mod kernel;
 mod outputs;
+mod perf_sched;
 mod progress;
 mod recipe;
 mod seeds;

@@ -1,20 +1,22 @@
 //! Mistakes in flags, as clap finds them, in the form all mistakes have.
 
 use clap::error::{ContextKind, ErrorKind};
+use clap::CommandFactory;
 use schedlab_input::flags::{allowed, first_line, suggestion, text};
 use schedlab_input::Diagnostic;
 
-/// The commands most likely meant.
-const COMMANDS: [&str; 8] = [
-    "compare",
-    "completions",
-    "list",
-    "man",
-    "new",
-    "record",
-    "run",
-    "vm",
-];
+use crate::arguments::Arguments;
+
+/// The commands a user can mean.
+fn commands() -> Vec<String> {
+    let all = Arguments::command();
+    let shown = all
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set());
+    shown
+        .map(|command| command.get_name().to_string())
+        .collect()
+}
 
 /// One message for an error of clap's.
 pub fn diagnostic(error: &clap::Error) -> Diagnostic {
@@ -26,8 +28,11 @@ pub fn diagnostic(error: &clap::Error) -> Diagnostic {
         }
         ErrorKind::InvalidSubcommand => Diagnostic::new("there is no such command")
             .at(text(error, ContextKind::InvalidSubcommand), 0)
-            .expected("list, run, compare or new")
-            .suggest(&text(error, ContextKind::InvalidSubcommand), COMMANDS),
+            .expected("list, run, compare, replay, vm or another of schedlab --help")
+            .suggest(
+                &text(error, ContextKind::InvalidSubcommand),
+                commands().iter().map(String::as_str),
+            ),
         ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             Diagnostic::new("nothing to do")
                 .expected("list, run, compare or new; see schedlab --help")

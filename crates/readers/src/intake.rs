@@ -43,6 +43,13 @@ impl Intake {
         self.recording.comm(name)
     }
 
+    /// The file says how many CPUs the machine has.
+    pub fn cpus(&mut self, number: u64) {
+        if let Some(last) = number.checked_sub(1).and_then(cpu) {
+            self.recording.at_least_cpus(last.0 + 1);
+        }
+    }
+
     /// Takes an event.
     pub fn push(&mut self, time: Time, cpu: CpuId, kind: KernelEventKind) {
         match kind {

@@ -15,12 +15,15 @@ use schedlab_recording::{
 };
 use schedlab_trace::{CpuId, Time};
 use tracepoint_decode::{
-    PerfEventAttrType, PerfEventBytes, PerfEventDesc, PerfEventFormat, PerfEventHeader,
-    PerfEventHeaderType, PerfFieldFormat,
+    PerfEventAttrSampleType, PerfEventAttrType, PerfEventBytes, PerfEventDesc, PerfEventFormat,
+    PerfEventHeader, PerfEventHeaderType, PerfFieldFormat,
 };
-use tracepoint_perf::{PerfDataFileError, PerfDataFileEventOrder, PerfDataFileReader};
+use tracepoint_perf::{
+    PerfDataFileError, PerfDataFileEventOrder, PerfDataFileReader, PerfHeaderIndex,
+};
 
 use crate::failure::Failure;
+use crate::guard::guarded;
 use crate::intake::{self, Intake};
 use crate::report::{Format, ReadReport};
 
@@ -44,6 +47,10 @@ pub fn read_stream(mut stream: impl Read) -> Result<(Recording, ReadReport), Fai
 
 /// Reads a file.
 pub fn read(path: &Path) -> Result<(Recording, ReadReport), Failure> {
+    guarded(|| read_file(path))
+}
+
+fn read_file(path: &Path) -> Result<(Recording, ReadReport), Failure> {
     let path = path.to_str();
     let path = path.ok_or_else(|| Failure::new("its path is not UTF-8"))?;
     let mut file = PerfDataFileReader::new();
@@ -62,7 +69,7 @@ pub fn read(path: &Path) -> Result<(Recording, ReadReport), Failure> {
         }
         reader.record(&file, &file.current_event())?;
     }
-    reader.finish()
+    reader.finish(&file)
 }
 
 fn damaged(error: &io::Error, place: &str) -> Failure {
@@ -87,7 +94,6 @@ struct Reader {
     lost_samples: u64,
     /// Decompresses what `perf record -z` wrote.
     inflate: Option<zstd::stream::write::Decoder<'static, Vec<u8>>>,
-    forks_and_exits: Sideband,
     /// What was told beside the samples, and the process of the thread it is about.
     told: Vec<Told>,
     /// Times of the first and the last sample.
@@ -102,15 +108,8 @@ struct Told {
 }
 
 enum Tracepoint {
-    Needed(RecordLayout),
+    Needed(Box<RecordLayout>),
     Other,
-}
-
-/// Forks and exits by their tracepoints are better: these say less.
-#[derive(Default)]
-struct Sideband {
-    has_fork_tracepoint: bool,
-    has_exit_tracepoint: bool,
 }
 
 impl Reader {
@@ -123,7 +122,6 @@ impl Reader {
             lost: 0,
             lost_samples: 0,
             inflate: None,
-            forks_and_exits: Sideband::default(),
             told: Vec::new(),
             span: None,
         }
@@ -144,9 +142,6 @@ impl Reader {
         record: &PerfEventBytes<'_>,
     ) -> Result<(), Failure> {
         self.nr_records += 1;
-        if self.nr_records == 1 {
-            self.learn_names_of_tracepoints(file);
-        }
         let body = &record.data[HEADER.min(record.data.len())..];
         match record.header.ty {
             PerfEventHeaderType::Sample => self.sample(file, record),
@@ -175,29 +170,17 @@ impl Reader {
         }
     }
 
-    fn learn_names_of_tracepoints(&mut self, file: &PerfDataFileReader) {
-        let names = || {
-            file.event_desc_list()
-                .iter()
-                .filter_map(PerfEventDesc::format)
-        };
-        let has = |name: &str| names().any(|format| format.name() == name);
-        self.forks_and_exits = Sideband {
-            has_fork_tracepoint: has("sched_process_fork"),
-            has_exit_tracepoint: has("sched_process_exit"),
-        };
-    }
-
     fn sample(
         &mut self,
         file: &PerfDataFileReader,
         record: &PerfEventBytes<'_>,
     ) -> Result<(), Failure> {
-        let sample = file.get_sample_event_info(record).map_err(|e| match e {
+        let sample = Sample::of(file, record);
+        let sample = sample.map_err(|e| match e {
             PerfDataFileError::NoData => self.wrong("samples do not say which event they are of"),
             e => self.wrong(format!("a damaged sample ({e})")),
         })?;
-        let description = sample.event_desc;
+        let description = sample.description;
         let number = description.attr().config as u32;
         if description.attr().attr_type != PerfEventAttrType::Tracepoint {
             self.intake.ignore(description.name());
@@ -217,7 +200,7 @@ impl Reader {
             self.intake.ignore(description.name());
             return Ok(());
         };
-        let kind = layout.read(sample.raw_data(), &mut self.intake.recording);
+        let kind = layout.read(sample.raw, &mut self.intake.recording);
         let kind = kind.ok_or_else(|| {
             self.wrong(format!("{} is shorter than its format", description.name()))
         })?;
@@ -242,12 +225,23 @@ impl Reader {
 
     /// perf listens to names and forks before it samples.  What it heard before the first sample
     /// is not part of the recording, only known when that begins.
-    fn take_told(&mut self) {
+    fn take_told(&mut self, file: &PerfDataFileReader) {
+        let formats = || {
+            file.event_desc_list()
+                .iter()
+                .filter_map(PerfEventDesc::format)
+        };
+        let has = |name: &str| formats().any(|format| format.name() == name);
+        let has_forks = has("sched_process_fork");
+        let has_exits = has("sched_process_exit");
         let (start, end) = self.span.unwrap_or_default();
         // They come late here; in the file they stand where they belong.
         let nr_out_of_order = self.intake.report.nr_out_of_order;
         for told in std::mem::take(&mut self.told) {
             match told.kind {
+                // Their tracepoints say more.
+                KernelEventKind::Fork { .. } if has_forks => {}
+                KernelEventKind::Exit { .. } if has_exits => {}
                 _ if (start..=end).contains(&told.time) => {
                     self.intake.push(told.time, told.cpu, told.kind);
                 }
@@ -320,14 +314,12 @@ impl Reader {
             thread: tgid == parent_tgid,
         };
         self.tell(when, tgid, new);
-        if !self.forks_and_exits.has_fork_tracepoint {
-            let fork = KernelEventKind::Fork {
-                parent,
-                child,
-                child_comm: comm,
-            };
-            self.tell(when, tgid, fork);
-        }
+        let fork = KernelEventKind::Fork {
+            parent,
+            child,
+            child_comm: comm,
+        };
+        self.tell(when, tgid, fork);
         Ok(())
     }
 
@@ -339,7 +331,7 @@ impl Reader {
     ) -> Result<(), Failure> {
         let [tgid, _, pid, _] = self.four_ids(body)?;
         let when = self.when(file, record);
-        if let Some(when) = when.filter(|_| !self.forks_and_exits.has_exit_tracepoint) {
+        if let Some(when) = when {
             let known = self.names.get(&pid).copied();
             let comm = known.unwrap_or_else(|| self.intake.comm("?"));
             let task = intake::task(pid, comm, None);
@@ -390,7 +382,7 @@ impl Reader {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<(Recording, ReadReport), Failure> {
+    fn finish(mut self, file: &PerfDataFileReader) -> Result<(Recording, ReadReport), Failure> {
         if self
             .inflate
             .as_ref()
@@ -400,13 +392,74 @@ impl Reader {
                 Failure::new("its last record is cut short").expected("a complete perf.data")
             );
         }
-        self.take_told();
+        self.take_told(file);
+        // Available, then online.
+        if let Some(online) = u32_at(file.header(PerfHeaderIndex::NrCpus), 4) {
+            self.intake.cpus(online.into());
+        }
         // perf counts the same losses in both ways.
         self.intake.recording.nr_lost = self.lost.max(self.lost_samples);
         if self.lost_samples > 0 && self.lost == 0 {
             self.intake.report.nr_gaps += 1;
         }
         self.intake.finish()
+    }
+}
+
+/// What a sample says of itself, and the tracepoint's record in it.
+struct Sample<'a> {
+    description: &'a PerfEventDesc,
+    time: u64,
+    cpu: u32,
+    raw: &'a [u8],
+}
+
+impl<'a> Sample<'a> {
+    fn of(
+        file: &'a PerfDataFileReader,
+        record: &PerfEventBytes<'a>,
+    ) -> Result<Sample<'a>, PerfDataFileError> {
+        match (file.get_sample_event_info(record), file.event_desc_list()) {
+            (Ok(info), _) => Ok(Sample {
+                description: info.event_desc,
+                time: info.time,
+                cpu: info.cpu,
+                raw: info.raw_data(),
+            }),
+            // A recording of one event need not say which.
+            (Err(PerfDataFileError::NoData), [only]) => {
+                let sample = Sample::of_only(only, record.data);
+                sample.ok_or(PerfDataFileError::InvalidData)
+            }
+            (Err(error), _) => Err(error),
+        }
+    }
+
+    /// A sample without an id: its fields in the order of perf_event_open(2).
+    fn of_only(description: &'a PerfEventDesc, data: &'a [u8]) -> Option<Sample<'a>> {
+        type Kind = PerfEventAttrSampleType;
+        let has = |kind| description.attr().sample_type.has_flag(kind);
+        if has(Kind::Read) || has(Kind::Callchain) || !has(Kind::Raw) {
+            return None;
+        }
+        let mut at = HEADER;
+        let mut field = |kind| {
+            let here = at;
+            at += if has(kind) { 8 } else { 0 };
+            here
+        };
+        let _ = [Kind::IP, Kind::Tid].map(&mut field);
+        let time = field(Kind::Time);
+        let _ = [Kind::Addr, Kind::StreamId].map(&mut field);
+        let cpu = field(Kind::Cpu);
+        let _ = field(Kind::Period);
+        let size = u32_at(data, at)? as usize;
+        Some(Sample {
+            description,
+            time: u64_at(data, time)?,
+            cpu: u32_at(data, cpu)?,
+            raw: data.get(at + 4..)?.get(..size)?,
+        })
     }
 }
 
@@ -418,7 +471,9 @@ fn tracepoint(description: &PerfEventDesc) -> Result<Tracepoint, Failure> {
     };
     let layout = RecordLayout::new(event_format(format));
     let layout = layout.map_err(|e: RecordingError| Failure::new(e.to_string()))?;
-    Ok(layout.map_or(Tracepoint::Other, Tracepoint::Needed))
+    Ok(layout.map_or(Tracepoint::Other, |layout| {
+        Tracepoint::Needed(Box::new(layout))
+    }))
 }
 
 fn event_format(format: &PerfEventFormat) -> EventFormat {

@@ -8,18 +8,15 @@
 //! head -1 FILE; tail -1 FILE    (the first and the last time)
 //! ```
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+mod common;
 
+use std::collections::BTreeMap;
+
+use common::example;
 use schedlab_measure::Measure;
 use schedlab_readers::{read, Compression, Format};
 use schedlab_recording::{KernelEventKind, KernelState, Pid, Recording};
 use schedlab_trace::TraceInfo;
-
-fn example(name: &str) -> PathBuf {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/recordings");
-    PathBuf::from(folder).join(format!("{name}.perf-script.txt.zst"))
-}
 
 /// How often each thing happened, by the names the commands above give it.
 fn counts(recording: &Recording) -> BTreeMap<&'static str, u64> {

@@ -18,6 +18,7 @@ mod error;
 mod event;
 mod format;
 mod identity;
+mod order;
 mod page;
 mod play;
 mod recording;

@@ -64,9 +64,7 @@ pub fn play(recording: &Recording, info: &TraceInfo, sink: &mut dyn Sink) -> Men
         .events()
         .iter()
         .for_each(|event| player.event(event));
-    let (start, end) = recording.span;
-    player.sink.end(player.now.max(Time(end.0 - start.0)));
-    player.mended
+    player.end()
 }
 
 /// Where a task is.
@@ -150,6 +148,18 @@ impl Player<'_> {
             let task = self.met(id, *task);
             self.emit_switch(None, PrevState::Idle, task);
         }
+    }
+
+    /// What the scheduler counted is known of the whole alone.
+    fn end(mut self) -> Mended {
+        let (start, end) = self.recording.span;
+        self.now = self.now.max(Time(end.0 - start.0));
+        for (counter, (_, by)) in self.recording.counters.iter().enumerate() {
+            let (counter, by) = (counter as u32, *by);
+            self.emit(EventKind::Count { counter, by });
+        }
+        self.sink.end(self.now);
+        self.mended
     }
 
     fn event(&mut self, event: &KernelEvent) {

@@ -6,6 +6,7 @@ use schedlab_trace::{CpuId, Sink, Time, TraceInfo};
 
 use crate::event::{Comm, KernelEvent, KernelEventKind, Pid};
 use crate::identity::KnownTask;
+use crate::order::straighten;
 use crate::play::{play, Mended};
 
 /// Which events a recording was made of; what is missing is made up for.
@@ -29,10 +30,13 @@ pub struct Recording {
     pub nr_lost: u64,
     /// What is known about tasks that existed at the start.
     pub tasks: Vec<KnownTask>,
+    /// What the scheduler itself counted meanwhile, by name.
+    pub counters: Vec<(String, u64)>,
     threads: HashMap<Pid, Pid>,
     events: Vec<KernelEvent>,
     names: Names,
     nr_cpus: u32,
+    nr_straightened: u64,
 }
 
 /// Names, each kept once.
@@ -50,10 +54,12 @@ impl Recording {
             span: (Time::ZERO, Time::ZERO),
             nr_lost: 0,
             tasks: Vec::new(),
+            counters: Vec::new(),
             threads: HashMap::new(),
             events: Vec::new(),
             names: Names::default(),
             nr_cpus,
+            nr_straightened: 0,
         }
     }
 
@@ -73,6 +79,11 @@ impl Recording {
         &self.names.list[comm.0 as usize]
     }
 
+    /// The machine has at least so many CPUs, whatever the events show.
+    pub fn at_least_cpus(&mut self, nr_cpus: u32) {
+        self.nr_cpus = self.nr_cpus.max(nr_cpus);
+    }
+
     /// A thread is one of this process: said beside the events, without the rest of what a
     /// [`KnownTask`] tells.  What is said first counts.
     pub fn thread(&mut self, pid: Pid, tgid: Pid) {
@@ -80,7 +91,7 @@ impl Recording {
     }
 
     /// The process a thread is one of, if anybody said so.
-    pub(crate) fn process_of(&self, pid: Pid) -> Option<Pid> {
+    pub fn process_of(&self, pid: Pid) -> Option<Pid> {
         self.threads.get(&pid).copied()
     }
 
@@ -99,6 +110,7 @@ impl Recording {
     pub fn finish(&mut self, span: Option<(Time, Time)>) {
         // Equal times keep the order in which they were added.
         self.events.sort_by_key(|event| event.time);
+        self.nr_straightened = straighten(&mut self.events, self.carries.wakeup);
         let time = |event: Option<&KernelEvent>| event.map_or(Time::ZERO, |event| event.time);
         let events = (time(self.events.first()), time(self.events.last()));
         let (start, end) = span.unwrap_or(events);
@@ -110,6 +122,12 @@ impl Recording {
         &self.events
     }
 
+    /// How often events of different CPUs were in an order that cannot be true, by a few
+    /// microseconds, and were put right.
+    pub fn nr_straightened(&self) -> u64 {
+        self.nr_straightened
+    }
+
     /// How many CPUs the machine has, as far as the recording shows.
     pub fn nr_cpus(&self) -> u32 {
         self.nr_cpus
@@ -117,11 +135,12 @@ impl Recording {
 
     /// Gives the recording to a sink as a trace that begins at 0, and says what had to be mended.
     ///
-    /// Of `info` the number of CPUs and whether there are costs are set here.
+    /// Of `info` the number of CPUs, the counters and whether there are costs are set here.
     pub fn play(&self, info: &TraceInfo, sink: &mut dyn Sink) -> Mended {
         let info = TraceInfo {
             nr_cpus: self.nr_cpus,
             has_costs: false,
+            counters: self.counters.iter().map(|(name, _)| name.clone()).collect(),
             ..info.clone()
         };
         play(self, &info, sink)

@@ -268,16 +268,41 @@ fn nobody_runs_twice() {
         kind: KernelEventKind::Yield { pid: Pid(0) },
     });
     let played = script
-        .switch(100, 0, "R", 1)
+        .switch(100_000, 0, "R", 1)
         .on(1)
-        .switch(200, 0, "R", 1)
-        .switch(260, 1, "S", 0)
+        .switch(200_000, 0, "R", 1)
+        .switch(260_000, 1, "S", 0)
         .on(0)
+        .switch(300_000, 1, "S", 0)
+        .play(0, 400_000);
+    // Taken off CPU 0 at 200 µs; put on it again at 300 µs to be switched away from.
+    assert_eq!(played.mended.switches, 2);
+    assert_eq!(played.run_ns("t1"), 100_000 + 60_000);
+}
+
+/// CPU 1's clock is 50 ns behind: task 1 seems to run there at 190, before it left CPU 0 at 200
+/// and before it was woken (on CPU 0, at 230).
+#[test]
+fn clocks_may_differ_a_little() {
+    let mut script = Script::new(BOTH);
+    script.switch(100, 0, "R", 1);
+    script.switch(200, 1, "R", 0);
+    let played = script
+        .on(1)
+        .switch(50, 9, "S", 0)
+        .switch(190, 0, "R", 1)
+        .switch(210, 1, "S", 0)
+        .on(0)
+        .waking(230, 1)
+        .wakeup(231, 1)
+        .on(1)
+        .switch(225, 0, "R", 1)
         .switch(300, 1, "S", 0)
         .play(0, 400);
-    // Taken off CPU 0 at 200; put on it again at 300 to be switched away from.
-    assert_eq!(played.mended.switches, 2);
-    assert_eq!(played.run_ns("t1"), 100 + 60);
+    assert_eq!(script.recording.nr_straightened(), 2);
+    assert_eq!(played.mended, Mended::default());
+    // It left CPU 0 at 190 then; the rest is as CPU 1 says.
+    assert_eq!(played.run_ns("t1"), 90 + 20 + 75);
 }
 
 /// R and R+ are preemption alike; R behind a yield is yielding.
@@ -353,6 +378,16 @@ fn a_task_that_dies_first_thing() {
     let played = script.exit(5, 1).switch(10, 1, "Z", 0).play(0, 20);
     assert_eq!(played.mended, Mended::default());
     assert_eq!(played.run_ns("t1"), 10);
+}
+
+/// What the scheduler counted arrives under its names.
+#[test]
+fn counters_are_told_at_the_end() {
+    let mut script = Script::new(BOTH);
+    script.recording.counters = vec![("examined".into(), 7), ("passes".into(), 0)];
+    let played = script.switch(10, 1, "S", 0).play(0, 30);
+    assert_eq!(played.metrics.counters["examined"], 7);
+    assert_eq!(played.events.last().unwrap().time, Time(30));
 }
 
 /// Known tasks bring what events cannot tell: batch class, kernel, process, observer.

@@ -18,13 +18,14 @@ pub const TESTBEDS: &[(&str, &[&str])] = &[
         "netfinity-5500",
         &["netfinity-5500-up", "netfinity-5500-2p"],
     ),
-    ("xeon-700", &["xeon-700-8p", "xeon-700-1p", "xeon-700-up"]),
+    ("xeon-700", &["xeon-700-8p", "xeon-700-up"]),
     ("athlon-xp-1800", &["athlon-xp-1800"]),
     ("pentium-4", &["pentium-4-3ghz"]),
     (
         "athlon-mp-1900",
         &["athlon-mp-1900-1p", "athlon-mp-1900-2p"],
     ),
+    ("dual-xeon-ht", &["dual-xeon-ht"]),
     // Claims about an algorithm alone: hardware without costs.
     ("ideal", &["ideal-1", "ideal-2", "ideal-4", "ideal-8"]),
     ("desktop", &["desktop"]),

@@ -115,6 +115,10 @@ impl<S: Sink> Simulation<'_, S> {
             Op::EndLoop { start } => self.end_loop(task, start),
             Op::Mark { mark, count } => self.emit(cpu, EventKind::Mark { task, mark, count }),
             Op::StartClock => self.task_mut(task).clock_start = self.now,
+            Op::TakeClock => {
+                let t = self.task_mut(task);
+                t.clock_start = t.received_clock;
+            }
             Op::StopClock { mark } => {
                 let ns = self.now.since(self.task(task).clock_start);
                 self.emit(cpu, EventKind::Latency { task, mark, ns });
@@ -354,14 +358,15 @@ impl<S: Sink> Simulation<'_, S> {
     /// Puts in one message at a time, waking a receiver for each; waits while the channel is full.
     fn send(&mut self, cpu: CpuId, task: TaskId, channel: u32, count: u32) -> Result<(), SimError> {
         let mut left = self.task_mut(task).transfer_left.take().unwrap_or(count);
+        let clock = self.task(task).clock_start;
         while left > 0 {
             let c = &mut self.resources.channels[channel as usize];
-            if c.messages >= c.capacity {
+            if c.messages.len() >= c.capacity as usize {
                 c.senders.push_back(task);
                 self.pause_transfer(cpu, task, left);
                 return Ok(());
             }
-            c.messages += 1;
+            c.messages.push_back(clock);
             left -= 1;
             if let Some(receiver) = c.receivers.pop_front() {
                 self.wake(cpu, receiver)?;
@@ -381,14 +386,15 @@ impl<S: Sink> Simulation<'_, S> {
         let mut left = self.task_mut(task).transfer_left.take().unwrap_or(count);
         while left > 0 {
             let c = &mut self.resources.channels[channel as usize];
-            if c.messages == 0 {
+            let Some(clock) = c.messages.pop_front() else {
                 c.receivers.push_back(task);
                 self.pause_transfer(cpu, task, left);
                 return Ok(());
-            }
-            c.messages -= 1;
+            };
             left -= 1;
-            if let Some(sender) = c.senders.pop_front() {
+            let sender = c.senders.pop_front();
+            self.task_mut(task).received_clock = clock;
+            if let Some(sender) = sender {
                 self.wake(cpu, sender)?;
             }
         }
@@ -397,16 +403,19 @@ impl<S: Sink> Simulation<'_, S> {
 
     fn receive_all(&mut self, cpu: CpuId, task: TaskId, channel: u32) -> Result<(), SimError> {
         let c = &mut self.resources.channels[channel as usize];
-        if c.messages == 0 {
+        let Some(&clock) = c.messages.back() else {
             c.receivers.push_back(task);
             self.retry(task);
             self.block(cpu, task);
             return Ok(());
-        }
-        let taken = std::mem::take(&mut c.messages);
-        let waking = c.senders.len().min(taken as usize);
+        };
+        let taken = c.messages.len();
+        c.messages.clear();
+        let waking = c.senders.len().min(taken);
         let senders: Vec<TaskId> = c.senders.drain(..waking).collect();
-        self.task_mut(task).received = taken;
+        let t = self.task_mut(task);
+        t.received = taken as u32;
+        t.received_clock = clock;
         for sender in senders {
             self.wake(cpu, sender)?;
         }
@@ -522,6 +531,7 @@ fn is_syscall(op: &Op) -> bool {
             | Op::EndLoop { .. }
             | Op::Mark { .. }
             | Op::StartClock
+            | Op::TakeClock
             | Op::StopClock { .. }
             | Op::Uninterruptible
             | Op::Fork(_)

@@ -40,7 +40,8 @@ pub(crate) struct Barrier {
 #[derive(Debug)]
 pub(crate) struct Channel {
     pub capacity: u32,
-    pub messages: u32,
+    /// The messages, in order: each carries the clock of its sender.
+    pub messages: VecDeque<Time>,
     pub senders: VecDeque<TaskId>,
     pub receivers: VecDeque<TaskId>,
 }
@@ -93,7 +94,7 @@ impl Resources {
                 .iter()
                 .map(|c| Channel {
                     capacity: c.capacity.max(1),
-                    messages: 0,
+                    messages: VecDeque::new(),
                     senders: VecDeque::new(),
                     receivers: VecDeque::new(),
                 })

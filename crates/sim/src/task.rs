@@ -79,6 +79,8 @@ pub(crate) struct Task {
     pub rng: Stream,
     pub start: Time,
     pub clock_start: Time,
+    /// The clock that came with the message it received last.
+    pub received_clock: Time,
     pub own_timers: [Option<Time>; MAX_OWN_TIMERS],
     /// Work units it has asked for and done.  Both stay exact.
     pub work_requested: u64,
@@ -125,6 +127,7 @@ impl Task {
             rng,
             start,
             clock_start: start,
+            received_clock: start,
             own_timers: [None; MAX_OWN_TIMERS],
             work_requested: 0,
             work_done: 0,

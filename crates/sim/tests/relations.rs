@@ -162,9 +162,11 @@ fn equals_get_equal_shares_whatever_their_number() {
                 // Its quanta fall in step with its update: who runs at the full second can have
                 // one of 160 ms more, every second.
                 "svr4" => 60 * 160,
-                // Priorities 8 ticks of usage apart, four of them in a queue: who is ahead by less than
-                // 250 ms takes turns with the others, and the load average it forgets by is sampled at random.
-                "bsd4" => 60 * 50,
+                // Some ticks of usage make one point of priority, and four points share a queue: who is ahead by
+                // up to 250 ms still takes turns with the others, and the passes of each second renew that.
+                "bsd4" | "bsd43" => 60 * 50,
+                // 600 drawings of 100 ms: two are apart by 24.5 quanta at one standard deviation; four of them.
+                "lottery" => 9800,
                 // Two slices of 2.4 or 2.6.
                 _ => 420,
             };

@@ -191,6 +191,22 @@ fn a_clock_measures_from_its_start() {
 }
 
 #[test]
+fn a_server_takes_the_clock_of_the_request() {
+    // The client starts its clock at 1 ms and sends at 1.5 ms; the server is busy until 4 ms and
+    // answers at 5 ms: 4 ms in all.
+    let client = vec![run(1000), Op::StartClock, run(500), send(1)];
+    let server = vec![
+        run(4000),
+        receive(1),
+        Op::TakeClock,
+        run(1000),
+        Op::StopClock { mark: MarkId(0) },
+    ];
+    let ran = Lab::new(2).task(client).task(server).channel(1).run();
+    assert_eq!(latencies(&ran), [4000]);
+}
+
+#[test]
 fn what_would_last_for_ages_does_not_overflow() {
     let ages = schedlab_workload::Amount::Fixed(Ns(u64::MAX));
     for op in [Op::Run(ages), Op::Sleep(ages), Op::RunFor(ages)] {

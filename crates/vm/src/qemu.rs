@@ -87,13 +87,13 @@ impl Machine {
     }
 
     fn hardware(&self) -> Vec<String> {
-        let words = "-nodefaults -no-user-config -display none -nic none -no-reboot -machine pc";
+        let words = "-nodefaults -no-user-config -display none -nic none -no-reboot -machine pc \
+                     -cpu max,-rdrand,-rdseed";
         let clock = match self.clock {
             Clock::Deterministic => {
-                "-accel tcg -icount shift=0,sleep=off -seed 1 -cpu max,-rdrand,-rdseed \
-                 -rtc base=2026-01-01,clock=vm"
+                "-accel tcg -icount shift=0,sleep=off -seed 1 -rtc base=2026-01-01,clock=vm"
             }
-            Clock::Fast => "-accel tcg,thread=multi -cpu max",
+            Clock::Fast => "-accel tcg,thread=multi",
         };
         let words = format!("{words} {clock} -smp {} -m {}M", self.cpus, self.memory_mib);
         words.split_whitespace().map(str::to_string).collect()

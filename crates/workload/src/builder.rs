@@ -148,6 +148,11 @@ impl Ops {
         self
     }
 
+    /// Appends each of these.
+    pub fn extend(&mut self, ops: impl IntoIterator<Item = Op>) {
+        self.0.extend(ops);
+    }
+
     /// Appends work; none if the amount is zero.
     pub fn run(&mut self, amount: Amount) -> &mut Self {
         if amount != Amount::Fixed(Ns::ZERO) {

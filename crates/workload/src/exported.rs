@@ -204,6 +204,7 @@ fn refers_to_something(w: &Workload, op: &Op) -> bool {
         }
         | Op::EndLoop { .. }
         | Op::StartClock
+        | Op::TakeClock
         | Op::Exit => true,
     }
 }

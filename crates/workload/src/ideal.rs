@@ -3,7 +3,7 @@
 //! It shows what a workload means apart from any scheduler: who does what when, what adds up
 //! to what, and whether everybody comes to an end.  Drawn amounts count as zero.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use schedlab_trace::Ns;
 
@@ -59,6 +59,7 @@ struct Task {
     moved: u32,
     mutex: Option<u32>,
     clock: u64,
+    received_clock: u64,
     start: u64,
     timers: [Option<u64>; 4],
     zombies: u32,
@@ -71,7 +72,7 @@ struct Ideal<'a> {
     tasks: Vec<Task>,
     mutexes: Vec<Option<usize>>,
     semaphores: Vec<u32>,
-    channels: Vec<u32>,
+    channels: Vec<VecDeque<u64>>,
     shared_timers: Vec<Option<u64>>,
     order: u64,
     outcome: Outcome,
@@ -85,7 +86,7 @@ impl<'a> Ideal<'a> {
             tasks: Vec::new(),
             mutexes: vec![None; workload.nr_mutexes as usize],
             semaphores: workload.semaphores.clone(),
-            channels: vec![0; workload.channels.len()],
+            channels: vec![VecDeque::new(); workload.channels.len()],
             shared_timers: vec![None; workload.nr_shared_timers as usize],
             order: 0,
             outcome: Outcome::default(),
@@ -111,6 +112,7 @@ impl<'a> Ideal<'a> {
             moved: 0,
             mutex: None,
             clock: 0,
+            received_clock: 0,
             start,
             timers: [None; 4],
             zombies: 0,
@@ -176,14 +178,15 @@ impl<'a> Ideal<'a> {
                 true
             }
             Wait::Full(c) => {
-                let room = self.channels[c as usize] < self.workload.channels[c as usize].capacity;
+                let messages = self.channels[c as usize].len();
+                let room = messages < self.workload.channels[c as usize].capacity as usize;
                 if room && self.is_first(task) {
                     self.tasks[task].pc -= 1;
                     return true;
                 }
                 false
             }
-            Wait::Empty(c) if self.channels[c as usize] > 0 && self.is_first(task) => {
+            Wait::Empty(c) if !self.channels[c as usize].is_empty() && self.is_first(task) => {
                 self.tasks[task].pc -= 1;
                 true
             }
@@ -280,8 +283,10 @@ impl<'a> Ideal<'a> {
             Op::Receive { channel, count } => self.receive(task, channel, count),
             Op::ReceiveAll { channel } => {
                 let all = std::mem::take(&mut self.channels[channel as usize]);
-                self.tasks[task].received = all;
-                if all == 0 {
+                self.tasks[task].received = all.len() as u32;
+                if let Some(&clock) = all.back() {
+                    self.tasks[task].received_clock = clock;
+                } else {
                     self.block(task, Wait::Empty(channel));
                 }
             }
@@ -328,6 +333,7 @@ impl<'a> Ideal<'a> {
                 *self.outcome.marks.entry(name).or_default() += u64::from(count);
             }
             Op::StartClock => self.tasks[task].clock = self.now,
+            Op::TakeClock => self.tasks[task].clock = self.tasks[task].received_clock,
             Op::StopClock { mark } => {
                 let name = self.workload.marks[mark.0 as usize].clone();
                 let ns = self.now - self.tasks[task].clock;
@@ -402,10 +408,11 @@ impl<'a> Ideal<'a> {
     fn send(&mut self, task: usize, channel: u32, count: u32) {
         let c = channel as usize;
         while self.tasks[task].moved < count {
-            if self.channels[c] == self.workload.channels[c].capacity {
+            if self.channels[c].len() == self.workload.channels[c].capacity as usize {
                 return self.block(task, Wait::Full(channel));
             }
-            self.channels[c] += 1;
+            let clock = self.tasks[task].clock;
+            self.channels[c].push_back(clock);
             self.tasks[task].moved += 1;
         }
         self.tasks[task].moved = 0;
@@ -414,10 +421,10 @@ impl<'a> Ideal<'a> {
     fn receive(&mut self, task: usize, channel: u32, count: u32) {
         let c = channel as usize;
         while self.tasks[task].moved < count {
-            if self.channels[c] == 0 {
+            let Some(clock) = self.channels[c].pop_front() else {
                 return self.block(task, Wait::Empty(channel));
-            }
-            self.channels[c] -= 1;
+            };
+            self.tasks[task].received_clock = clock;
             self.tasks[task].moved += 1;
         }
         self.tasks[task].moved = 0;

@@ -283,6 +283,9 @@ pub enum Op {
     },
     /// Notes the time for [`Op::StopClock`].
     StartClock,
+    /// Sets the task's clock to that of the message it received last: where its sender's stood when it
+    /// sent.  So a server's thread can time a request from the moment its client made it.
+    TakeClock,
     /// Records how long it is since [`Op::StartClock`].
     StopClock {
         /// As what.

@@ -83,7 +83,11 @@ fn policy_name(source: &Path) -> Option<String> {
     (is_c && is_name && !name.is_empty()).then(|| name.to_string())
 }
 
-fn write_headers(folder: &Path) -> io::Result<()> {
+/// Makes a folder with the headers a policy includes.
+///
+/// # Errors
+/// The folder exists, or cannot be written to.
+pub fn write_headers(folder: &Path) -> io::Result<()> {
     fs::create_dir(folder)?; // First, as "../" leads out of it.
     for (name, text) in HEADERS {
         let path = folder.join(name);

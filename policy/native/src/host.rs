@@ -59,6 +59,7 @@ pub struct Host {
     table: &'static ffi::Policy,
     sched: Block,
     cpus: Block,
+    all: Block,
     tasks: TaskSlab,
     masks: Vec<(Box<ffi::CpuMask>, u32)>,
     // What the C side points to.
@@ -87,6 +88,7 @@ impl Host {
             table,
             sched: Block::new(size_of::<ffi::Sched>()),
             cpus: Block::new(nr * size_of::<ffi::Cpu>()),
+            all: Block::new(size_of::<ffi::List>()),
             tasks: TaskSlab::new(table.task_size as usize),
             masks: Vec::new(),
             states: [
@@ -118,8 +120,12 @@ impl Host {
         s.global_state = self.states[0].as_void();
         s.cpu_state = self.states[1].as_void();
         s.tunables = self._tunables.as_ptr().cast();
-        s.tasks.next = &raw mut s.tasks;
-        s.tasks.prev = &raw mut s.tasks;
+        s.tasks = self.all.as_ptr();
+        // SAFETY: the block holds one List; nothing else points to it yet.
+        unsafe {
+            (*s.tasks).next = s.tasks;
+            (*s.tasks).prev = s.tasks;
+        }
         for (index, place) in platform.cpus.iter().enumerate() {
             let cpu = self.cpu_mut(CpuId(index as u32));
             (cpu.core, cpu.llc, cpu.node) = (place.core, place.llc, place.node);
@@ -222,7 +228,7 @@ impl Host {
     /// Appends to the list of all tasks.
     fn link(&mut self, task: *mut ffi::Task) {
         let s = self.sched();
-        let head = &raw mut s.tasks;
+        let head = s.tasks;
         // SAFETY: the list's nodes are the head and tasks of the slab, none of which ever moves.
         unsafe {
             let node = &raw mut (*task).all;
@@ -283,6 +289,11 @@ impl Host {
     /// exec(): the task's address space is another one.
     pub fn set_mm(&mut self, task: TaskId, mm: u32) {
         self.task_mut(task).mm = mm;
+    }
+
+    /// Where a task is, to compare with another task's parent.
+    pub fn task_pointer(&self, task: TaskId) -> *mut ffi::Task {
+        self.task_ptr(task)
     }
 
     /// Bytes of policy state behind a task's public fields, for tests that look inside.
@@ -522,6 +533,11 @@ impl Host {
     /// Is this timer armed for now or earlier?
     pub fn timer_due(&self, id: u32, now: Time) -> bool {
         (1..=now.0).contains(&self.sched().timer_expires[id as usize])
+    }
+
+    /// When each policy timer expires; 0: not armed.
+    pub fn timers(&self) -> [u64; ffi::MAX_TIMERS] {
+        self.sched().timer_expires
     }
 
     /// A timer the policy armed has expired.

@@ -16,7 +16,7 @@ mod policy;
 mod tunables;
 
 pub use assignment::Assignment;
-pub use compile::CompileError;
+pub use compile::{write_headers, CompileError};
 #[cfg(target_os = "linux")]
 pub use crash::HookTimer;
 pub use crash::{install_crash_handler, remove_on_crash};

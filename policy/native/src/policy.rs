@@ -138,6 +138,11 @@ impl Policy {
         }
     }
 
+    /// Does it say on which CPU a task should wake?
+    pub fn selects_cpu(&self) -> bool {
+        self.0.select_cpu.is_some()
+    }
+
     /// Does it want ticks on idle CPUs?
     pub fn ticks_when_idle(&self) -> bool {
         self.0.tick_when_idle != 0

@@ -91,7 +91,7 @@ impl Tuned {
     }
 
     /// All values in the order of declaration, as the C side reads them.
-    pub(crate) fn values(&self) -> &[i64] {
+    pub fn values(&self) -> &[i64] {
         &self.values
     }
 

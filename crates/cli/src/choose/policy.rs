@@ -23,6 +23,16 @@ pub fn policy(
     Ok(tuned.remove(0))
 }
 
+/// The C file in a user's PATH.c or PATH.c:VARIANT; none if it is the name of a policy.
+#[cfg(feature = "live")]
+pub fn policy_file(text: &str) -> Option<&Path> {
+    let end = match text.ends_with(".c") {
+        true => text.len(),
+        false => text.rfind(".c:")? + ".c".len(),
+    };
+    Some(Path::new(&text[..end]))
+}
+
 /// The policies a user means by a list with commas, each beside what the user called it.
 pub fn policies(
     flag: &str,

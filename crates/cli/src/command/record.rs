@@ -135,7 +135,8 @@ fn measure(
     Ok((run, vec![trace.finish()?]))
 }
 
-fn described(
+/// A run, measured in a real kernel.
+pub(super) fn described(
     info: TraceInfo,
     trace_hash: TraceHash,
     measure: Measure,

@@ -31,6 +31,7 @@ impl Scheduler {
     ) -> Result<Scheduler, Failure> {
         match written {
             NONE => Ok(Scheduler::Own),
+            file if is_source(file) => Err(no_source("--policy", file)),
             written => Ok(Scheduler::Policy {
                 written: written.to_string(),
                 tuned: policy("--policy", written, set, interrupt)?,
@@ -57,12 +58,13 @@ impl Scheduler {
     ) -> Result<Vec<Scheduler>, Failure> {
         let special = |name: &str| match name {
             NONE => Some(Scheduler::Own),
-            name if name.contains('/') && !name.contains(".c") => {
-                Some(Scheduler::Program(vec![name.to_string()]))
-            }
+            name if name.contains('/') => Some(Scheduler::Program(vec![name.to_string()])),
             _ => None,
         };
         let names: Vec<&str> = list.split(',').map(str::trim).collect();
+        if let Some(file) = names.iter().find(|name| is_source(name)) {
+            return Err(no_source(flag, file));
+        }
         let ours: Vec<&str> = names
             .iter()
             .copied()
@@ -117,11 +119,8 @@ impl Scheduler {
         match self {
             Scheduler::Own => None,
             Scheduler::Program(words) => Some(words.clone()),
-            Scheduler::Policy { written, tuned } => {
-                let name = match written.contains(".c") {
-                    true => written.clone(),
-                    false => tuned.name(),
-                };
+            Scheduler::Policy { tuned, .. } => {
+                let name = tuned.name();
                 let words = ["schedlab", "load", &name, "--stats", "json"].map(str::to_string);
                 let set = tuned.changed().iter();
                 let set = set.flat_map(|one| ["--set".to_string(), assignment(one)]);
@@ -129,6 +128,23 @@ impl Scheduler {
             }
         }
     }
+}
+
+/// Is it a policy's source?
+fn is_source(name: &str) -> bool {
+    name.ends_with(".c") || name.contains(".c:")
+}
+
+/// A guest has no compiler.
+fn no_source(flag: &str, file: &str) -> Failure {
+    let problem =
+        format!("\"{file}\" would have to be compiled in the guest, which has no compiler");
+    let mistake = Diagnostic::new(problem).at(flag, 0);
+    mistake
+        .expected(
+            "a policy this program was built with: put its folder into policies/ and build again",
+        )
+        .into()
 }
 
 fn assignment(set: &Assignment) -> String {

@@ -17,6 +17,7 @@ use crate::interrupt::Interrupt;
 use crate::outputs::{Finished, TraceFile};
 use crate::recipe::quoted;
 
+use super::counters::totals;
 use super::Scheduler;
 
 /// Memory of the guest that trace buffers take, at most: an eighth, and 64 MiB.
@@ -130,10 +131,13 @@ impl KernelSession {
     pub fn measured(
         &self,
         scheduler: &Scheduler,
-        outcome: Outcome,
+        mut outcome: Outcome,
         trace: Option<TraceFile>,
         command: &str,
     ) -> Result<KernelRun, Failure> {
+        if let Some(recording) = &mut outcome.recording {
+            recording.counters = totals(&outcome.scheduler);
+        }
         let Some(recording) = &outcome.recording else {
             return Ok(KernelRun {
                 outcome,

@@ -200,6 +200,7 @@ impl Reader {
             }
         }
         let cpu = intake::cpu(cpu).ok_or_else(|| Wrong(format!("there is no CPU {cpu}")))?;
+        self.intake.cpus(u64::from(cpu.0) + 1);
         if lost {
             self.intake.lost(None);
             *self.running(cpu) = None;
@@ -253,8 +254,10 @@ impl Reader {
     fn system_info(&mut self, bytes: &[u8]) -> Result<(), Wrong> {
         let mut fields = Fields::of(bytes);
         while let Some((number, value)) = fields.next()? {
-            if number != system_info::UTSNAME {
-                continue;
+            match number {
+                system_info::NUM_CPUS => self.intake.cpus(value.number()),
+                system_info::UTSNAME => {}
+                _ => continue,
             }
             let mut utsname = Fields::of(value.bytes());
             while let Some((number, value)) = utsname.next()? {

@@ -18,6 +18,7 @@ pub mod packet {
 /// `SystemInfo` and its `Utsname`
 pub mod system_info {
     pub const UTSNAME: u32 = 1;
+    pub const NUM_CPUS: u32 = 8;
     pub const UTSNAME_RELEASE: u32 = 3;
 }
 

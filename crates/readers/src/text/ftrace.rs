@@ -82,11 +82,17 @@ pub fn other(line: &str) -> Option<Other> {
         return Some(lost);
     }
     let text = line.trim_start();
+    let number = |text: &str| text.trim().parse().ok().map(Other::Cpus);
+    if let Some((_, cpus)) = line.split_once("#P:").filter(|_| line.starts_with('#')) {
+        return number(cpus).or(Some(Other::Nothing));
+    }
+    if let Some(cpus) = text.strip_prefix("cpus=") {
+        return number(cpus).or(Some(Other::Nothing));
+    }
     let is_notice = line.is_empty()
         || line.starts_with('#')
         || text.starts_with("=>")
         || text.starts_with("<stack trace>")
-        || text.starts_with("cpus=")
         || text.starts_with("version = ")
         || text.starts_with("CPU ") && text.ends_with("is empty")
         || text.starts_with("CPU:") && text.contains("STARTED");

@@ -120,6 +120,10 @@ impl Reader {
         };
         match known {
             Some(Other::Nothing) => self.intake.report.nr_other_lines += 1,
+            Some(Other::Cpus(number)) => {
+                self.intake.report.nr_other_lines += 1;
+                self.intake.cpus(number);
+            }
             Some(Other::Lost(events)) => self.intake.lost(events),
             None => {
                 let problem = format!("this is no line of {}: \"{line}\"", self.format);
@@ -159,6 +163,8 @@ impl Reader {
 enum Other {
     /// Nothing a recording needs.
     Nothing,
+    /// The machine has so many CPUs.
+    Cpus(u64),
     /// So many events were lost, if it says how many.
     Lost(Option<u64>),
 }

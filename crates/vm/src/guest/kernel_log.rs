@@ -10,6 +10,9 @@ const WARNING: u32 = 4;
 /// Whatever their level, lines about these are the answer to "why".
 const ALWAYS: &str = "sched_ext:";
 
+/// Except for what happens in every run: a scheduler comes and goes.
+const USUAL: [&str; 2] = ["\" enabled", "(unregistered from user space)"];
+
 /// The kernel's complaints since a moment, in lines.
 pub fn complaints_since(time_ns: u64) -> String {
     let lines = records()
@@ -46,7 +49,8 @@ fn complaint(record: &str, since_ns: u64) -> Option<String> {
     let level = fields.next()?.parse::<u32>().ok()? & 7;
     let time_us: u64 = fields.nth(1)?.parse().ok()?;
     let text = text.lines().next()?;
-    let wanted = level <= WARNING || text.contains(ALWAYS);
+    let is_usual = text.contains(ALWAYS) && USUAL.iter().any(|end| text.ends_with(end));
+    let wanted = level <= WARNING || text.contains(ALWAYS) && !is_usual;
     (wanted && time_us >= since_ns / 1000).then(|| text.to_string())
 }
 
@@ -68,8 +72,12 @@ mod tests {
         assert_eq!(record(8 + 4, 2_001, "warn").as_deref(), Some("warn"));
         assert_eq!(record(6, 2_001, "chatter"), None);
         assert_eq!(record(3, 1_999, "before"), None);
-        let why = "sched_ext: BPF scheduler \"x\" disabled";
+        let why = "sched_ext: BPF scheduler \"x\" disabled (runnable task stall)";
         assert_eq!(record(6, 2_001, why).as_deref(), Some(why));
+        let usual = "sched_ext: BPF scheduler \"x\" enabled";
+        assert_eq!(record(6, 2_001, usual), None);
+        let usual = "sched_ext: BPF scheduler \"x\" disabled (unregistered from user space)";
+        assert_eq!(record(6, 2_001, usual), None);
         assert_eq!(complaint("no record", since), None);
     }
 }

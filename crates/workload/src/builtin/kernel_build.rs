@@ -8,6 +8,7 @@
 //! are work; cold caches, fork and exec add most of the rest on that machine, where the model's stock
 //! build takes 394 s and 217 s, within 2 % of the paper.
 
+use clap::Parser;
 use schedlab_input::Diagnostic;
 use schedlab_trace::Ns;
 
@@ -40,6 +41,11 @@ pub(super) struct KernelBuild {
     /// Mean disk time of each cc1: little, since the paper's files were cached.  Assumed.
     #[arg(long, default_value = "2ms", value_name = "TIME", value_parser = time)]
     disk: Ns,
+    /// gcc -pipe, as kernels have been built since 2.2: pages of 4 KiB of assembler text a median file
+    /// sends from cc1 to as, which runs beside it and wakes up for each; 0: as runs when cc1 has
+    /// ended.  A median file of 2.4 has some 200 KiB of it, 50 pages.  Assumed.
+    #[arg(long, default_value_t = 0, value_name = "PAGES", value_parser = number(0, 10_000))]
+    pipe: u32,
     /// CPU time of the serial end: link and pack.
     #[arg(long, default_value = "39s", value_name = "TIME", value_parser = positive_time)]
     link: Ns,
@@ -51,40 +57,104 @@ pub(super) struct KernelBuild {
 /// Working set of make, gcc and as.  Assumed.
 const SMALL_BYTES: u64 = 64 << 10;
 
+/// Middles of the eighths of the normal distribution, mixed.
+const OCTILES: [f64; 8] = [0.157, -0.887, 1.534, -0.157, -1.534, 0.489, -0.489, 0.887];
+
 impl Benchmark for KernelBuild {
     const NAME: &'static str = "kernel-build";
     const SUMMARY: &'static str =
         "make -jN: a tree of fork and exec, with a serial link at its end";
 
     fn workload(&self, mut builder: Builder) -> Result<Workload, Diagnostic> {
-        let cc1 = self.cc1(&mut builder);
-        let cc1 = template(&mut builder, "cc1", cc1, self.working_set);
-        let assemble = builder.around(self.assemble, self.variation);
-        let assembler = template(&mut builder, "as", executed(assemble), SMALL_BYTES);
-        let gcc = self.gcc(&mut builder, cc1, assembler);
-        let gcc = template(&mut builder, "gcc", gcc, SMALL_BYTES);
-        let link = executed(Amount::Fixed(self.link));
-        let ld = template(&mut builder, "ld", link, self.working_set);
-        let make = builder.program(self.make(gcc, ld));
-        builder.task(TaskSpec {
-            working_set_bytes: SMALL_BYTES,
-            ..task("make", make)
-        });
+        self.add(&mut builder);
         Ok(builder.finish())
     }
 }
 
 impl KernelBuild {
-    /// Reads its input and compiles.
-    fn cc1(&self, builder: &mut Builder) -> Ops {
+    /// A build with so many jobs and these options, for a workload that runs one beside something else.
+    pub(super) fn parsed(jobs: u32, options: &str) -> Result<KernelBuild, Diagnostic> {
+        let jobs = format!("-j{jobs}");
+        let words = super::words(options)?;
+        KernelBuild::try_parse_from(["kernel-build".to_string(), jobs].into_iter().chain(words))
+            .map_err(|error| super::errors::diagnostic(Self::NAME, &error))
+    }
+
+    /// Adds the build's tasks.
+    pub(super) fn add(&self, builder: &mut Builder) {
+        let gccs = match self.pipe {
+            0 => vec![self.plain(builder); self.files as usize],
+            _ => self.piped(builder),
+        };
+        let link = executed(Amount::Fixed(self.link));
+        let ld = template(builder, "ld", link, self.working_set);
+        let make = builder.program(self.make(&gccs, ld));
+        builder.task(TaskSpec {
+            working_set_bytes: SMALL_BYTES,
+            ..task("make", make)
+        });
+    }
+
+    /// gcc, which runs cc1 and as by turns: the same for all files.
+    fn plain(&self, builder: &mut Builder) -> SpecId {
+        let cc1 = self.cc1(builder);
+        let cc1 = template(builder, "cc1", cc1, self.working_set);
+        let assemble = builder.around(self.assemble, self.variation);
+        let assembler = template(builder, "as", executed(assemble), SMALL_BYTES);
+        let gcc = self.gcc(builder, cc1, assembler);
+        template(builder, "gcc", gcc, SMALL_BYTES)
+    }
+
+    /// Each file's gcc, which runs both beside each other with a pipe of their own.
+    fn piped(&self, builder: &mut Builder) -> Vec<SpecId> {
+        let disk = (self.disk > Ns::ZERO).then(|| builder.disk());
+        let page = |ns: Ns| Ns(ns.0 / u64::from(self.pipe));
+        let compile = builder.around(page(self.compile), self.variation);
+        let assemble = builder.around(page(self.assemble), self.variation);
+        let mark = builder.mark("file");
+        let one = |file: u32| {
+            let (channel, pages) = (builder.channel(1), Times::Fixed(self.pages(file)));
+            let mut cc1 = self.read(builder, disk);
+            cc1.repeat(pages, |ops| {
+                ops.run(compile).push(Op::Send { channel, count: 1 });
+            });
+            let mut assembler = executed(Amount::Fixed(Ns::ZERO));
+            assembler.repeat(pages, |ops| {
+                ops.push(Op::Receive { channel, count: 1 }).run(assemble);
+            });
+            let cc1 = of_file(builder, "cc1", file, cc1, self.working_set);
+            let assembler = of_file(builder, "as", file, assembler, SMALL_BYTES);
+            let mut gcc = executed(Amount::Fixed(self.driver));
+            gcc.push(Op::Fork(cc1)).push(Op::Fork(assembler));
+            gcc.push(Op::WaitAll).push(Op::Mark { mark, count: 1 });
+            of_file(builder, "gcc", file, gcc, SMALL_BYTES)
+        };
+        (0..self.files).map(one).collect()
+    }
+
+    /// Pages of this file: the log-normal lengths of files, by eighths of their distribution.
+    fn pages(&self, file: u32) -> u32 {
+        let sigma = f64::from(self.variation) / 1000.0;
+        let factor = libm::exp(sigma * OCTILES[file as usize % OCTILES.len()]);
+        (libm::round(f64::from(self.pipe) * factor) as u32).max(1)
+    }
+
+    /// Is executed and reads its input.
+    fn read(&self, builder: &mut Builder, disk: Option<u32>) -> Ops {
         let mut ops = Ops::new();
         ops.push(Op::Exec);
-        if self.disk > Ns::ZERO {
-            let disk = builder.disk();
+        if let Some(disk) = disk {
             let mean = self.disk.0;
             let service = builder.drawn(Distribution::Exponential { mean });
             ops.push(Op::Disk { disk, service });
         }
+        ops
+    }
+
+    /// Reads its input and compiles.
+    fn cc1(&self, builder: &mut Builder) -> Ops {
+        let disk = (self.disk > Ns::ZERO).then(|| builder.disk());
+        let mut ops = self.read(builder, disk);
         let work = builder.around(self.compile, self.variation);
         ops.run(work);
         ops
@@ -101,25 +171,43 @@ impl KernelBuild {
     }
 
     /// Keeps as many jobs running as it may, waits for the last and links.
-    fn make(&self, gcc: SpecId, ld: SpecId) -> Ops {
+    fn make(&self, gccs: &[SpecId], ld: SpecId) -> Ops {
         let jobs = match self.jobs {
-            0 => self.files,
-            jobs => jobs.min(self.files),
-        };
-        let job = |ops: &mut Ops| {
-            ops.run(Amount::Fixed(self.driver));
-            ops.push(Op::Fork(gcc));
+            0 => gccs.len(),
+            jobs => gccs.len().min(jobs as usize),
         };
         let mut ops = Ops::new();
-        ops.repeat(Times::Fixed(jobs), job);
-        ops.repeat(Times::Fixed(self.files - jobs), |ops| {
-            ops.push(Op::WaitChild);
-            job(ops);
-        });
+        let (first, rest) = gccs.split_at(jobs);
+        self.jobs(&mut ops, first, false);
+        self.jobs(&mut ops, rest, true);
         ops.push(Op::WaitAll);
         ops.push(Op::Fork(ld)).push(Op::WaitAll);
         ops
     }
+
+    /// Starts these, each when another has ended if it has to wait.  Equal ones are a loop.
+    fn jobs(&self, ops: &mut Ops, gccs: &[SpecId], wait: bool) {
+        for equal in gccs.chunk_by(|a, b| a == b) {
+            ops.repeat(Times::Fixed(equal.len() as u32), |ops| {
+                if wait {
+                    ops.push(Op::WaitChild);
+                }
+                ops.run(Amount::Fixed(self.driver));
+                ops.push(Op::Fork(equal[0]));
+            });
+        }
+    }
+}
+
+/// A template for one file's part of a piped build.
+fn of_file(builder: &mut Builder, group: &str, file: u32, ops: Ops, bytes: u64) -> SpecId {
+    let program = builder.program(ops);
+    builder.task(TaskSpec {
+        group: group.to_string(),
+        count: 0,
+        working_set_bytes: bytes,
+        ..task(format!("{group}-{file}"), program)
+    })
 }
 
 /// A program that is executed and computes.

@@ -3,14 +3,17 @@
 //! One file is one benchmark: a struct whose fields are its options (their comments are the
 //! help text) and a function that turns them into tasks and programs.
 
+mod ab;
 mod chat;
 mod errors;
 mod hackbench;
 mod hogs;
 mod kernel_build;
 mod late;
+mod mab;
 mod massive_intr;
 mod rooms;
+mod sysbench_oltp;
 mod values;
 mod volanomark;
 
@@ -67,13 +70,16 @@ impl Builtin {
 }
 
 /// All benchmarks, in the order of their names.
-const BUILTINS: [Builtin; 7] = [
+const BUILTINS: [Builtin; 10] = [
+    Builtin::of::<ab::Ab>(),
     Builtin::of::<chat::Chat>(),
     Builtin::of::<hackbench::Hackbench>(),
     Builtin::of::<hogs::Hogs>(),
     Builtin::of::<kernel_build::KernelBuild>(),
     Builtin::of::<late::Late>(),
+    Builtin::of::<mab::Mab>(),
     Builtin::of::<massive_intr::MassiveIntr>(),
+    Builtin::of::<sysbench_oltp::SysbenchOltp>(),
     Builtin::of::<volanomark::VolanoMark>(),
 ];
 

@@ -322,8 +322,8 @@ fn mistakes_get_one_clear_line() {
     let cases = [
         (
             "volanomrk",
-            "--workload: there is no built-in workload \"volanomrk\"; expected one of chat, hackbench, hogs, \
-             kernel-build, late, massive-intr, volanomark (did you mean \"volanomark\"?)",
+            "--workload: there is no built-in workload \"volanomrk\"; expected one of ab, chat, hackbench, hogs, \
+             kernel-build, late, mab, massive-intr, sysbench-oltp, volanomark (did you mean \"volanomark\"?)",
         ),
         (
             "volanomark --room 3",
@@ -383,4 +383,138 @@ fn mistakes_get_one_clear_line() {
     for (line, message) in cases {
         assert_eq!(refused(line), message);
     }
+}
+
+#[test]
+fn a_piped_build_has_compiler_and_assembler_side_by_side() {
+    // One file of 4 pages: make and gcc take 10 ms each, cc1 25 ms for a page, as 5 ms.  The pages come at
+    // 45, 70, 95 and 120 ms; as ends 5 ms after the last, and 50 ms of linking follow.
+    let line = "kernel-build -j 2 --files 1 --pipe 4 --driver 10ms --compile 100ms --assemble 20ms --link 50ms --variation 0 --disk 0";
+    let outcome = ideal::run(&workload(line));
+    let ms = |ns: &u64| ns / 1_000_000;
+    let assembled: Vec<u64> = outcome.runs["as-0"].iter().map(|r| ms(&r.0)).collect();
+    assert_eq!(assembled, [45, 70, 95, 120]);
+    assert_eq!(
+        outcome.ends["cc1-0"].iter().map(ms).collect::<Vec<_>>(),
+        [120]
+    );
+    assert_eq!(outcome.end, 175_000_000);
+}
+
+#[test]
+fn files_of_a_piped_build_differ_as_the_distribution_does() {
+    // Eighths of a log-normal distribution with sigma 0.6: of 50 pages, 50 exp(0.6 x 1.534) = 125.5 to
+    // 50 exp(-0.6 x 1.534) = 19.9.
+    let workload = workload("kernel-build --files 8 --pipe 50");
+    let sent = |op: &Op| match op {
+        Op::Loop {
+            times: Times::Fixed(n),
+            ..
+        } => Some(*n),
+        _ => None,
+    };
+    let of_cc1 = workload.tasks.iter().filter(|t| t.group == "cc1");
+    let mut pages: Vec<u32> = of_cc1
+        .filter_map(|t| {
+            workload.programs[t.program.0 as usize]
+                .ops
+                .iter()
+                .find_map(sent)
+        })
+        .collect();
+    pages.sort_unstable();
+    assert_eq!(pages, [20, 29, 37, 46, 55, 67, 85, 126]);
+}
+
+#[test]
+fn ab_keeps_its_requests_open_and_times_them() {
+    // 3 requests, 2 at a time, one server: pages end at 10, 20 and 30 ms, and ab takes 1 ms more
+    // for each.  Its third connection opens at 11 ms: 31 - 11 = 20.
+    let line =
+        "ab -c 2 -n 3 --page 10ms --client 1ms --variation 0 --start-servers 1 --max-clients 1";
+    let outcome = ideal::run(&workload(line));
+    assert_eq!(outcome.stuck, Vec::<String>::new());
+    assert_eq!(outcome.marks["request"], 3);
+    let ms: Vec<u64> = outcome.clocks["request"]
+        .iter()
+        .map(|ns| ns / 1_000_000)
+        .collect();
+    assert_eq!(ms, [11, 21, 20]);
+}
+
+#[test]
+fn apache_forks_more_servers_each_second() {
+    // 8 at first; 1 after a second, then 2, 4, 8, 16, 32, 32, 32 and the last 15: 150.
+    let workload = workload("ab");
+    let parent = workload
+        .tasks
+        .iter()
+        .find(|t| t.name == "httpd-parent")
+        .unwrap();
+    let mut forks = Vec::new();
+    let mut factor = 1;
+    for op in &workload.programs[parent.program.0 as usize].ops {
+        match op {
+            Op::Loop {
+                times: Times::Fixed(n),
+                ..
+            } => factor = *n,
+            Op::EndLoop { .. } => factor = 1,
+            Op::Fork(_) => forks.push(factor),
+            _ => {}
+        }
+    }
+    assert_eq!(forks, [8, 1, 2, 4, 8, 16, 32, 32, 32, 15]);
+    assert!(refused("ab -c 5 -n 4").contains("--requests"));
+}
+
+#[test]
+fn an_oltp_transaction_is_twenty_round_trips() {
+    // 20 x 1 ms of the client; 10 + 4 rows at 1 ms, 4 ranges at 5 ms: 20 + 14 + 20 = 54 ms.
+    let line = "sysbench-oltp -t 2 -n 6 --point 1ms --range 5ms --client 1ms --variation 0 --read 0 --flush 0";
+    let outcome = ideal::run(&workload(line));
+    assert_eq!(outcome.marks["transaction"], 6);
+    assert!(outcome.clocks["transaction"]
+        .iter()
+        .all(|ns| *ns >= 54_000_000));
+    let alone = ideal::run(&workload(&line.replace("-t 2 -n 6", "-t 1 -n 5")));
+    assert_eq!(alone.clocks["transaction"], [54_000_000; 5]);
+}
+
+#[test]
+fn oltp_changes_lock_their_rows_until_the_commit() {
+    // With one row everybody changes the same: transactions cannot overlap from their first change on.
+    let workload = workload("sysbench-oltp -t 3 --rows 100");
+    assert!(workload.nr_mutexes <= 100);
+    for program in &workload.programs {
+        let mut held: Vec<u32> = Vec::new();
+        for op in &program.ops {
+            match op {
+                Op::Lock(m) => {
+                    assert!(held.iter().all(|h| h < m), "in the order of the rows");
+                    held.push(*m);
+                }
+                Op::Unlock(m) => held.retain(|h| h != m),
+                _ => {}
+            }
+        }
+        assert!(held.is_empty());
+    }
+}
+
+#[test]
+fn mab_has_four_phases_one_after_the_other() {
+    let line = "mab --checks 2 --check 10ms --files 2 --compile 100ms --variation 0 --disk 0";
+    let outcome = ideal::run(&workload(line));
+    assert_eq!(outcome.marks["mab file"], 2);
+    let end = |name: &str| *outcome.ends[name].last().unwrap();
+    // bunzip2 takes 3,000 x 1.4 ms, tar 0.25 ms more for the last block.
+    assert_eq!(end("unpack"), 4_200_250_000);
+    // 2 x (1 + 10) ms, 2 x (10 + 10 + 100 + 20) ms, and 2,500 x 1 ms.
+    assert_eq!(end("configure") - end("unpack"), 22_000_000);
+    assert_eq!(end("mab-make") - end("configure"), 280_000_000);
+    assert_eq!(outcome.end - end("mab-make"), 2_500_000_000);
+    let both = workload("mab --kernel-jobs 2 --kernel-options '--files 3'");
+    assert!(both.tasks.iter().any(|t| t.name == "make"));
+    assert!(refused("mab --kernel-jobs 2 --kernel-options '--fils 3'").contains("--fils"));
 }

@@ -10,7 +10,7 @@ use super::pool::Pool;
 use crate::{Op, TimerScope, Times, MAX_OWN_TIMERS};
 
 /// Every statement and how to write it.
-pub(super) const STATEMENTS: [(&str, &str); 35] = [
+pub(super) const STATEMENTS: [(&str, &str); 36] = [
     ("run", "run AMOUNT"),
     ("run-for", "run-for AMOUNT"),
     ("sleep", "sleep AMOUNT"),
@@ -47,6 +47,7 @@ pub(super) const STATEMENTS: [(&str, &str); 35] = [
     ("working-set", "working-set SIZE"),
     ("mark", "mark NAME [COUNT]"),
     ("start-clock", "start-clock"),
+    ("take-clock", "take-clock"),
     ("stop-clock", "stop-clock NAME"),
     ("exit", "exit"),
     ("loop", "loop COUNT, loop forever or loop received"),
@@ -204,13 +205,17 @@ impl<'p> Reader<'p> {
                 self.clock_started = true;
                 Op::StartClock
             }
+            ["take-clock"] => {
+                self.clock_started = true;
+                Op::TakeClock
+            }
             ["timed-sleep", amount] => {
                 self.clock_started = true;
                 Op::TimedSleep(self.pool.amount(amount)?)
             }
             ["stop-clock", _] if !self.clock_started => {
                 return Err(Diagnostic::new("no clock is running")
-                    .expected("\"start-clock\" or \"timed-sleep\" before it"));
+                    .expected("\"start-clock\", \"take-clock\" or \"timed-sleep\" before it"));
             }
             ["stop-clock", mark] => Op::StopClock {
                 mark: self.pool.mark(mark)?,

@@ -45,7 +45,7 @@ fn every_statement_has_its_operation() {
                    lock m\nwait c m\nunlock m\nwait c\nsignal c\nbroadcast c\npost s\nwait-sem s\nbarrier b\n\
                    send x\nsend x 3\nreceive x 2\nreceive x all\nloop received\nyield\nend\ndisk d 6ms\n\
                    fork kid\nwait-child\nwait-children\nexec\nnice -5\nclass rr 7\nclass batch\nclass iso\ncpus 0-1\ncpus all\n\
-                   working-set 64KiB\nmark done\nmark done 9\nstart-clock\nstop-clock took\nloop 2\nyield\nend\nexit";
+                   working-set 64KiB\nmark done\nmark done 9\nstart-clock\ntake-clock\nstop-clock took\nloop 2\nyield\nend\nexit";
     let workload = read(&file(THINGS, program));
     let ms = |n| Amount::Fixed(Ns::from_ms(n));
     let expected = vec![
@@ -122,13 +122,14 @@ fn every_statement_has_its_operation() {
             count: 9,
         },
         Op::StartClock,
+        Op::TakeClock,
         Op::StopClock { mark: MarkId(1) },
         Op::Loop {
             times: Times::Fixed(2),
-            end: 40,
+            end: 41,
         },
         Op::Yield,
-        Op::EndLoop { start: 38 },
+        Op::EndLoop { start: 39 },
         Op::Exit,
     ];
     assert_eq!(ops(&workload, "t"), expected);
@@ -293,7 +294,7 @@ fn mistakes_in_programs_have_their_own_line() {
         "17: task.t.program: the period is no time at all; expected a duration of more than 0",
     );
     refuses("timer a 1ms\ntimer b 1ms\ntimer c 1ms\ntimer d 1ms\ntimer e 1ms", "21: task.t.program: \"e\" is one timer too many; expected at most 4 timers of its own in a program");
-    refuses("stop-clock x", "17: task.t.program: no clock is running; expected \"start-clock\" or \"timed-sleep\" before it");
+    refuses("stop-clock x", "17: task.t.program: no clock is running; expected \"start-clock\", \"take-clock\" or \"timed-sleep\" before it");
     refuses(
         "sleep {i",
         "17: task.t.program: \"{\" without \"}\"; expected such as {i}",

@@ -1,0 +1,30 @@
+//! `schedlab conform`: does the BPF program decide as the native build does?
+
+use schedlab_live::Program;
+
+use super::{load, print};
+use crate::arguments::ConformArguments;
+use crate::choose;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+
+pub fn conform(arguments: &ConformArguments) -> Result<(), Failure> {
+    let interrupt = Interrupt::listen()?;
+    let set = choose::Assignments::read(&arguments.tunables, &arguments.set)?;
+    let tuned = choose::policy("POLICY", &arguments.policy, &set, &interrupt)?;
+    let code = load::object(&arguments.policy, &tuned)?;
+    let program = Program {
+        tuned: &tuned,
+        code: &code,
+    };
+    let found = schedlab_live::conform(&program, arguments.scripts, arguments.seed)
+        .map_err(|e| Failure::Other(e.to_string()))?;
+    let name = tuned.name();
+    match found.difference {
+        None => print(&format!(
+            "{name}: {} scripts, {} hook calls, 0 differences\n",
+            found.scripts, found.calls
+        )),
+        Some(difference) => Err(Failure::Other(format!("{name}: {difference}"))),
+    }
+}

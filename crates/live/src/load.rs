@@ -1,0 +1,180 @@
+//! Loading a policy into the kernel.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use libbpf_rs::{Link, PrintLevel};
+use schedlab_policy::Tuned;
+
+use crate::object::{open, set_operations, Config, Object, Operations};
+use crate::{kernel, topology, Ending, Statistics};
+
+/// Why a policy cannot be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The kernel is built without sched_ext.
+    #[error(
+        "this kernel has no sched_ext (Linux 6.12 or later, built with CONFIG_SCHED_CLASS_EXT=y)"
+    )]
+    NoSchedExt,
+    /// The kernel does not describe its own types.
+    #[error("this kernel does not describe its types (CONFIG_DEBUG_INFO_BTF=y): /sys/kernel/btf/vmlinux is missing")]
+    NoBtf,
+    /// Not root.
+    #[error("loading a scheduler needs root: try sudo")]
+    NotRoot,
+    /// There is a scheduler already.
+    #[error("another sched_ext scheduler is loaded: {0}; end it first")]
+    Occupied(String),
+    /// The object is not one of ours.
+    #[error("this is no scheduler built from policy/bpf/main.bpf.c")]
+    NotOurs,
+    /// The kernel refused the program.
+    #[error("the kernel refuses the program: {0}")]
+    Refused(String),
+    /// The kernel took the program, but not as its scheduler.
+    #[error("the kernel does not attach the scheduler: {0}")]
+    NotAttached(String),
+}
+
+impl Error {
+    /// The verifier's last words say more than an error number.
+    pub(crate) fn open(error: libbpf_rs::Error) -> Error {
+        let said = LOG.lock().map(|log| log.join("")).unwrap_or_default();
+        match said.is_empty() {
+            true => Error::Refused(error.to_string()),
+            false => Error::Refused(format!("{error}\n{}", said.trim_end())),
+        }
+    }
+}
+
+/// How a scheduler is loaded.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Only tasks of class SCHED_EXT; all others stay with the kernel's own scheduler.
+    pub partial: bool,
+    /// A runnable task that does not run for so long ends the scheduler; up to 30 s.
+    pub timeout: Duration,
+    /// Most tasks at a time.
+    pub max_tasks: u32,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            partial: false,
+            timeout: Duration::from_secs(5),
+            max_tasks: 32768,
+        }
+    }
+}
+
+/// A policy and its BPF object.
+pub struct Program<'a> {
+    /// The policy with its tunables.
+    pub tuned: &'a Tuned,
+    /// What [`schedlab_bpf`] made of it.
+    pub code: &'a [u8],
+}
+
+/// The machine's scheduler, as long as this lives.
+pub struct Loaded {
+    object: Object,
+    link: Option<Link>,
+    counters: usize,
+}
+
+/// Tasks of a comparison: `SCRIPT_TASKS` in conform.h.
+pub(crate) const SMALL: u32 = 64;
+
+/// The rate of the tick for policies that do not say: 100 Hz.
+const DEFAULT_HZ: u32 = 100;
+
+/// Makes a policy the machine's scheduler.
+///
+/// # Errors
+/// The kernel cannot, or does not want to.
+pub fn load(program: &Program, options: &Options) -> Result<Loaded, Error> {
+    kernel::check()?;
+    let policy = program.tuned.policy;
+    let mut object = prepare(program, options)?;
+    let operations = Operations {
+        name: format!("schedlab_{}", program.tuned.name()),
+        partial: options.partial,
+        timeout_ms: options.timeout.as_millis().min(30_000) as u32,
+        hotplug_seq: kernel::hotplug_seq(),
+    };
+    set_operations(&mut object, &operations)?;
+    let mut object = Object::load(object)?;
+    let attached = object
+        .map("schedlab_ops")
+        .ok_or(Error::NotOurs)?
+        .attach_struct_ops();
+    let mut loaded = Loaded {
+        object,
+        link: None,
+        counters: policy.counters().len(),
+    };
+    match attached {
+        Ok(link) => loaded.link = Some(link),
+        Err(error) => {
+            let why = loaded.ending().map(|ending| ending.to_string());
+            return Err(Error::NotAttached(why.unwrap_or_else(|| error.to_string())));
+        }
+    }
+    Ok(loaded)
+}
+
+fn prepare(program: &Program, options: &Options) -> Result<libbpf_rs::OpenObject, Error> {
+    keep_log();
+    let config = Config::new(
+        program.tuned,
+        &topology::places(),
+        options.max_tasks,
+        DEFAULT_HZ,
+    );
+    open(program.code, program.tuned, &config)
+}
+
+impl Loaded {
+    /// What it has counted so far.
+    pub fn statistics(&mut self) -> Option<Statistics> {
+        self.object.run("add_up")?;
+        let totals = self.object.variables(".data.totals")?;
+        Statistics::read(&totals, self.counters)
+    }
+
+    /// Why it ended; none while it is the machine's scheduler.
+    pub fn ending(&mut self) -> Option<Ending> {
+        Ending::read(&self.object.variables(".data.exit")?)
+    }
+
+    /// Instructions the verifier looked at, for each program.
+    pub fn verified_instructions(&self) -> Vec<(String, u32)> {
+        self.object.verified_instructions()
+    }
+
+    /// Gives the machine back to the kernel's own scheduler and says why it ended.
+    pub fn unload(&mut self) -> Option<Ending> {
+        self.link.take();
+        self.ending()
+    }
+}
+
+/// The last lines libbpf and the verifier printed, for messages.
+static LOG: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+const LOG_LINES: usize = 40;
+
+pub(crate) fn keep_log() {
+    if let Ok(mut log) = LOG.lock() {
+        log.clear();
+    }
+    libbpf_rs::set_print(Some((PrintLevel::Info, |_, text| {
+        if let Ok(mut log) = LOG.lock() {
+            log.extend(text.lines().map(|line| format!("{line}\n")));
+            let surplus = log.len().saturating_sub(LOG_LINES);
+            log.drain(..surplus);
+        }
+    })));
+}

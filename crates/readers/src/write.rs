@@ -1,0 +1,354 @@
+//! Recordings as text: as ftrace and as perf script print them.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{self, Write};
+
+use schedlab_recording::{
+    Comm, KernelEvent, KernelEventKind, KernelState, Pid, Recording, TaskRef,
+};
+use schedlab_trace::WakeContext;
+
+/// How a recording is printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TextFormat {
+    /// As ftrace prints its `trace` file with `record-tgid`, times in ns.  A name's blanks and
+    /// `=` become `_`, for Perfetto and others split lines there.
+    Ftrace,
+    /// As `perf script --ns -F comm,pid,tid,cpu,time,event,trace` prints it.
+    PerfScript,
+}
+
+/// Writes a recording; what the text cannot carry is returned, in words.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write_text(
+    recording: &Recording,
+    format: TextFormat,
+    out: &mut impl Write,
+) -> io::Result<Vec<String>> {
+    let mut writer = Writer::new(recording, format);
+    if format == TextFormat::Ftrace {
+        writeln!(out, "# tracer: nop")?;
+        writeln!(
+            out,
+            "#                              #P:{}",
+            recording.nr_cpus()
+        )?;
+        writeln!(
+            out,
+            "#           TASK-PID       TGID   CPU#  ||||  TIMESTAMP  FUNCTION"
+        )?;
+        if recording.nr_lost > 0 {
+            writeln!(out, "CPU:0 [LOST {} EVENTS]", recording.nr_lost)?;
+        }
+    }
+    for event in recording.events() {
+        writer.event(event, out)?;
+    }
+    Ok(writer.notes())
+}
+
+struct Writer<'a> {
+    recording: &'a Recording,
+    format: TextFormat,
+    processes: HashMap<Pid, Pid>,
+    /// Whom each CPU runs.
+    running: Vec<(Pid, Comm)>,
+    /// What threads were called last.
+    names: HashMap<Pid, Comm>,
+    /// Tasks that were forked and not yet woken.
+    new: HashSet<Pid>,
+    renamed: bool,
+    contexts_lost: bool,
+}
+
+impl<'a> Writer<'a> {
+    fn new(recording: &'a Recording, format: TextFormat) -> Writer<'a> {
+        let known = recording.tasks.iter();
+        let mut writer = Writer {
+            recording,
+            format,
+            processes: known.map(|t| (Pid(t.pid), Pid(t.tgid))).collect(),
+            running: Vec::new(),
+            names: HashMap::new(),
+            new: HashSet::new(),
+            renamed: false,
+            contexts_lost: false,
+        };
+        writer.running = writer.running_at_start();
+        writer
+    }
+
+    /// Whom the first switch of each CPU says it ran; idle where there is none.
+    fn running_at_start(&self) -> Vec<(Pid, Comm)> {
+        let mut running = vec![None; self.recording.nr_cpus() as usize];
+        for event in self.recording.events() {
+            if let KernelEventKind::Switch { prev, .. } = event.kind {
+                running[event.cpu.index()].get_or_insert((prev.pid, prev.comm));
+            }
+        }
+        let idle = (Pid::IDLE, Comm(0));
+        running.into_iter().map(|r| r.unwrap_or(idle)).collect()
+    }
+
+    fn event(&mut self, event: &KernelEvent, out: &mut impl Write) -> io::Result<()> {
+        let (pid, comm) = match event.kind {
+            // Whose call it is, only the head of the line says.
+            KernelEventKind::Yield { pid } => (pid, self.names.get(&pid).copied()),
+            _ => {
+                let (pid, comm) = self.running[event.cpu.index()];
+                (pid, Some(comm))
+            }
+        };
+        let by = match event.kind {
+            KernelEventKind::Waking { by, .. } | KernelEventKind::Wakeup { by, .. } => Some(by),
+            _ => None,
+        };
+        self.head(event, pid, comm, by, out)?;
+        self.arguments(event, out)?;
+        self.follow(event);
+        Ok(())
+    }
+
+    /// Who ran where when, up to the event's name.
+    fn head(
+        &mut self,
+        event: &KernelEvent,
+        pid: Pid,
+        comm: Option<Comm>,
+        by: Option<WakeContext>,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        let told = self.recording.process_of(pid);
+        let tgid = self.processes.get(&pid).copied().or(told);
+        let comm = self.name(comm.filter(|_| pid != Pid::IDLE), pid);
+        let (time, cpu) = (event.time, event.cpu.0);
+        if self.format == TextFormat::Ftrace {
+            let flags = match (by, event.kind) {
+                (Some(WakeContext::Irq), _) => "d.h2",
+                (_, KernelEventKind::Fork { .. } | KernelEventKind::Exit { .. }) => "....",
+                _ => "d..2",
+            };
+            let tgid = tgid.map_or_else(|| "-------".into(), |tgid| tgid.0.to_string());
+            return write!(
+                out,
+                "{comm:>16}-{:<7} ({tgid:>7}) [{cpu:03}] {flags} {time}: ",
+                pid.0
+            );
+        }
+        let idle = match pid {
+            Pid::IDLE => WakeContext::Irq,
+            _ => WakeContext::Task,
+        };
+        self.contexts_lost |= by.is_some_and(|by| by != idle);
+        let ids = match tgid {
+            Some(tgid) => format!("{}/{}", tgid.0, pid.0),
+            None if pid == Pid::IDLE => "0/0".to_string(),
+            None => pid.0.to_string(),
+        };
+        write!(out, "{comm:>16} {ids:>11} [{cpu:03}] {time}: ")
+    }
+
+    /// A name, as this text may show it.
+    fn name(&mut self, comm: Option<Comm>, pid: Pid) -> String {
+        let name = match (comm, pid, self.format) {
+            (None, Pid::IDLE, TextFormat::Ftrace) => "<idle>",
+            (None, Pid::IDLE, TextFormat::PerfScript) => "swapper",
+            (None, ..) => "<...>",
+            (Some(comm), ..) => self.recording.name(comm),
+        };
+        let splits = |c: char| c.is_whitespace() || c.is_control() || c == '=';
+        let breaks = match self.format {
+            TextFormat::Ftrace => name.contains(splits),
+            TextFormat::PerfScript => name.contains(char::is_control),
+        };
+        if !breaks {
+            return name.to_string();
+        }
+        self.renamed = true;
+        match self.format {
+            TextFormat::Ftrace => name.replace(splits, "_"),
+            TextFormat::PerfScript => name.replace(char::is_control, "_"),
+        }
+    }
+
+    /// "comm=X pid=1 prio=120", each key with a prefix.
+    fn task(&mut self, task: TaskRef, prefix: &str) -> String {
+        let comm = self.name(Some(task.comm), task.pid);
+        let pid = task.pid.0;
+        let prio = task.prio.map(|prio| format!(" {prefix}prio={prio}"));
+        let prio = prio.unwrap_or_default();
+        format!("{prefix}comm={comm} {prefix}pid={pid}{prio}")
+    }
+
+    fn arguments(&mut self, event: &KernelEvent, out: &mut impl Write) -> io::Result<()> {
+        let system = |system| match self.format {
+            TextFormat::Ftrace => "",
+            TextFormat::PerfScript => system,
+        };
+        let (sched, task_system) = (system("sched:"), system("task:"));
+        match event.kind {
+            KernelEventKind::Switch {
+                prev,
+                prev_state,
+                next,
+            } => {
+                let (prev, next) = (self.task(prev, "prev_"), self.task(next, "next_"));
+                let state = letters(prev_state);
+                writeln!(
+                    out,
+                    "{sched}sched_switch: {prev} prev_state={state} ==> {next}"
+                )
+            }
+            KernelEventKind::Waking { task, target, .. } => {
+                let task = self.task(task, "");
+                writeln!(
+                    out,
+                    "{sched}sched_waking: {task} target_cpu={:03}",
+                    target.0
+                )
+            }
+            KernelEventKind::Wakeup { task, target, .. } => {
+                let new = if self.new.contains(&task.pid) {
+                    "_new"
+                } else {
+                    ""
+                };
+                let task = self.task(task, "");
+                writeln!(
+                    out,
+                    "{sched}sched_wakeup{new}: {task} target_cpu={:03}",
+                    target.0
+                )
+            }
+            KernelEventKind::Migrate { task, from, to } => {
+                let task = self.task(task, "");
+                writeln!(
+                    out,
+                    "{sched}sched_migrate_task: {task} orig_cpu={from} dest_cpu={to}"
+                )
+            }
+            KernelEventKind::Fork {
+                parent,
+                child,
+                child_comm,
+            } => {
+                let child_comm = self.name(Some(child_comm), child);
+                let comm = self.name(self.names.get(&parent).copied(), parent);
+                let (parent, child) = (parent.0, child.0);
+                writeln!(
+                    out,
+                    "{sched}sched_process_fork: comm={comm} pid={parent} \
+                     child_comm={child_comm} child_pid={child}"
+                )
+            }
+            KernelEventKind::Exit { task } => {
+                let task = self.task(task, "");
+                writeln!(out, "{sched}sched_process_exit: {task}")
+            }
+            KernelEventKind::Exec { pid: Pid(pid) } => {
+                writeln!(
+                    out,
+                    "{sched}sched_process_exec: filename=? pid={pid} old_pid={pid}"
+                )
+            }
+            KernelEventKind::NewTask { pid, comm, thread } => {
+                let comm = self.name(Some(comm), pid);
+                let flags = if thread { "10000" } else { "0" };
+                writeln!(
+                    out,
+                    "{task_system}task_newtask: pid={} comm={comm} clone_flags={flags} oom_score_adj=0",
+                    pid.0
+                )
+            }
+            KernelEventKind::Rename { pid, comm } => {
+                let old = self.name(self.names.get(&pid).copied(), pid);
+                let new = self.name(Some(comm), pid);
+                writeln!(
+                    out,
+                    "{task_system}task_rename: pid={} oldcomm={old} newcomm={new} oom_score_adj=0",
+                    pid.0
+                )
+            }
+            KernelEventKind::Yield { .. } => match self.format {
+                TextFormat::Ftrace => writeln!(out, "sys_sched_yield()"),
+                TextFormat::PerfScript => writeln!(out, "syscalls:sys_enter_sched_yield:"),
+            },
+        }
+    }
+
+    /// Remembers what later lines need.
+    fn follow(&mut self, event: &KernelEvent) {
+        match event.kind {
+            KernelEventKind::Switch { prev, next, .. } => {
+                self.names.insert(prev.pid, prev.comm);
+                self.names.insert(next.pid, next.comm);
+                self.running[event.cpu.index()] = (next.pid, next.comm);
+            }
+            KernelEventKind::Wakeup { task, .. } => {
+                self.names.insert(task.pid, task.comm);
+                self.new.remove(&task.pid);
+            }
+            KernelEventKind::Waking { task, .. }
+            | KernelEventKind::Migrate { task, .. }
+            | KernelEventKind::Exit { task } => {
+                self.names.insert(task.pid, task.comm);
+            }
+            KernelEventKind::NewTask { pid, comm, .. } | KernelEventKind::Rename { pid, comm } => {
+                self.names.insert(pid, comm);
+            }
+            KernelEventKind::Fork {
+                child, child_comm, ..
+            } => {
+                self.names.insert(child, child_comm);
+                self.new.insert(child);
+            }
+            KernelEventKind::Exec { .. } | KernelEventKind::Yield { .. } => {}
+        }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let recording = self.recording;
+        let is_kernels = self.format == TextFormat::Ftrace;
+        let events = recording.events();
+        let ends = events
+            .first()
+            .map(|e| e.time)
+            .zip(events.last().map(|e| e.time));
+        let told = [
+            (self.renamed, "blanks and = in names are written as _"),
+            (
+                self.contexts_lost,
+                "whether tasks or interrupts woke is not written",
+            ),
+            (
+                recording.nr_lost > 0 && !is_kernels,
+                "how many events were lost is not written",
+            ),
+            (
+                !recording.tasks.is_empty(),
+                "classes and processes of tasks that existed at the start are not written",
+            ),
+            (
+                ends.is_some_and(|ends| ends != recording.span),
+                "the time before the first and after the last event is not written",
+            ),
+        ];
+        let notes = told.into_iter().filter(|(is_so, _)| *is_so);
+        notes.map(|(_, note)| note.to_string()).collect()
+    }
+}
+
+fn letters(state: KernelState) -> &'static str {
+    match state {
+        KernelState::Runnable => "R",
+        KernelState::PreemptedInKernel => "R+",
+        KernelState::Sleeping => "S",
+        KernelState::DiskSleep => "D",
+        KernelState::Stopped => "T",
+        KernelState::Dead => "Z",
+        KernelState::Parked => "P",
+        KernelState::Idle => "I",
+    }
+}

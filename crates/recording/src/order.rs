@@ -1,0 +1,135 @@
+//! Putting events of different CPUs into an order that can be true.
+//!
+//! Clocks of CPUs differ a little, and many recordings have only microseconds: a task may seem to
+//! run on its new CPU before it left the old one, or before it was woken.  Where a switch cannot
+//! be true yet, the event of another CPU that makes it true and comes in a moment goes before it.
+
+use std::collections::HashMap;
+
+use schedlab_trace::CpuId;
+
+use crate::event::{KernelEvent, KernelEventKind, KernelState, Pid};
+
+/// Clocks differ by less, in nanoseconds.
+const SKEW_NS: u64 = 10_000;
+
+/// What is known of a task on the way.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    On(CpuId),
+    Asleep,
+    Waiting,
+}
+
+/// Straightens events that are in the order of their times; how many had to be moved.  Tasks are
+/// woken by their wakeups, or by their wakings where there are no wakeups.
+pub fn straighten(events: &mut [KernelEvent], has_wakeups: bool) -> u64 {
+    let (mut places, mut moved) = (HashMap::new(), 0);
+    let mut at = 0;
+    // Events before this one were put where they are and stay there, so that this ends.
+    let mut settled = 0;
+    while at < events.len() {
+        let cause = missing_before(&events[at], &places).filter(|_| at >= settled);
+        match cause.and_then(|cause| find(cause, &events[at..], has_wakeups)) {
+            Some(distance) => {
+                settled = at + pull(&mut events[at..=at + distance]);
+                moved += 1;
+            }
+            None => {
+                note(&events[at], &mut places, has_wakeups);
+                at += 1;
+            }
+        }
+    }
+    moved
+}
+
+/// What must have happened before.
+#[derive(Clone, Copy)]
+enum Cause {
+    /// This CPU switched away from the task.
+    Left(CpuId, Pid),
+    /// Somebody on another CPU than this woke the task.
+    Woken(CpuId, Pid),
+}
+
+/// What keeps an event from being true.
+fn missing_before(event: &KernelEvent, places: &HashMap<Pid, Place>) -> Option<Cause> {
+    let KernelEventKind::Switch { next, .. } = event.kind else {
+        return None;
+    };
+    match places.get(&next.pid)? {
+        Place::On(cpu) if *cpu != event.cpu => Some(Cause::Left(*cpu, next.pid)),
+        Place::Asleep => Some(Cause::Woken(event.cpu, next.pid)),
+        _ => None,
+    }
+}
+
+/// How far behind the first of these events its cause is, if it comes in a moment.
+fn find(cause: Cause, events: &[KernelEvent], has_wakeups: bool) -> Option<usize> {
+    let limit = events[0].time.0 + SKEW_NS;
+    let near = events.iter().take_while(|event| event.time.0 <= limit);
+    near.enumerate().skip(1).find_map(|(distance, event)| {
+        let is_cause = match (cause, event.kind) {
+            (Cause::Left(cpu, pid), KernelEventKind::Switch { prev, .. }) => {
+                event.cpu == cpu && prev.pid == pid
+            }
+            (Cause::Woken(cpu, pid), kind) => {
+                event.cpu != cpu && woken(kind, has_wakeups) == Some(pid)
+            }
+            _ => false,
+        };
+        is_cause.then_some(distance)
+    })
+}
+
+/// Brings the last event, with all of its CPU before it, to the front; at the first one's time.
+/// How many these are.
+fn pull(events: &mut [KernelEvent]) -> usize {
+    let (cpu, time) = (events[events.len() - 1].cpu, events[0].time);
+    events.sort_by_key(|event| event.cpu != cpu);
+    let pulled = events.iter_mut().take_while(|event| event.cpu == cpu);
+    pulled.map(|event| event.time = time).count()
+}
+
+/// Whom an event makes runnable.
+fn woken(kind: KernelEventKind, has_wakeups: bool) -> Option<Pid> {
+    match kind {
+        KernelEventKind::Wakeup { task, .. } => Some(task.pid),
+        KernelEventKind::Waking { task, .. } if !has_wakeups => Some(task.pid),
+        _ => None,
+    }
+}
+
+fn note(event: &KernelEvent, places: &mut HashMap<Pid, Place>, has_wakeups: bool) {
+    if let Some(pid) = woken(event.kind, has_wakeups) {
+        if let Some(place @ Place::Asleep) = places.get_mut(&pid) {
+            *place = Place::Waiting;
+        }
+    }
+    match event.kind {
+        KernelEventKind::Switch {
+            prev,
+            prev_state,
+            next,
+        } => {
+            let left = match prev_state {
+                KernelState::Runnable | KernelState::PreemptedInKernel => Some(Place::Waiting),
+                // The thread id may be used again.
+                KernelState::Dead => None,
+                _ => Some(Place::Asleep),
+            };
+            match left {
+                Some(place) => places.insert(prev.pid, place),
+                None => places.remove(&prev.pid),
+            };
+            places.insert(next.pid, Place::On(event.cpu));
+            // The idle tasks are everywhere.
+            places.remove(&Pid::IDLE);
+        }
+        KernelEventKind::Fork { child: pid, .. } | KernelEventKind::NewTask { pid, .. } => {
+            places.remove(&pid);
+        }
+        _ => {}
+    }
+}

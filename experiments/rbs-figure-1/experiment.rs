@@ -1,0 +1,71 @@
+//! Programs alone, and tasks all alike.
+
+use crate::prelude::*;
+use crate::rbs::{faster, KERNELS, MACHINE, RBS, VANILLA};
+use crate::turns::Turns;
+
+/// The programs, and what each works on, in KiB: assumed.
+const PROGRAMS: [(&str, u32); 10] = [
+    ("bzip2", 900), ("crafty", 512), ("vpr", 700), ("gap", 900), ("gzip", 256),
+    ("mcf", 1024), ("parser", 800), ("perlbmk", 600), ("twolf", 700), ("vortex", 800),
+];
+
+pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
+    let mut findings = Findings::new();
+    let mut groups = Vec::new();
+    let mut worst: f64 = 0.0;
+    for (name, kib) in PROGRAMS {
+        let text = format!(
+            "[task.{name}]\nworking_set = \"{kib}KiB\"\nprogram = \"run 100s\"\n\
+             [task.daemon]\nbackground = true\nworking_set = \"64KiB\"\n\
+             program = \"forever\\n  sleep exp(1s)\\n  run 1ms\\nend\"\n"
+        );
+        let trials = KERNELS.map(|(_, policy)| Trial::text(policy, MACHINE, name, text.clone()));
+        let done = lab.run(&trials)?;
+        done.iter().for_each(|outcome| findings.ran(outcome));
+        let gain = faster(&done[1].seconds(), &done[0].seconds());
+        worst = worst.max(gain.median().abs());
+        let bar = |(i, ((kernel, _), outcome)): (usize, (&(&str, &str), &std::sync::Arc<Outcome>))| Bar {
+            name: kernel.to_string(),
+            style: Style::Series(i),
+            value: outcome.seconds().median() * 1e9,
+            interval: None,
+        };
+        groups.push(BarGroup {
+            name: name.to_string(),
+            bars: KERNELS.iter().zip(&done).enumerate().map(bar).collect(),
+        });
+    }
+    let text = format!("at most {:.4} % apart", 100.0 * worst);
+    findings.judge_text("R2", text, "", worst < 0.001);
+    let bars = Bars {
+        title: "Single programs".to_string(),
+        unit: Unit::Time,
+        width: schedlab_report::svg::WIDTH,
+        groups,
+    };
+    findings.exhibit(bars.figure(), "Ten programs of 100 s of work. The paper draws Staircase \"significantly worse in every case\", without numbers; here all are alike.");
+    alike(lab, &mut findings)?;
+    Ok(findings)
+}
+
+fn alike(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
+    let trials = [VANILLA, RBS].map(|policy| Trial::new(policy, MACHINE, "hogs --count 4").seconds(60));
+    let observed = lab.observe(&trials, Turns::default)?;
+    let mut turns = Vec::new();
+    for (trial, mut runs) in trials.iter().zip(observed) {
+        let (hash, stays) = runs.remove(0);
+        findings.runs.insert(trial.command(), vec![hash.to_string()]);
+        turns.push(stays.of("hog-nice0"));
+    }
+    let order = |turns: &[(schedlab_trace::TaskId, u64)]| -> Vec<_> { turns.iter().map(|t| t.0).collect() };
+    let near = |(a, b): (&(_, u64), &(_, u64))| (a.1 as f64 / b.1 as f64 - 1.0).abs() < 0.001;
+    let same = order(&turns[0]) == order(&turns[1]);
+    let holds = same && turns[0].iter().zip(&turns[1]).all(near);
+    let text = match holds {
+        true => format!("the same {} turns", turns[0].len()),
+        false => format!("{} turns against {}, order the same: {same}", turns[1].len(), turns[0].len()),
+    };
+    findings.judge_text("R6", text, "", holds);
+    Ok(())
+}

@@ -1,0 +1,158 @@
+//! What the experiments of Santosa's article share: the modes, and what it calls latency.
+
+use schedlab_trace::{Event, EventKind, Sink, Time};
+
+use crate::prelude::*;
+
+/// The article's machine.
+pub const MACHINE: &str = "athlon-xp-1800";
+/// The modes: what the article calls them, the policy and its sysctls.
+pub const MODES: [(&str, &str, &[(&str, i64)]); 4] = [
+    ("O(1)", "o1:2.6.10", &[]),
+    ("Staircase int0 comp0", "staircase:10.5", &[("interactive", 0)]),
+    ("Staircase int1 comp0", "staircase:10.5", &[]),
+    ("Staircase compute", "staircase:10.5", &[("compute", 1)]),
+];
+/// Numbers of these in [`MODES`].
+pub const O1: usize = 0;
+/// Bursts off.
+pub const INT0: usize = 1;
+/// Bursts on.
+pub const INT1: usize = 2;
+/// Ten times longer steps.
+pub const COMPUTE: usize = 3;
+
+/// All that was timed in a run.
+#[derive(Default, Debug)]
+pub struct Requests {
+    ns: Vec<u64>,
+    end: Time,
+}
+
+impl Sink for Requests {
+    fn event(&mut self, event: &Event) {
+        if let EventKind::Latency { ns, .. } = event.kind {
+            self.ns.push(ns.0);
+        }
+    }
+
+    fn end(&mut self, time: Time) {
+        self.end = time;
+        self.ns.sort_unstable();
+    }
+}
+
+impl Requests {
+    /// Whole run, in seconds.
+    fn seconds(&self) -> f64 {
+        self.end.0 as f64 / 1e9
+    }
+
+    /// "Maximum to minimum difference", in ns.
+    fn max_min(&self) -> f64 {
+        (self.ns[self.ns.len() - 1] - self.ns[0]) as f64
+    }
+
+    /// "Majority (95% value) to minimum difference", in ns.
+    fn major_min(&self) -> f64 {
+        let rank = (self.ns.len() * 95).div_ceil(100) - 1;
+        (self.ns[rank] - self.ns[0]) as f64
+    }
+}
+
+/// The runs of one mode.
+pub struct Runs {
+    /// Completion times.
+    pub seconds: Sample,
+    /// Worst case: longest minus shortest request, in ns.
+    pub max_min: Sample,
+    /// Common case: 95th percentile minus shortest, in ns.
+    pub major_min: Sample,
+}
+
+/// A workload in the first so many modes.
+pub fn in_modes(
+    lab: &Lab,
+    findings: &mut Findings,
+    modes: usize,
+    workload: &str,
+    seeds: u64,
+) -> Result<Vec<Runs>, Error> {
+    let trial = |(_, policy, set): &(&str, &str, &[(&str, i64)])| {
+        let trial = Trial::new(policy, MACHINE, workload).seeds(seeds);
+        set.iter().fold(trial, |trial, (name, value)| trial.set(name, *value))
+    };
+    let trials: Vec<Trial> = MODES[..modes].iter().map(trial).collect();
+    let observed = lab.observe(&trials, Requests::default)?;
+    let mut all = Vec::new();
+    for (trial, runs) in trials.iter().zip(observed) {
+        let hashes = runs.iter().map(|(hash, _)| hash.to_string()).collect();
+        findings.runs.insert(trial.command(), hashes);
+        let each = |value: fn(&Requests) -> f64| runs.iter().map(|(_, r)| value(r)).collect();
+        all.push(Runs {
+            seconds: each(Requests::seconds),
+            max_min: each(Requests::max_min),
+            major_min: each(Requests::major_min),
+        });
+    }
+    Ok(all)
+}
+
+/// Completion time and latencies of all modes, as the article's Tables 1 to 4 have them.
+pub fn table(title: &str, all: &[Runs], note: &str) -> Table {
+    let row = |((name, _, _), runs): (&(&str, &str, &[(&str, i64)]), &Runs)| Subject {
+        labels: vec![name.to_string()],
+        contest: 0,
+        cells: vec![
+            Cell::number(runs.seconds.mean() * 1e9),
+            Cell::number(runs.seconds.sd() * 1e9),
+            Cell::number(runs.max_min.mean()),
+            Cell::number(runs.max_min.sd()),
+            Cell::number(runs.major_min.mean()),
+            Cell::number(runs.major_min.sd()),
+        ],
+    };
+    let names = ["completion", "deviation", "max-min", "its deviation", "95 %-min", "deviation of it"];
+    Table {
+        title: title.to_string(),
+        stubs: vec!["scheduler".to_string()],
+        fields: names.map(|name| Field::new(name, Unit::Time)).to_vec(),
+        subjects: MODES.iter().zip(all).map(row).collect(),
+        layout: Layout::FieldsAsColumns,
+        notes: vec![note.to_string()],
+    }
+}
+
+/// Both latencies of all modes as bars.
+pub fn latency_bars(title: &str, all: &[Runs]) -> Bars {
+    let group = |name: &str, of: fn(&Runs) -> &Sample| BarGroup {
+        name: name.to_string(),
+        bars: MODES
+            .iter()
+            .zip(all)
+            .enumerate()
+            .map(|(i, ((mode, _, _), runs))| Bar {
+                name: mode.to_string(),
+                style: Style::Series(i),
+                value: of(runs).mean(),
+                interval: Some((of(runs).min(), of(runs).max())),
+            })
+            .collect(),
+    };
+    Bars {
+        title: title.to_string(),
+        unit: Unit::Time,
+        width: schedlab_report::svg::WIDTH,
+        groups: vec![group("max-min", |r| &r.max_min), group("95 %-min", |r| &r.major_min)],
+    }
+}
+
+/// How much longer the mean is than the other's, as a share.
+pub fn longer(this: &Sample, than: &Sample) -> f64 {
+    this.mean() / than.mean() - 1.0
+}
+
+/// A share as a signed percentage.
+pub fn percent(share: f64) -> String {
+    format!("{:+.2} %", 100.0 * share)
+}

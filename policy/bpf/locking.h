@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * locking.h - around the hooks: what is held before, what is done after.
+ *
+ * host_begin() takes a run queue's lock and returns the machine as this CPU sees
+ * it, host_end() does what the hooks asked for and releases the lock.  Interrupts
+ * are off in between: the kernel calls us with its own run-queue locks held, or
+ * the caller sees to it.
+ */
+#ifndef SCHEDLAB_BPF_LOCKING_H
+#define SCHEDLAB_BPF_LOCKING_H
+
+/* ---- run-queue locks ------------------------------------------------------------------ */
+
+/*
+ * Ticket locks of our own.  The kernel's bpf_res_spin_lock lives in a map, and no
+ * map can be looked into while one is held, so a policy could never take the lock
+ * of a second run queue that it has just chosen.
+ */
+static __always_inline u32 host_lock(host_lock_t *l)
+{
+	u32 ticket = __sync_fetch_and_add(&l->next, 1);
+
+	if (READ_ONCE(l->owner) == ticket)
+		return true;
+	spin_while(READ_ONCE(l->owner) != ticket)
+		;
+	return __sync_val_compare_and_swap(&l->owner, ticket, ticket) == ticket;	/* and a barrier */
+}
+
+static __always_inline void host_unlock(host_lock_t *l)
+{
+	__sync_fetch_and_add(&l->owner, 1);
+}
+
+/* Two CPUs may reach for each other's: ask for a while, do not queue. */
+__apart u32 host_try_lock(host_lock_t *l __in_arena)
+{
+	u32 tries = 0;
+
+	spin_while(tries++ < 256) {
+		u32 next = READ_ONCE(l->next);
+
+		if (READ_ONCE(l->owner) == next && __sync_val_compare_and_swap(&l->next, next, next + 1) == next)
+			return true;
+	}
+	return false;
+}
+
+static __always_inline host_lock_t *host_lock_of(u32 cpu)
+{
+	return &host_cpu_of(GLOBAL_LOCK ? 0 : cpu)->lock;
+}
+
+static u32 host_try_lock_rq(sched_t *s, u32 cpu)
+{
+	if (GLOBAL_LOCK || host_try_lock(host_lock_of(cpu)))
+		return true;
+	((host_cpu_t *)s)->stats.failed_locks++;
+	return false;
+}
+
+static void host_unlock_rq(sched_t *s, u32 cpu)
+{
+	if (!GLOBAL_LOCK)
+		host_unlock(host_lock_of(cpu));
+}
+
+/* ---- errors ----------------------------------------------------------------------------- */
+
+enum host_hook {
+	HOOK_INIT, HOOK_FORK, HOOK_EXIT, HOOK_SELECT_CPU, HOOK_ENQUEUE, HOOK_DEQUEUE, HOOK_PICK_NEXT,
+	HOOK_TICK, HOOK_YIELD, HOOK_SET_NICE, HOOK_SET_CPUMASK, HOOK_TIMER,
+};
+
+static __always_inline const char *host_hook_name(u32 hook)
+{
+	switch (hook) {
+	case HOOK_INIT: return "init";
+	case HOOK_FORK: return "fork";
+	case HOOK_EXIT: return "exit";
+	case HOOK_SELECT_CPU: return "select_cpu";
+	case HOOK_ENQUEUE: return "enqueue";
+	case HOOK_DEQUEUE: return "dequeue";
+	case HOOK_PICK_NEXT: return "pick_next or switched";
+	case HOOK_TICK: return "tick";
+	case HOOK_YIELD: return "yield";
+	case HOOK_SET_NICE: return "set_nice or set_class";
+	case HOOK_SET_CPUMASK: return "set_cpumask";
+	default: return "timer";
+	}
+}
+
+/* The policy is wrong: the kernel goes back to its own scheduler, and says why. */
+#define host_fail(fmt, ...)									\
+	({											\
+		if (!host_machine.stopped)							\
+			host_stop_scheduler("policy %s: " fmt, (u64)the_policy.name, __VA_ARGS__); \
+		host_machine.stopped = 1;							\
+	})
+
+__apart s32 host_pid_of(task_t *t __in_arena)
+{
+	u32 index = t ? host_slot_of_task(t)->index : ~0u;
+	struct host_kernel_task *entry = bpf_map_lookup_elem(&host_kernel_tasks, &index);
+	struct task_struct *p = entry ? entry->task : NULL;
+
+	return p ? p->pid : -1;
+}
+
+__apart u32 host_report_fault(sched_t *s __in_arena, u32 hook)
+{
+	u64 name = (u64)host_hook_name(hook);
+
+	if (s->error)
+		host_fail("%s() reports: %s (pid %d)", name, (u64)s->error, (u64)host_pid_of(s->error_task));
+	else
+		host_fail("%s() looped for 250 ms", name);
+	return 0;
+}
+
+/* ---- before and after ------------------------------------------------------------------- */
+
+static __always_inline sched_t *host_view(u32 this_cpu)
+{
+	sched_t *s = &host_cpu_of(GLOBAL_LOCK ? 0 : this_cpu)->s;
+
+	s->now = bpf_ktime_get_ns();
+	s->this_cpu = this_cpu;
+	s->loops_left = 1;
+	s->nr_tasks = host_machine.nr_tasks;
+	return s;
+}
+
+/* NULL after an error. */
+__apart u64 host_begin_(u32 cpu)
+{
+	if (READ_ONCE(host_machine.stopped))
+		return 0;
+	if (!host_lock(host_lock_of(cpu))) {
+		host_fail("the run queue of CPU %d stays locked", cpu);
+		return 0;
+	}
+	return (u64)host_view(bpf_get_smp_processor_id());
+}
+
+/* The lock of the run queue @t belongs to, which may change until we have it. */
+__apart u64 host_begin_for_(task_t *t __in_arena)
+{
+	u32 cpu = READ_ONCE(t->cpu);
+	u64 s = host_begin_(cpu);
+
+	if (GLOBAL_LOCK)
+		return s;
+	spin_while(s && READ_ONCE(t->cpu) != cpu) {
+		host_unlock(host_lock_of(cpu));
+		cpu = READ_ONCE(t->cpu);
+		s = host_begin_(cpu);
+	}
+	return s;
+}
+
+#define host_begin(cpu)		((sched_t *)host_begin_(cpu))
+#define host_begin_for(t)	((sched_t *)host_begin_for_(t))
+
+/* Sends every CPU that was asked to reschedule into schedule(). */
+__apart u32 host_kick(sched_t *s __in_arena)
+{
+	host_cpu_t *host = (host_cpu_t *)s;
+	u32 word;
+
+	repeat(s, word, host_machine.mask_words) {
+		u64 kicks = host->kicks[word];
+
+		host->kicks[word] = 0;
+		repeat_while(s, kicks) {
+			u32 cpu = word * 64 + find_first_bit(kicks);
+
+			kicks &= kicks - 1;
+			scx_bpf_kick_cpu((s32)cpu, host_kernel_value(scx_kick_flags, SCX_KICK_PREEMPT));
+		}
+	}
+	return 0;
+}
+
+static __always_inline void host_book_work(sched_t *s)
+{
+	struct host_statistics __arena *stats = &((host_cpu_t *)s)->stats;
+
+	stats->examined += s->work.examined;
+	s->work.examined = 0;
+	stats->locks += s->work.locks;
+	s->work.locks = 0;
+	stats->recalculations += s->work.recalculations;
+	stats->recalculated += s->work.recalculated;
+	s->work.recalculations = 0;
+	s->work.recalculated = 0;
+}
+
+static void host_arm_timers(sched_t *s);
+
+__apart u32 host_obey(sched_t *s __in_arena, u32 hook)
+{
+	if (!s->loops_left || s->error)
+		host_report_fault(s, hook);
+	host_book_work(s);
+	if (!s->requests)
+		return 0;
+	s->requests = 0;
+	host_kick(s);
+	if (s->timers_changed)
+		host_arm_timers(s);
+	return 0;
+}
+
+static __always_inline void host_end(sched_t *s, u32 cpu, u32 hook)
+{
+	host_obey(s, hook);
+	host_unlock(host_lock_of(cpu));
+}
+#endif

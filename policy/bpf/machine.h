@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * machine.h - the machine in the arena: CPUs, tasks, and the lock of each run queue.
+ */
+#ifndef SCHEDLAB_BPF_MACHINE_H
+#define SCHEDLAB_BPF_MACHINE_H
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARENA);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1 << 19);	/* pages: of address space, not of memory */
+} host_arena SEC(".maps");
+
+#define MASK_WORDS	(MAX_CPUS / 64)
+#define DELAY_BUCKETS	192		/* four for each power of two, from 1 ns to 4 days */
+#define NO_WAKER	MAX_CPUS
+
+/* What the loader says before the program starts. */
+struct host_place {
+	u32 core, llc, node, online;
+};
+struct host_config {
+	u32 nr_cpus;			/* highest number + 1 */
+	u32 smp;
+	u32 max_tasks;
+	u32 default_hz;			/* for policies without a tunable "hz" */
+	s64 hz;				/* value of the tunable "hz", 0 if there is none */
+	u64 seed;
+	struct host_place place[MAX_CPUS];
+};
+struct host_config host_config SEC(".data.config");
+
+/* First come, first served; the kernel's CPUs wait with interrupts off. */
+struct host_lock {
+	u32 next, owner;
+};
+typedef struct host_lock __arena host_lock_t;
+
+struct host_statistics {
+	u64 schedule_calls, examined, recalculations, recalculated;
+	u64 switches, migrations, wakeups, ticks, locks, failed_locks;
+	u32 delay[DELAY_BUCKETS];	/* from runnable to running */
+};
+
+/* One CPU.  The set of CPUs to kick must follow the machine: see note_resched(). */
+struct host_cpu {
+	struct sched s;
+	u64 kicks[MASK_WORDS];
+	struct host_lock lock;
+	u64 next_tick_ns;
+	u32 given;			/* the kernel has been given cpu->curr */
+	struct host_statistics stats;
+};
+typedef struct host_cpu __arena host_cpu_t;
+
+/*
+ * One task: what the host knows, then what the policy knows.
+ *
+ *	queued	on_cpu
+ *	0	0	asleep
+ *	1	0	waits in the policy's queues
+ *	1	1	runs, or has been chosen to
+ *	0	1	has stopped, but its CPU has not chosen another yet: @why
+ */
+struct host_slot {
+	u64 kernel;			/* its task_struct, to know it by; 0: free */
+	u64 kernel_mask, kernel_mm;	/* where its set of CPUs and its address space are */
+	u64 runnable_since;
+	struct host_slot __arena *parent;
+	u32 parent_generation, generation;
+	u32 index, next_free;		/* index + 1 of the next free one */
+	u32 why;			/* enum prev_state */
+	u32 waker;			/* the CPU it is being woken on */
+	u16 wake_flags;
+	u16 ran_on;
+	u8 queued, born, yielded, pinned;
+	struct task t;
+};
+typedef struct host_slot __arena host_slot_t;
+
+struct host_machine {
+	host_cpu_t *hosts;
+	cpu_t *cpus;
+	u8 __arena *slots;
+	u32 stride, mask_offset;	/* bytes of a slot; where in it the CPU set is */
+	u32 max_tasks, mask_words;
+	u32 stopped;			/* after an error: policies are asked no more */
+	u32 nr_tasks, last_id;
+	u32 prolog_pins;		/* a program raises migration_disabled of the task it interrupts */
+	u64 free;			/* index + 1 of the first free slot; a tag against reuse above */
+	u64 timer_expires[MAX_TIMERS];
+	u64 online[MASK_WORDS];
+	struct list tasks;
+	struct host_lock list_lock;
+};
+struct host_machine __arena host_machine;
+
+/* The kernel's side of each slot. */
+struct host_kernel_task {
+	struct task_struct __kptr *task;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__type(key, u32);
+	__type(value, struct host_kernel_task);
+	__uint(max_entries, 1);		/* set by the loader */
+} host_kernel_tasks SEC(".maps");
+
+#define GLOBAL_LOCK	(the_policy.lock == LOCK_GLOBAL)
+
+static __always_inline host_cpu_t *host_cpu_of(u32 cpu)
+{
+	return host_machine.hosts + cpu;
+}
+
+static __always_inline host_slot_t *host_slot_at(u32 index)
+{
+	return (host_slot_t *)(host_machine.slots + (u64)index * host_machine.stride);
+}
+
+static __always_inline host_slot_t *host_slot_of_task(task_t *t)
+{
+	return list_entry(t, host_slot_t, t);
+}
+
+/*
+ * The slot of a kernel task; NULL if it is none of ours.  Its address is kept in
+ * the one field of a task that a scheduler may write and that means nothing but
+ * to ordered dispatch queues, which we do not use.  A stale one is recognised.
+ */
+static __always_inline host_slot_t *host_slot_of(struct task_struct *p)
+{
+	host_slot_t *slot = (host_slot_t *)p->scx.dsq_vtime;
+
+	return slot && slot->kernel == (u64)p ? slot : NULL;
+}
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * schedule.h - who runs: the same steps as in the simulator's schedule() and wakeups.
+ */
+#ifndef SCHEDLAB_BPF_SCHEDULE_H
+#define SCHEDLAB_BPF_SCHEDULE_H
+
+/* ---- statistics ---------------------------------------------------------------------- */
+
+/* Four buckets for each power of two: the exponent, then the two bits behind the first. */
+static __always_inline u32 host_delay_bucket(u64 ns)
+{
+	u64 rest = ns;
+	u32 e = 0;
+
+	if (ns < 4)
+		return (u32)ns;
+	if (rest >> 32) { e += 32; rest >>= 32; }
+	if (rest >> 16) { e += 16; rest >>= 16; }
+	if (rest >> 8) { e += 8; rest >>= 8; }
+	if (rest >> 4) { e += 4; rest >>= 4; }
+	if (rest >> 2) { e += 2; rest >>= 2; }
+	if (rest >> 1) e += 1;
+	return min_of((e - 1) * 4 + (u32)((ns >> (e - 2)) & 3), DELAY_BUCKETS - 1);
+}
+
+static __always_inline void host_book_run(sched_t *s, host_slot_t *slot, u32 cpu)
+{
+	struct host_statistics __arena *stats = &((host_cpu_t *)s)->stats;
+	u64 delay = s->now > slot->runnable_since ? s->now - slot->runnable_since : 0;
+
+	stats->delay[host_delay_bucket(delay)]++;
+	if (slot->ran_on != cpu)
+		stats->migrations++;
+	slot->ran_on = (u16)cpu;
+}
+
+/* ---- schedule() ---------------------------------------------------------------------- */
+
+/* May the policy answer @next?  If not, the kernel hears what is wrong with it. */
+__apart u32 host_check_pick(task_t *next __in_arena, u32 cpu)
+{
+	host_slot_t *slot = host_slot_of_task(next);
+	s32 pid;
+
+	if (slot->index >= host_machine.max_tasks || host_slot_at(slot->index) != slot || !slot->kernel) {
+		host_fail("pick_next() answers %p, which is no task", (u64)next);
+		return false;
+	}
+	if (slot->queued && !next->on_cpu && cpu_allowed(next, cpu))
+		return true;
+	pid = host_pid_of(next);
+	if (!slot->queued)
+		host_fail("pick_next() chooses pid %d, which is not runnable", (u64)pid);
+	else if (next->on_cpu)
+		host_fail("pick_next() chooses pid %d, which runs on CPU %d", (u64)pid, next->cpu);
+	else
+		host_fail("pick_next() chooses pid %d for CPU %d, which it may not use", (u64)pid, cpu);
+	return false;
+}
+
+/* Updates the public fields as the CPU stops running @prev and runs @next, then tells the policy. */
+__apart u32 host_switch(sched_t *s __in_arena, u32 cpu, task_t *prev __in_arena, task_t *next __in_arena)
+{
+	cpu_t *c = cpu_of(s, cpu);
+
+	if (prev) {
+		prev->on_cpu = 0;
+		host_slot_of_task(prev)->runnable_since = s->now;
+	}
+	if (next) {
+		host_book_run(s, host_slot_of_task(next), cpu);
+		next->on_cpu = 1;
+		next->cpu = cpu;
+	} else {
+		c->idle_since = s->now;
+	}
+	c->curr = next;
+	host_cpu_of(cpu)->given = false;
+	((host_cpu_t *)s)->stats.switches++;
+	hook_switched(s, cpu, prev, next);
+	return 0;
+}
+
+/* Has the policy choose who runs on @cpu, which runs @prev. */
+__apart u32 host_choose(sched_t *s __in_arena, u32 cpu, task_t *prev __in_arena, u32 why)
+{
+	task_t *next;
+
+	cpu_of(s, cpu)->need_resched = 0;
+	next = (task_t *)hook_pick_next(s, cpu, prev, why);
+	((host_cpu_t *)s)->stats.schedule_calls++;
+	if (next == prev && (!prev || host_slot_of_task(prev)->queued))
+		return 0;
+	if (next && !host_check_pick(next, cpu))
+		return 0;
+	host_switch(s, cpu, prev, next);
+	return 0;
+}
+
+/* Why does @slot's task not run on? */
+static __always_inline u32 host_prev_state(host_slot_t *slot)
+{
+	if (!slot->queued)
+		return slot->why;
+	return slot->yielded ? PREV_YIELDED : PREV_PREEMPTED;
+}
+
+/*
+ * @slot's task has stopped, and its CPU has not chosen another one yet, being
+ * busy with a task of a higher class.  Choose for it; it will find out.
+ */
+__apart u32 host_settle(sched_t *s __in_arena, host_slot_t *slot __in_arena)
+{
+	u32 cpu = slot->t.cpu;
+
+	if (cpu_curr(s, cpu) != &slot->t)
+		return 0;
+	host_choose(s, cpu, &slot->t, slot->why);
+	if (cpu_curr(s, cpu))
+		resched_cpu(s, cpu);
+	return 0;
+}
+
+/* ---- on and off the run queue ------------------------------------------------------------ */
+
+static __always_inline void host_take_off(sched_t *s, host_slot_t *slot, u32 flags, u32 why)
+{
+	hook_dequeue(s, &slot->t, flags);
+	slot->queued = false;
+	slot->why = why;
+}
+
+static __always_inline void host_put_on(sched_t *s, host_slot_t *slot, u32 flags)
+{
+	slot->queued = true;
+	slot->runnable_since = s->now;
+	hook_enqueue(s, &slot->t, flags);
+}
+
+__apart u32 host_first_allowed(sched_t *s __in_arena, task_t *t __in_arena)
+{
+	u32 word;
+
+	repeat(s, word, host_machine.mask_words) {
+		if (t->allowed->bits[word])
+			return word * 64 + find_first_bit(t->allowed->bits[word]);
+	}
+	return 0;
+}
+
+__apart u32 host_choose_cpu(sched_t *s __in_arena, task_t *t __in_arena, u32 flags)
+{
+	u32 cpu = t->cpu;
+
+	if (the_policy.select_cpu && t->nr_allowed > 1)
+		cpu = hook_select_cpu(s, t, flags);
+	else if (!cpu_allowed(t, cpu))
+		cpu = host_first_allowed(s, t);
+	if (cpu < s->nr_cpus && cpu_allowed(t, cpu))
+		return cpu;
+	host_fail("select_cpu() answers CPU %d, which pid %d may not use", cpu, (u64)host_pid_of(t));
+	return host_first_allowed(s, t);
+}
+
+/* A runnable task that is in no run queue goes to one it may be in.  Its present one is locked; at the end the new one is. */
+__apart u64 host_requeue(sched_t *s __in_arena, host_slot_t *slot __in_arena, u32 locked)
+{
+	u32 to = host_choose_cpu(s, &slot->t, ENQ_MOVE);
+
+	slot->t.cpu = to;
+	if (!GLOBAL_LOCK) {
+		host_unlock(host_lock_of(locked));
+		s = host_begin(to);
+	}
+	if (s)
+		host_put_on(s, slot, ENQ_MOVE);
+	return (u64)s;
+}
+
+/* ---- giving a chosen task to the kernel -------------------------------------------------- */
+
+static __always_inline void host_give_to_kernel(struct task_struct *p, u32 cpu)
+{
+	scx_bpf_dsq_insert___v2___schedlab(p, host_kernel_value(scx_dsq_id_flags, SCX_DSQ_LOCAL_ON) | cpu, SCX_SLICE_INF, 0);
+}
+
+static __always_inline void host_give_slot(u32 index, u32 cpu)
+{
+	struct host_kernel_task *entry = bpf_map_lookup_elem(&host_kernel_tasks, &index);
+	struct task_struct *p = entry ? entry->task : NULL;
+
+	if (p)
+		host_give_to_kernel(p, cpu);
+}
+#endif
