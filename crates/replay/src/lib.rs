@@ -36,4 +36,4 @@ pub use machine::machine_like;
 pub use minimise::{minimise, Minimised, Symptom, Watch};
 pub use reactions::ReactionTimes;
 pub use rebuild::{Options, Rebuild};
-pub use replay::{Counts, Mode, Replay, LIMITS};
+pub use replay::{fit, Counts, Mode, Replay, LIMITS};

@@ -454,7 +454,7 @@ impl Lowering {
     }
 
     fn program(&self, mut ops: Vec<Op>, counts: &mut Counts) -> Vec<Op> {
-        ops.retain(|op| *op != NOTHING);
+        join_work(&mut ops);
         let index = |id: u32| self.specs[id as usize].expect("only tasks that were seen are woken");
         for op in &mut ops {
             match op {
@@ -511,6 +511,18 @@ impl Lowering {
             uses => format!("{name}#{uses}"),
         }
     }
+}
+
+/// Leaves out what turned out to be nothing, and joins the work on both sides of it.
+fn join_work(ops: &mut Vec<Op>) {
+    ops.retain(|op| *op != NOTHING);
+    ops.dedup_by(|op, before| match (op, before) {
+        (Op::Run(Amount::Fixed(work)), Op::Run(Amount::Fixed(sum))) => {
+            *sum += *work;
+            true
+        }
+        _ => false,
+    });
 }
 
 /// A task that wakes another is in the kernel; so much of its work after that is, too.

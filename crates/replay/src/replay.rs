@@ -70,16 +70,6 @@ pub struct Counts {
 }
 
 impl Replay {
-    /// The workload on a machine of so many CPUs: the kernel's threads of CPUs that are not there
-    /// are bound to those that are.
-    pub fn fit(&mut self, nr_cpus: u32) {
-        for set in &mut self.workload.cpu_sets {
-            for cpu in set {
-                *cpu %= nr_cpus;
-            }
-        }
-    }
-
     /// The tasks a name means: of that name, of that group, or with that thread id.
     pub fn find(&self, name: &str) -> Vec<TaskId> {
         let pid: Option<u32> = name.parse().ok();
@@ -91,5 +81,13 @@ impl Replay {
         };
         let tasks = self.workload.tasks.iter().zip(&self.tasks);
         tasks.filter(means).map(|(_, info)| info.id).collect()
+    }
+}
+
+/// Makes a workload fit a machine of so many CPUs: the kernel's threads of CPUs that are not there
+/// are bound to those that are.
+pub fn fit(workload: &mut Workload, nr_cpus: u32) {
+    for cpu in workload.cpu_sets.iter_mut().flatten() {
+        *cpu %= nr_cpus.max(1);
     }
 }

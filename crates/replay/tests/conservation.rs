@@ -129,14 +129,14 @@ const PLAIN: &[(&str, &str)] = &[
     ),
     (
         "one that sleeps beside one that computes",
-        "[task.editor]\nprogram = \"\"\"\nrepeat 10\n  run 1ms\n  sleep 7ms\nend\n\"\"\"\n\
+        "[task.editor]\nprogram = \"\"\"\nloop 10\n  run 1ms\n  sleep 7ms\nend\n\"\"\"\n\
          [task.hog]\nprogram = \"run 100ms\"\n",
     ),
     (
         "ping and pong",
         "[semaphore.ping]\n[semaphore.pong]\n\
-         [task.a]\nprogram = \"\"\"\nrepeat 20\n  run 300us\n  post ping\n  wait-sem pong\nend\n\"\"\"\n\
-         [task.b]\nprogram = \"\"\"\nrepeat 20\n  wait-sem ping\n  run 200us\n  post pong\nend\n\"\"\"\n",
+         [task.a]\nprogram = \"\"\"\nloop 20\n  run 300us\n  post ping\n  wait-sem pong\nend\n\"\"\"\n\
+         [task.b]\nprogram = \"\"\"\nloop 20\n  wait-sem ping\n  run 200us\n  post pong\nend\n\"\"\"\n",
     ),
 ];
 

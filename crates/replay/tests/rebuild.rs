@@ -3,7 +3,7 @@
 use schedlab_recording::{
     Carries, KernelEvent, KernelEventKind, KernelState, Pid, Recording, TaskRef,
 };
-use schedlab_replay::{Mode, Options, Rebuild, Replay};
+use schedlab_replay::{fit, Mode, Options, Rebuild, Replay};
 use schedlab_trace::{CpuId, Ns, TaskClass, Time, TraceInfo, WakeContext};
 use schedlab_workload::{Amount, Op, Process};
 
@@ -243,7 +243,7 @@ fn wakeups_of_tasks_that_do_not_sleep_change_nothing() {
     s.switch(30, 0, a, "Z", idle);
     s.switch(40, 1, b, "Z", idle);
     let replay = s.rebuild(Options::default());
-    assert_eq!(program(&replay, "a-1"), [run(10), run(20), Op::Exit]);
+    assert_eq!(program(&replay, "a-1"), [run(30), Op::Exit]);
     assert_eq!(program(&replay, "b-2"), [run(40), Op::Exit]);
     assert_eq!(replay.counts.spurious_wakeups, 1);
 }
@@ -312,7 +312,7 @@ fn names_and_priorities_tell_the_kernels_threads() {
     assert_eq!(spec(&replay, "nice-30").nice, 19);
     assert_eq!(spec(&replay, "nice-30").cpus, None);
     // On a machine with one CPU it is bound to that.
-    replay.fit(1);
+    fit(&mut replay.workload, 1);
     assert_eq!(replay.workload.cpu_sets[set], [0]);
 }
 

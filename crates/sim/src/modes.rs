@@ -1,6 +1,7 @@
 //! CPUs passing from one mode to the next: idle, user, kernel, spinning.
 
 use schedlab_trace::{CpuId, Event, EventKind, Ns, Overhead, Sink, TaskId, Time};
+use schedlab_workload::Op;
 
 use crate::cpu::{Cpu, KernelWork, Mode};
 use crate::engine::Simulation;
@@ -165,11 +166,19 @@ impl<S: Sink> Simulation<'_, S> {
             return self.host.need_resched(cpu);
         };
         let t = self.task(task);
-        // In the kernel it is preempted when it is done.
-        if self.host.need_resched(cpu) && !(t.in_kernel && t.computing != Computing::Nothing) {
+        if self.host.need_resched(cpu) && !self.is_in_kernel(task) {
             return true;
         }
         t.yielding || t.move_to.is_some() || !matches!(t.state, State::Running(_))
+    }
+
+    /// Is the task in the kernel, or about to go on there?  Then it is preempted when it is done.
+    fn is_in_kernel(&self, task: TaskId) -> bool {
+        let t = self.task(task);
+        match t.computing {
+            Computing::Nothing => matches!(self.next_op(task), Some(Op::RunInKernel(_))),
+            _ => t.in_kernel,
+        }
     }
 
     fn go_idle(&mut self, cpu: CpuId) {

@@ -14,6 +14,15 @@ use crate::task::{Computing, State};
 const FOREVER_NS: u64 = 1 << 53;
 
 impl<S: Sink> Simulation<'_, S> {
+    /// What a task does next; none if it exits.
+    pub(crate) fn next_op(&self, task: TaskId) -> Option<Op> {
+        let workload = self.setup.workload;
+        let t = self.task(task);
+        let program = workload.tasks[t.spec as usize].program;
+        let ops = &workload.programs[program.0 as usize].ops;
+        ops.get(t.pc as usize).copied()
+    }
+
     /// The running task does its next operation.
     pub(crate) fn step(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
         let workload = self.setup.workload;

@@ -7,7 +7,7 @@ use schedlab_explain::{first_difference, Difference, Explain, Explanation, Order
 use schedlab_input::Diagnostic;
 use schedlab_machine::Machine;
 use schedlab_policy::Tuned;
-use schedlab_replay::{machine_like, Identified, Identities, Options};
+use schedlab_replay::{fit, machine_like, Identified, Identities, Options};
 use schedlab_sim::{Limits, Setup, Simulation, TieBreak};
 use schedlab_trace::{Ns, Sink, Tee};
 use schedlab_workload::Workload;
@@ -126,7 +126,7 @@ fn play_replay(
         Some(name) => schedlab_machine::find(name)?,
         None => machine_like(&replay, arguments.hz),
     };
-    replay.fit(machine.cpus.len() as u32);
+    fit(&mut replay.workload, machine.cpus.len() as u32);
     let mut sink = Identified::new(Identities::of(&replay), sink);
     simulate(
         &replay.workload,

@@ -13,10 +13,11 @@ use schedlab_measure::Measure;
 use schedlab_policy::Tuned;
 use schedlab_readers::ReadReport;
 use schedlab_recording::{Mended, Recording};
-use schedlab_replay::{machine_like, Identities, Options, Rebuild, Replay, SelfCheck};
+use schedlab_replay::{fit, machine_like, Identities, Options, Rebuild, Replay, SelfCheck};
 use schedlab_report::{render_html, ReportInfo, Run, World};
 use schedlab_sim::Limits;
 use schedlab_trace::{HashSink, Ns, Tee, TraceInfo};
+use schedlab_workload::Workload;
 
 use crate::arguments::ReplayArguments;
 use crate::choose::{policies, policy, Assignments};
@@ -26,8 +27,8 @@ use crate::outputs::{Finished, TextFile, TraceFile};
 use crate::recipe::quoted;
 use crate::session::{RunResult, Session};
 
+use super::print;
 use super::result::reported;
-use super::{note, print};
 use archive::ReplayTraces;
 use printed::Printed;
 
@@ -54,7 +55,7 @@ pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
         mode: arguments.mode.mode(),
         ..Options::default()
     });
-    let machine = machine(&mut replay, arguments)?;
+    let machine = machine(&replay, arguments)?;
     let tuned: Vec<Tuned> = chosen.iter().map(|(_, tuned)| tuned.clone()).collect();
     let command = command(arguments, &tuned);
     let (recorded, mended) = source.recorded(&command, traces.recorded()?);
@@ -62,14 +63,24 @@ pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
     let mut check = Some(self_check(&replay, &runs[0], under, arguments, &interrupt)?);
     let mut smallest = None;
     if let Some(symptom) = &arguments.minimise {
-        let found = smallest::find(&source, &replay, symptom, &machine, &tuned)?;
-        replay = found.replay.clone();
-        smallest = Some(found);
+        let trial = smallest::Trial {
+            source: &source,
+            symptom,
+            machine: &machine,
+            policies: &tuned,
+            seed: arguments.seed,
+        };
+        let (found, part) = trial.find(&replay)?;
+        (smallest, replay) = (Some(found), part);
         (runs, check) = (Vec::new(), None);
     }
+    let identities = Identities::of(&replay);
+    // All of it goes to the session: there may be a lot.
+    let mut workload = std::mem::take(&mut replay.workload);
+    fit(&mut workload, machine.cpus.len() as u32);
     let session = Session {
         traces: traces.of_replays(),
-        ..session(&replay, machine, tuned, arguments)
+        ..session(workload, identities, machine, tuned, arguments)
     };
     for mut result in session.run(&interrupt)? {
         traces.take(&mut result.trace)?;
@@ -91,7 +102,7 @@ pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
         files.push(json.write(&printed.json(&runs)?)?);
     }
     if let Some(export) = export {
-        files.push(export.write(&schedlab_workload::exported::to_json(&replay.workload))?);
+        files.push(export.write(&schedlab_workload::exported::to_json(&session.workload))?);
     }
     interrupt.check()?;
     files.into_iter().try_for_each(Finished::keep)?;
@@ -128,9 +139,6 @@ impl Source {
                     .at(&path, 0)
                     .expected("sched_switch and sched_wakeup"),
             );
-        }
-        for text in &report.notes {
-            note(text);
         }
         Ok(Source {
             recording,
@@ -181,25 +189,24 @@ impl Source {
     }
 }
 
-/// The machine to replay on, and the workload made to fit it.
-fn machine(replay: &mut Replay, arguments: &ReplayArguments) -> Result<Machine, Failure> {
-    let machine = match &arguments.machine {
-        Some(name) => schedlab_machine::find(name)?,
-        None => machine_like(replay, arguments.hz),
-    };
-    replay.fit(machine.cpus.len() as u32);
-    Ok(machine)
+/// The machine to replay on.
+fn machine(replay: &Replay, arguments: &ReplayArguments) -> Result<Machine, Failure> {
+    match &arguments.machine {
+        Some(name) => Ok(schedlab_machine::find(name)?),
+        None => Ok(machine_like(replay, arguments.hz)),
+    }
 }
 
 fn session(
-    replay: &Replay,
+    workload: Workload,
+    identities: Identities,
     machine: Machine,
     policies: Vec<Tuned>,
     arguments: &ReplayArguments,
 ) -> Session {
     Session {
         policies,
-        workload: replay.workload.clone(),
+        workload,
         machine,
         seeds: vec![arguments.seed],
         duration: None,
@@ -211,7 +218,7 @@ fn session(
         hook_timeout: arguments.bounds.hook_timeout,
         jobs: arguments.jobs,
         traces: None,
-        identities: Identities::of(replay),
+        identities,
     }
 }
 
@@ -225,9 +232,10 @@ fn self_check(
 ) -> Result<SelfCheck, Failure> {
     let name = under.name();
     let machine = machine_like(replay, arguments.hz);
-    let mut again = replay.clone();
-    again.fit(replay.nr_cpus);
-    let session = session(&again, machine, vec![under], arguments);
+    let identities = Identities::of(replay);
+    let mut workload = replay.workload.clone();
+    fit(&mut workload, replay.nr_cpus);
+    let session = session(workload, identities, machine, vec![under], arguments);
     let results: Vec<RunResult> = session.run(interrupt)?;
     let work: Ns = replay.counts.work_ns;
     let check = results.first().map(|result| {

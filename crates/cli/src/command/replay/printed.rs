@@ -41,6 +41,7 @@ impl Printed<'_> {
         let mut remarks: Vec<String> = self.check.iter().map(SelfCheck::verdict).collect();
         remarks.extend(self.smallest.iter().map(ToString::to_string));
         remarks.push(self.rebuilt());
+        remarks.extend(self.read.notes.iter().cloned());
         remarks.extend(
             LIMITS
                 .iter()

@@ -6,7 +6,7 @@ use std::fmt;
 use schedlab_input::Diagnostic;
 use schedlab_machine::Machine;
 use schedlab_policy::Tuned;
-use schedlab_replay::{minimise, Identities, Options, Replay, Symptom, Watch};
+use schedlab_replay::{fit, minimise, Identities, Options, Replay, Symptom, Watch};
 use schedlab_sim::{Limits, Setup, Simulation, TieBreak};
 use schedlab_trace::{Ns, Sink, TaskId, TaskInfo, Time};
 use serde::Serialize;
@@ -28,8 +28,6 @@ pub struct Smallest {
     pub replays: u32,
     /// The wait that shows it: whose, when it ended, how long it was.
     pub shown: (String, Time, Ns),
-    #[serde(skip)]
-    pub replay: Replay,
 }
 
 impl fmt::Display for Smallest {
@@ -47,114 +45,154 @@ impl fmt::Display for Smallest {
     }
 }
 
-/// Finds it; there must be one policy.
-pub fn find(
-    source: &Source,
-    whole: &Replay,
-    symptom: &Symptom,
-    machine: &Machine,
-    policies: &[Tuned],
-) -> Result<Smallest, Failure> {
-    let mistake = |problem: String| Diagnostic::new(problem).at("--minimise", 0);
-    let [tuned] = policies else {
-        let problem = format!(
-            "{} policies may show the symptom each in its own way",
-            policies.len()
-        );
-        return Err(mistake(problem)
-            .expected("one policy: --policies NAME")
-            .into());
-    };
-    let needed: BTreeSet<TaskId> = whole.find(&symptom.task).into_iter().collect();
-    if needed.is_empty() {
-        let names: BTreeSet<&str> = whole.tasks.iter().map(|task| task.group.as_str()).collect();
-        return Err(mistake(format!("no task is called \"{}\"", symptom.task))
-            .expected("a name, a group or a thread id of the recording")
-            .suggest(&symptom.task, names)
-            .into());
-    }
-    let all = whole.tasks.iter().map(|task| task.id).collect();
-    let shows = |options: &Options| -> Result<Option<Time>, Failure> {
-        let (_, seen) = try_part(source, options, symptom, machine, tuned, &needed)?;
-        Ok(seen.map(|(_, end, _)| end))
-    };
-    let found = minimise(whole.mode, &all, &needed, shows)?;
-    let Some(found) = found else {
-        let problem = format!("under {} nobody waits so long: {symptom}", tuned.name());
-        return Err(mistake(problem).expected("a symptom that shows").into());
-    };
-    let (replay, seen) = try_part(source, &found.options, symptom, machine, tuned, &needed)?;
-    let shown = seen.ok_or_else(|| Failure::Other("the symptom is gone".into()))?;
-    Ok(Smallest {
-        symptom: symptom.to_string(),
-        tasks: replay.tasks.len(),
-        of_tasks: found.tasks.1,
-        until: found.options.until,
-        replays: found.replays,
-        shown,
-        replay,
-    })
+/// What is tried again and again.
+pub struct Trial<'a> {
+    pub source: &'a Source,
+    pub symptom: &'a Symptom,
+    pub machine: &'a Machine,
+    pub policies: &'a [Tuned],
+    pub seed: u64,
 }
 
-type Seen = Option<(String, Time, Ns)>;
+/// A task that waited too long: its id in the recording, its name, when its wait ended and how long
+/// it was.
+type Seen = Option<(TaskId, String, Time, Ns)>;
 
-/// Replays a part and says whether the symptom shows.
-fn try_part(
-    source: &Source,
-    options: &Options,
-    symptom: &Symptom,
-    machine: &Machine,
-    tuned: &Tuned,
-    needed: &BTreeSet<TaskId>,
-) -> Result<(Replay, Seen), Failure> {
-    let mut replay = source.rebuild(options);
-    replay.fit(machine.cpus.len() as u32);
-    let setup = Setup {
-        machine,
-        workload: &replay.workload,
-        tuned,
-        seed: 1,
-        duration: None,
-        limits: Limits::default(),
-        tie_break: TieBreak::Canonical,
-    };
-    let sink = Chosen {
-        identities: Identities::of(&replay),
-        needed: needed.clone(),
-        watch: Watch::new(symptom.longer_than),
-        names: Vec::new(),
-    };
-    let failed = |error| Failure::Simulation {
-        run: tuned.name(),
-        error,
-    };
-    let simulation = Simulation::new(&setup, sink).map_err(failed)?;
-    let (_, sink) = simulation.run().map_err(failed)?;
-    let seen = sink.watch.seen().map(|(task, end, waited)| {
-        let name = sink.names.iter().find(|(id, _)| *id == task);
-        (
-            name.map_or_else(String::new, |(_, name)| name.clone()),
-            end,
-            waited,
-        )
-    });
-    Ok((replay, seen))
+impl Trial<'_> {
+    /// The smallest part that shows the symptom.
+    pub fn find(&self, whole: &Replay) -> Result<(Smallest, Replay), Failure> {
+        let tuned = self.policy()?;
+        let meant = self.meant(whole)?;
+        let all = whole.tasks.iter().map(|task| task.id).collect();
+        let options = Options {
+            mode: whole.mode,
+            ..Options::default()
+        };
+        // Who shows it in the whole has to show it in the part.
+        let Some((first, ..)) = self.replay(&options, tuned, &meant)?.1 else {
+            return Err(self.never(tuned));
+        };
+        let needed = BTreeSet::from([first]);
+        let shows = |options: &Options| -> Result<Option<Time>, Failure> {
+            let (_, seen) = self.replay(options, tuned, &needed)?;
+            Ok(seen.map(|(_, _, end, _)| end))
+        };
+        let Some(found) = minimise(whole.mode, &all, &needed, shows)? else {
+            return Err(self.never(tuned));
+        };
+        let (part, seen) = self.replay(&found.options, tuned, &needed)?;
+        let Some((_, name, end, waited)) = seen else {
+            return Err(self.never(tuned));
+        };
+        let smallest = Smallest {
+            symptom: self.symptom.to_string(),
+            tasks: part.tasks.len(),
+            of_tasks: found.tasks.1,
+            until: found.options.until,
+            replays: found.replays,
+            shown: (name, end, waited),
+        };
+        Ok((smallest, part))
+    }
+
+    fn policy(&self) -> Result<&Tuned, Failure> {
+        let [tuned] = self.policies else {
+            let problem = format!(
+                "{} policies may show the symptom each in its own way",
+                self.policies.len()
+            );
+            return Err(mistake(problem)
+                .expected("one policy: --policies NAME")
+                .into());
+        };
+        Ok(tuned)
+    }
+
+    /// The tasks the symptom may be of.
+    fn meant(&self, whole: &Replay) -> Result<BTreeSet<TaskId>, Failure> {
+        let task = &self.symptom.task;
+        let meant: BTreeSet<TaskId> = whole.find(task).into_iter().collect();
+        if meant.is_empty() {
+            let names: BTreeSet<&str> = whole.tasks.iter().map(|t| t.group.as_str()).collect();
+            return Err(mistake(format!("no task is called \"{task}\""))
+                .expected("a name, a group or a thread id of the recording")
+                .suggest(task, names)
+                .into());
+        }
+        Ok(meant)
+    }
+
+    fn never(&self, tuned: &Tuned) -> Failure {
+        let problem = format!(
+            "under {} nobody waits so long: {}",
+            tuned.name(),
+            self.symptom
+        );
+        mistake(problem).expected("a symptom that shows").into()
+    }
+
+    /// Replays a part and says whether the symptom shows in one of these tasks.
+    fn replay(
+        &self,
+        options: &Options,
+        tuned: &Tuned,
+        tasks: &BTreeSet<TaskId>,
+    ) -> Result<(Replay, Seen), Failure> {
+        let mut replay = self.source.rebuild(options);
+        fit(&mut replay.workload, self.machine.cpus.len() as u32);
+        let setup = Setup {
+            machine: self.machine,
+            workload: &replay.workload,
+            tuned,
+            seed: self.seed,
+            duration: None,
+            limits: Limits::default(),
+            tie_break: TieBreak::Canonical,
+        };
+        let sink = Chosen {
+            identities: Identities::of(&replay),
+            tasks: tasks.clone(),
+            watch: Watch::new(self.symptom.longer_than),
+            found: Vec::new(),
+        };
+        let failed = |error| Failure::Simulation {
+            run: tuned.name(),
+            error,
+        };
+        let simulation = Simulation::new(&setup, sink).map_err(failed)?;
+        let (_, sink) = simulation.run().map_err(failed)?;
+        let seen = sink.seen();
+        Ok((replay, seen))
+    }
+}
+
+fn mistake(problem: String) -> Diagnostic {
+    Diagnostic::new(problem).at("--minimise", 0)
 }
 
 /// Watches those tasks of a replay that were needed in the recording.
 struct Chosen {
     identities: Identities,
-    needed: BTreeSet<TaskId>,
+    tasks: BTreeSet<TaskId>,
     watch: Watch,
-    names: Vec<(TaskId, String)>,
+    /// Those that have appeared: id in the simulation, id in the recording, name.
+    found: Vec<(TaskId, TaskId, String)>,
+}
+
+impl Chosen {
+    fn seen(&self) -> Seen {
+        let (task, end, waited) = self.watch.seen()?;
+        let (_, recorded, name) = self.found.iter().find(|(id, ..)| *id == task)?;
+        Some((*recorded, name.clone(), end, waited))
+    }
 }
 
 impl Sink for Chosen {
     fn task(&mut self, info: &TaskInfo) {
-        let recorded = self.identities.get(&info.name);
-        if recorded.is_some_and(|recorded| self.needed.contains(&recorded.id)) {
+        let recorded = self.identities.get(&info.name).map(|recorded| recorded.id);
+        if let Some(recorded) = recorded.filter(|recorded| self.tasks.contains(recorded)) {
             self.watch.add(info.id);
-            self.names.push((info.id, info.name.clone()));
+            self.found.push((info.id, recorded, info.name.clone()));
         }
     }
 
