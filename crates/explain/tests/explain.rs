@@ -64,9 +64,33 @@ fn trace(sink: &mut impl Sink, then: TaskId) {
     let by = WakeContext::Task;
     switch(sink, 0, 0, None, Idle, Some(A));
     event(sink, 10, 0, EventKind::Waking { task: B, by });
-    event(sink, 10, 0, EventKind::Wakeup { task: B, target: CpuId(0) });
-    event(sink, 20, 0, EventKind::Priority { task: C, priority: 7 });
-    event(sink, 25, 0, EventKind::Wakeup { task: C, target: CpuId(0) });
+    event(
+        sink,
+        10,
+        0,
+        EventKind::Wakeup {
+            task: B,
+            target: CpuId(0),
+        },
+    );
+    event(
+        sink,
+        20,
+        0,
+        EventKind::Priority {
+            task: C,
+            priority: 7,
+        },
+    );
+    event(
+        sink,
+        25,
+        0,
+        EventKind::Wakeup {
+            task: C,
+            target: CpuId(0),
+        },
+    );
     switch(sink, 30, 0, Some(A), Preempted, Some(C));
     let (from, to) = (CpuId(0), CpuId(1));
     event(sink, 60, 1, EventKind::Migrate { task: B, from, to });
@@ -114,7 +138,11 @@ fn the_preempted_wait_too() {
 #[test]
 fn the_worst_come_first_and_no_more_than_asked_for() {
     let all = explained(None, 10);
-    let waits: Vec<(&str, u64)> = all.worst.iter().map(|w| (w.task.as_str(), w.ns.0)).collect();
+    let waits: Vec<(&str, u64)> = all
+        .worst
+        .iter()
+        .map(|w| (w.task.as_str(), w.ns.0))
+        .collect();
     assert_eq!(waits, [("b", 90_000), ("a", 90_000), ("c", 5_000)]);
     assert_eq!(all.waited, Ns(185_000));
     let one = explained(None, 1);
@@ -129,7 +157,9 @@ fn a_wait_that_is_not_over_counts() {
     let explanation = explain.finish();
     // From 30 to the end at 200 µs.
     assert_eq!(explanation.worst[0].ns, Ns(170_000));
-    assert!(explanation.worst[0].to_string().ends_with("nothing: the trace ends\n"));
+    assert!(explanation.worst[0]
+        .to_string()
+        .ends_with("nothing: the trace ends\n"));
 }
 
 #[test]
@@ -149,6 +179,9 @@ fn runs_part_where_a_cpu_runs_somebody_else() {
     assert_eq!((difference.cpu, difference.same), (CpuId(0), 2));
     assert_eq!(difference.after.as_deref(), Some("c"));
     let [a, b] = difference.then;
-    assert_eq!((a.task.as_deref(), b.task.as_deref()), (Some("a"), Some("b")));
+    assert_eq!(
+        (a.task.as_deref(), b.task.as_deref()),
+        (Some("a"), Some("b"))
+    );
     assert_eq!(a.time, Some(Time(120_000)));
 }

@@ -32,9 +32,9 @@ pub fn measure(arguments: &MeasureArguments) -> Result<(), Failure> {
         _ if arguments.format != Format::Table || arguments.report.is_some() => {
             let problem = "this layout is perf's own text";
             let mistake = Diagnostic::new(problem).at("--view", 0);
-            return Err(mistake
+            Err(mistake
                 .expected("neither --format nor --report, or --view metrics")
-                .into());
+                .into())
         }
         View::Latency => {
             let mut latency = Latency::new(recording.span.0);
