@@ -25,7 +25,7 @@ fn everything_is_listed() {
             "{text}"
         );
     }
-    assert!(output(&["list"]).contains("Workloads (--workload)\n  chat "));
+    assert!(output(&["list"]).contains("Workloads (--workload)\n  ab "));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use common::{argument, names, output, refused};
 /// A command and the message it gets; "…" stands for anything.
 const MISTAKES: &[(&[&str], &str)] = &[
     (&[], "command line: nothing to do; expected list, run, compare or new; see schedlab --help"),
-    (&["rnu"], "rnu: there is no such command; expected list, run, compare or new (did you mean \"run\"?)"),
+    (&["rnu"], "rnu: there is no such command; expected list, run, compare, replay, vm or another of schedlab --help (did you mean \"run\"?)"),
     (&["run", "--workload", "hogs"], "--policy: missing; expected schedlab run --policy <POLICY> --workload <WORKLOAD> [-- <COMMAND>...]"),
     (&["run", "--policy", "o1", "--wrokload", "hogs"], "--wrokload: there is no such flag; expected schedlab run … (did you mean \"--workload\"?)"),
     (&["run", "--policy", "o1", "--workload"], "--workload: its value is missing…"),
