@@ -119,7 +119,9 @@ pub fn load(program: &Program, options: &Options) -> Result<Loaded, Error> {
         Ok(link) => loaded.link = Some(link),
         Err(error) => {
             let why = loaded.ending().map(|ending| ending.to_string());
-            return Err(Error::NotAttached(why.unwrap_or_else(|| format!("{error:#}"))));
+            return Err(Error::NotAttached(
+                why.unwrap_or_else(|| format!("{error:#}")),
+            ));
         }
     }
     Ok(loaded)
