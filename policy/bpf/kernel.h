@@ -30,7 +30,7 @@
 typedef _Bool bool_t;
 
 /* Programs of struct_ops get their arguments as an array of u64. */
-#define OPS(name)	SEC("struct_ops/" #name) 
+#define OPS(name)	SEC("struct_ops/" #name)
 #define ARGUMENT(ctx, i, of)	((of)(ctx)[i])
 
 /* Does the running kernel have this kfunc?  Only for __weak ones. */
