@@ -357,6 +357,9 @@ pub struct ConformArguments {
     /// Set the tunables a file names, before those of --set: .toml or .dispadmin.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub tunables: Vec<PathBuf>,
+    /// Another variant of the policy for the BPF side, to see whether differences are found.
+    #[arg(long, value_name = "POLICY")]
+    pub against: Option<String>,
     /// How many scripts.
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = positive::<u64>)]
     pub scripts: u64,

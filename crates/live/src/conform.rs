@@ -64,11 +64,16 @@ pub(crate) fn places(nr: usize) -> Vec<Place> {
         .collect()
 }
 
-/// Plays `scripts` random scripts, seeded `seed`, `seed + 1`, ...
+/// Plays `scripts` random scripts, seeded `seed`, `seed + 1`, ..., recorded from `native`.
 ///
 /// # Errors
 /// See [`ConformError`].
-pub fn conform(program: &Program, scripts: u64, seed: u64) -> Result<Conformance, ConformError> {
+pub fn conform(
+    native: &Tuned,
+    program: &Program,
+    scripts: u64,
+    seed: u64,
+) -> Result<Conformance, ConformError> {
     let mut arm = Arm::new(program)?;
     let mut done = Conformance {
         scripts: 0,
@@ -77,7 +82,7 @@ pub fn conform(program: &Program, scripts: u64, seed: u64) -> Result<Conformance
     };
     let mut batch = Batch::default();
     for seed in seed..seed + scripts {
-        let script = record(program.tuned, seed)?;
+        let script = record(native, seed)?;
         if batch.events.len() + script.events.len() > BATCH {
             done.difference = arm.play(&batch)?;
             batch = Batch::default();

@@ -42,8 +42,8 @@ impl Error {
     pub(crate) fn open(error: libbpf_rs::Error) -> Error {
         let said = LOG.lock().map(|log| log.join("")).unwrap_or_default();
         match said.is_empty() {
-            true => Error::Refused(error.to_string()),
-            false => Error::Refused(format!("{error}\n{}", said.trim_end())),
+            true => Error::Refused(format!("{error:#}")),
+            false => Error::Refused(format!("{error:#}\n{}", said.trim_end())),
         }
     }
 }
@@ -119,7 +119,9 @@ pub fn load(program: &Program, options: &Options) -> Result<Loaded, Error> {
         Ok(link) => loaded.link = Some(link),
         Err(error) => {
             let why = loaded.ending().map(|ending| ending.to_string());
-            return Err(Error::NotAttached(why.unwrap_or_else(|| error.to_string())));
+            return Err(Error::NotAttached(
+                why.unwrap_or_else(|| format!("{error:#}")),
+            ));
         }
     }
     Ok(loaded)

@@ -72,7 +72,7 @@ impl Operations {
             .name
             .chars()
             .map(|c| match c {
-                c if c.is_ascii_alphanumeric() || "_-.".contains(c) => c,
+                c if c.is_ascii_alphanumeric() || "_.".contains(c) => c,
                 _ => '_',
             })
             .take(127)

@@ -13,11 +13,15 @@ pub fn conform(arguments: &ConformArguments) -> Result<(), Failure> {
     let set = choose::Assignments::read(&arguments.tunables, &arguments.set)?;
     let tuned = choose::policy("POLICY", &arguments.policy, &set, &interrupt)?;
     let code = load::object(&arguments.policy, &tuned)?;
+    let bpf = match &arguments.against {
+        Some(other) => choose::policy("--against", other, &set, &interrupt)?,
+        None => tuned.clone(),
+    };
     let program = Program {
-        tuned: &tuned,
+        tuned: &bpf,
         code: &code,
     };
-    let found = schedlab_live::conform(&program, arguments.scripts, arguments.seed)
+    let found = schedlab_live::conform(&tuned, &program, arguments.scripts, arguments.seed)
         .map_err(|e| Failure::Other(e.to_string()))?;
     let name = tuned.name();
     match found.difference {

@@ -6,6 +6,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod guest;
+mod live;
 mod long;
 
 use std::fs;

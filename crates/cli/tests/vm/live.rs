@@ -1,0 +1,166 @@
+//! Policies loaded into a real kernel.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::Output;
+
+use schedlab_policy::Policy;
+
+use crate::common::{argument, root, text};
+use crate::guest::{have_kernel, vm};
+
+/// This program, run in the guest as root.
+fn in_guest(arguments: &[&str]) -> Output {
+    let host = ["--no-record", "--clock", "fast", "--memory", "2GiB"];
+    vm(&[&host[..], &["--", "schedlab"], arguments].concat())
+}
+
+#[track_caller]
+fn conforms(policy: &str, scripts: &str) {
+    let ran = in_guest(&["conform", policy, "--scripts", scripts]);
+    let said = text(&ran.stdout);
+    assert!(ran.status.success(), "{policy}: {}", text(&ran.stderr));
+    assert!(said.contains(&format!("{scripts} scripts")), "{said}");
+    assert!(said.ends_with(" 0 differences\n"), "{said}");
+}
+
+/// The object of one of the broken policies.
+fn broken(name: &str, folder: &tempfile::TempDir) -> String {
+    let source = root().join(format!("crates/cli/tests/policies/{name}.c"));
+    let object = folder.path().join(format!("{name}.o"));
+    fs::write(&object, schedlab_bpf::compile(&source).unwrap()).unwrap();
+    argument(&object).to_string()
+}
+
+#[test]
+fn native_and_bpf_builds_decide_alike() {
+    if !have_kernel("native_and_bpf_builds_decide_alike") {
+        return;
+    }
+    conforms("o1", "100");
+}
+
+/// A build that decides otherwise is told from one that does not.
+#[test]
+fn a_build_that_decides_otherwise_is_found_out() {
+    if !have_kernel("a_build_that_decides_otherwise_is_found_out") {
+        return;
+    }
+    // 2.3.99 counts slices in another way than the native arm's 2.4.16.
+    let ran = in_guest(&[
+        "conform",
+        "linux24:2.4.16",
+        "--against",
+        "linux24:2.3.99",
+        "--scripts",
+        "100",
+    ]);
+    assert_eq!(ran.status.code(), Some(2), "{}", text(&ran.stdout));
+    assert!(
+        text(&ran.stderr).contains("native:"),
+        "{}",
+        text(&ran.stderr)
+    );
+}
+
+/// The watchdog ends it, every program finishes, and the reason is told.
+#[test]
+fn a_policy_that_loses_tasks_is_thrown_out() {
+    if !have_kernel("a_policy_that_loses_tasks_is_thrown_out") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let object = broken("losing", &folder);
+    let ran = in_guest(&["load", "linux24", "--object", &object, "--timeout", "2s"]);
+    assert_eq!(ran.status.code(), Some(2), "{}", text(&ran.stderr));
+    let said = text(&ran.stderr);
+    assert!(said.contains("runnable task stall"), "{said}");
+    assert!(said.contains("back on its own scheduler"), "{said}");
+}
+
+#[test]
+fn a_policy_that_spins_is_thrown_out() {
+    if !have_kernel("a_policy_that_spins_is_thrown_out") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let object = broken("looping", &folder);
+    let ran = in_guest(&["load", "linux24", "--object", &object]);
+    assert_eq!(ran.status.code(), Some(2), "{}", text(&ran.stderr));
+    let said = text(&ran.stderr);
+    assert!(said.contains("policy looping: enqueue() looped"), "{said}");
+}
+
+#[test]
+fn a_stray_pointer_never_gets_into_the_kernel() {
+    if !have_kernel("a_stray_pointer_never_gets_into_the_kernel") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let object = broken("stray", &folder);
+    let ran = in_guest(&["load", "linux24", "--object", &object]);
+    assert_eq!(ran.status.code(), Some(2), "{}", text(&ran.stderr));
+    let said = text(&ran.stderr);
+    assert!(said.contains("the kernel refuses the program"), "{said}");
+    assert!(said.contains("invalid mem access"), "{said}");
+}
+
+#[test]
+fn the_task_limit_is_a_clear_error() {
+    if !have_kernel("the_task_limit_is_a_clear_error") {
+        return;
+    }
+    let ran = in_guest(&["load", "linux24", "--max-tasks", "20"]);
+    assert_eq!(ran.status.code(), Some(2), "{}", text(&ran.stderr));
+    let said = text(&ran.stderr);
+    assert!(said.contains("task limit of 20 reached"), "{said}");
+}
+
+#[test]
+#[ignore = "long: make test-vm"]
+fn ten_thousand_scripts_of_every_policy_decide_alike() {
+    if !have_kernel("ten_thousand_scripts_of_every_policy_decide_alike") {
+        return;
+    }
+    for policy in Policy::all() {
+        conforms(policy.name(), "10000");
+    }
+}
+
+/// Verified instructions by policy and program; `SCHEDLAB_UPDATE_GOLDEN=1` writes them anew.
+#[test]
+#[ignore = "long: make test-vm"]
+fn programs_grow_by_a_tenth_at_most() {
+    if !have_kernel("programs_grow_by_a_tenth_at_most") {
+        return;
+    }
+    let golden = root().join("tests/golden/verified.txt");
+    let now: BTreeMap<String, u64> = Policy::all().iter().flat_map(sizes).collect();
+    if std::env::var_os("SCHEDLAB_UPDATE_GOLDEN").is_some() {
+        let lines = now.iter().map(|(name, size)| format!("{name} {size}\n"));
+        fs::write(&golden, lines.collect::<String>()).unwrap();
+        return;
+    }
+    let known = fs::read_to_string(&golden).unwrap();
+    let known: BTreeMap<&str, u64> = known
+        .lines()
+        .filter_map(|line| line.rsplit_once(' '))
+        .map(|(name, size)| (name, size.parse().unwrap()))
+        .collect();
+    for (name, size) in &now {
+        let before = known.get(name.as_str()).copied();
+        let before = before.unwrap_or_else(|| panic!("{name} is not in tests/golden/verified.txt"));
+        assert!(size * 10 <= before * 11, "{name}: {before}, now {size}");
+    }
+}
+
+fn sizes(policy: &Policy) -> Vec<(String, u64)> {
+    let name = policy.name();
+    let ran = in_guest(&["load", name, "--verified", "--stats", "none", "--for", "1s"]);
+    assert!(ran.status.success(), "{name}: {}", text(&ran.stderr));
+    text(&ran.stdout)
+        .lines()
+        .filter_map(|line| line.rsplit_once(' '))
+        .map(|(program, size)| (format!("{name} {program}"), size.parse().unwrap()))
+        .collect()
+}
