@@ -123,6 +123,7 @@ mod tests {
             ("athlon-mp-1900-2p", 2),
             ("athlon-xp-1800", 1),
             ("desktop", 16),
+            ("dual-xeon-ht", 4),
             ("netfinity-5500-2p", 2),
             ("netfinity-5500-up", 1),
             ("netfinity-7000-1p", 1),
@@ -132,6 +133,7 @@ mod tests {
             ("pentium-4-3ghz", 1),
             ("server", 128),
             ("xeon-700-8p", 8),
+            ("xeon-700-up", 1),
         ];
         assert_eq!(nr_cpus, expected);
     }

@@ -251,7 +251,7 @@ mod tests {
                 "version 7",
             ),
             ("\"nice\":0", "\"nice\":40", "nice must be"),
-            ("\"program\":0", "\"program\":99", "no such program"),
+            ("\"program\":0", "\"program\":99999", "no such program"),
             ("\"channel\":0", "\"channel\":9999", "not there"),
             ("\"capacity\":", "\"capacity\":0,\"x\":", "at least 1"),
         ] {
