@@ -89,7 +89,8 @@ enum nice_meaning { NICE_IGNORED, NICE_ORDERED, NICE_WEIGHTED };
 /**
  * struct promise - what a policy can be held to
  * @starvation_bound_ns: longest time any runnable SCHED_NORMAL task waits on a
- *	CPU without real-time tasks, with at most 32 tasks per CPU; 0 if none.
+ *	CPU's run queue, among at most 32 tasks, in a run without real-time tasks
+ *	and with no tunable set by the user; 0 if none.
  */
 struct promise {
 	enum conserving conserving;

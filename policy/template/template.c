@@ -123,6 +123,7 @@ POLICY(NAME,
 	.promise = {
 		.conserving = CONSERVING_QUEUE,
 		.nice = NICE_IGNORED,
+		.starvation_bound_ns = NSEC_PER_SEC,	/* 31 slices that end at a tick, and what the kernel takes */
 	},
 	.init = fifo_init,
 	.select_cpu = fifo_select_cpu,

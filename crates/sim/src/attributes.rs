@@ -23,6 +23,7 @@ impl<S: Sink> Simulation<'_, S> {
         class: TaskClass,
         rt_priority: u8,
     ) -> Result<(), SimError> {
+        self.outside_promise(class);
         self.emit(
             cpu,
             EventKind::Class {

@@ -1,7 +1,7 @@
 //! The always-on checks: after every event the books must balance.
 
-use schedlab_policy::{Hook, LockScope, Prev};
-use schedlab_trace::{CpuId, Sink, TaskId, Time};
+use schedlab_policy::{Class, Hook, LockScope, Prev};
+use schedlab_trace::{CpuId, Sink, TaskClass, TaskId, Time};
 
 use crate::engine::Simulation;
 use crate::error::{Rule, SimError, Violation};
@@ -82,8 +82,13 @@ impl<S: Sink> Simulation<'_, S> {
     /// The task waits on this CPU's run queue from now on.
     #[inline]
     pub(crate) fn waiting_here(&mut self, cpu: CpuId, task: TaskId) {
-        self.task_mut(task).queued_on = cpu;
-        self.cpus[cpu.index()].nr_waiting += 1;
+        let now = self.now;
+        let t = self.task_mut(task);
+        t.queued_on = cpu;
+        t.queued_since = now;
+        let c = &mut self.cpus[cpu.index()];
+        c.nr_waiting += 1;
+        c.note_crowd(now);
         self.population.queued += 1;
     }
 
@@ -95,9 +100,35 @@ impl<S: Sink> Simulation<'_, S> {
             let detail = format!("it went from CPU {queued_on} to CPU {cpu} without move_task()");
             return Err(self.violation(Rule::TaskLost, cpu, None, Some(task), detail));
         }
-        self.cpus[cpu.index()].nr_waiting -= 1;
+        let now = self.now;
+        let c = &mut self.cpus[cpu.index()];
+        c.note_crowd(now);
+        c.nr_waiting -= 1;
         self.population.queued -= 1;
-        Ok(())
+        self.check_starvation(cpu, task)
+    }
+
+    /// A task of this class appears: with real-time tasks about, nobody promised how long others wait.
+    pub(crate) fn outside_promise(&mut self, class: TaskClass) {
+        if matches!(class, TaskClass::Fifo | TaskClass::Rr) {
+            self.starvation_bound = None;
+        }
+    }
+
+    /// The task has waited on this CPU's run queue; for longer than the policy promised?
+    #[inline]
+    fn check_starvation(&self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
+        let Some(bound) = self.starvation_bound else {
+            return Ok(());
+        };
+        let since = self.task(task).queued_since.max(self.cpu(cpu).crowded);
+        let normal = self.host.task(task).class == Class::Normal as u32;
+        if !normal || self.now.since(since) <= bound {
+            return Ok(());
+        }
+        let detail = format!("it has waited since {since}; the policy promised at most {bound}");
+        let hook = Some(Hook::PickNext);
+        Err(self.violation(Rule::Starvation, cpu, hook, Some(task), detail))
     }
 
     /// Every task is somewhere, exactly once: seen from the tasks and from the CPUs.
@@ -306,6 +337,9 @@ impl<S: Sink> Simulation<'_, S> {
         for task in 0..self.tasks.len() as u32 {
             self.check_work(CpuId(0), TaskId(task))?;
             self.check_queued(CpuId(0), TaskId(task), Hook::PickNext)?;
+            if self.task(TaskId(task)).state == State::Waiting {
+                self.check_starvation(self.task(TaskId(task)).queued_on, TaskId(task))?;
+            }
         }
         self.check_books()
     }

@@ -49,12 +49,17 @@ pub(crate) struct Cpu {
     pub siblings: Vec<CpuId>,
     /// Tasks waiting on its run queue.
     pub nr_waiting: u32,
+    /// When it last had more tasks than a promise of how long one waits covers.
+    pub crowded: Time,
     /// Up to here all its time is accounted for.
     pub clock: Time,
     pub idle_ns: u64,
     pub run_ns: u64,
     pub overhead_ns: [u64; 6],
 }
+
+/// Runnable tasks on a CPU, the running one among them, up to which a bound of starvation holds (`policy.h`).
+const PROMISED_TASKS: u32 = 32;
 
 impl Cpu {
     pub fn new(siblings: Vec<CpuId>) -> Cpu {
@@ -67,6 +72,7 @@ impl Cpu {
             mm: 0,
             siblings,
             nr_waiting: 0,
+            crowded: Time::ZERO,
             clock: Time::ZERO,
             idle_ns: 0,
             run_ns: 0,
@@ -77,6 +83,14 @@ impl Cpu {
     /// Time accounted for, by every kind it was spent on.
     pub fn accounted_ns(&self) -> u64 {
         self.idle_ns + self.run_ns + self.overhead_ns.iter().sum::<u64>()
+    }
+
+    /// Notes whether more tasks are runnable here than a promise of how long one waits covers.
+    #[inline]
+    pub fn note_crowd(&mut self, now: Time) {
+        if self.nr_waiting >= PROMISED_TASKS {
+            self.crowded = now;
+        }
     }
 
     /// Books overhead from [`Cpu::clock`] on.

@@ -62,6 +62,8 @@ pub struct Simulation<'a, S> {
     pub(crate) resources: Resources,
     pub(crate) caches: Vec<CacheState>,
     pub(crate) population: Population,
+    /// How long a task may wait; none if the policy promises nothing or this run is outside of it.
+    pub(crate) starvation_bound: Option<Ns>,
     pub(crate) tick_ns: u64,
     pub(crate) ticks: Ticks,
     /// Host numbers of the workload's CPU sets.
@@ -124,6 +126,7 @@ impl<'a, S: Sink> Simulation<'a, S> {
             resources: Resources::new(setup.workload),
             caches: machine.caches.iter().map(CacheState::new).collect(),
             population: Population::default(),
+            starvation_bound: promised_wait(setup),
             tick_ns: host.tick_ns(),
             ticks: Ticks::new(nr_cpus, host.tick_ns(), machine.tick_phase),
             cpu_sets: Vec::new(),
@@ -230,6 +233,7 @@ impl<'a, S: Sink> Simulation<'a, S> {
         let description = &workload.tasks[spec as usize];
         let instance = self.instances[spec as usize];
         self.instances[spec as usize] += 1;
+        self.outside_promise(description.class);
         let new = NewTask {
             nice: description.nice,
             class: class_of(description.class),
@@ -502,6 +506,12 @@ fn first_free_mm(tasks: &[TaskSpec]) -> u32 {
         _ => None,
     });
     shared.max().unwrap_or(0) + 1
+}
+
+/// The longest wait the policy promises, with its own constants.
+fn promised_wait(setup: &Setup) -> Option<Ns> {
+    let bound = setup.tuned.policy.promise().starvation_bound_ns;
+    bound.filter(|_| setup.tuned.changed().is_empty()).map(Ns)
 }
 
 fn instance_name(spec: &TaskSpec, instance: u32) -> String {

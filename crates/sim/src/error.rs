@@ -90,6 +90,9 @@ pub enum Rule {
     NotRunnable,
     /// A CPU does not idle while a task waits on its run queue (if the policy promises it).
     WorkConservation,
+    /// No SCHED_NORMAL task waits longer than the policy promises: among at most 32 tasks on its CPU, in a
+    /// run without real-time tasks, with the policy's own constants.
+    Starvation,
     /// Time never goes back.
     TimeOrder,
     /// Work + idle + overhead of each CPU is the time elapsed, to the nanosecond.
@@ -107,6 +110,7 @@ impl Rule {
             Rule::Placement => "placement",
             Rule::NotRunnable => "picked a task that is not runnable",
             Rule::WorkConservation => "work conservation",
+            Rule::Starvation => "starvation bound",
             Rule::TimeOrder => "time order",
             Rule::CpuTime => "CPU time",
             Rule::Work => "work conservation of a task",

@@ -72,6 +72,8 @@ pub(crate) struct Task {
     pub received: u32,
     /// The CPU whose run queue it waits on, or waited on last.
     pub queued_on: CpuId,
+    /// Since when.
+    pub queued_since: Time,
     /// It asked to give up the CPU.
     pub yielding: bool,
     /// It must leave its CPU for this one as soon as it calls schedule().
@@ -122,6 +124,7 @@ impl Task {
             transfer_left: None,
             received: 0,
             queued_on: CpuId(0),
+            queued_since: Time::ZERO,
             yielding: false,
             move_to: None,
             rng,

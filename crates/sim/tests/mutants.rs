@@ -6,8 +6,8 @@ mod common;
 use schedlab_machine::Machine;
 use schedlab_policy::{FaultKind, Hook, Policy, Tuned};
 use schedlab_sim::{Limits, Rule, Setup, SimError, Simulation, TieBreak};
-use schedlab_trace::HashSink;
-use schedlab_workload::random;
+use schedlab_trace::{HashSink, Ns};
+use schedlab_workload::{builtin, random};
 
 /// The first error within some random workloads on four CPUs.
 fn first_error(policy: Policy) -> SimError {
@@ -67,6 +67,31 @@ fn the_template_itself_is_sound() {
 fn drops_a_new_or_woken_task() {
     let from = "	fifo_add(s, p);\n	if (!cpu_curr";
     violates(from, "	if (!cpu_curr", Rule::TaskLost, Some(Hook::Enqueue));
+}
+
+#[test]
+fn breaks_its_promise_of_how_long_a_task_waits() {
+    let hogs = builtin::parse("hogs --count 2").unwrap();
+    let without_slices = common::fifo_with(&[(TICK, "	if (0 &&")]);
+    let run = |policy, seconds: u64| {
+        let tuned = Tuned::defaults(policy);
+        let setup = Setup {
+            machine: &Machine::ideal(1),
+            workload: &hogs,
+            tuned: &tuned,
+            seed: 1,
+            duration: Some(Ns::from_ms(1000 * seconds)),
+            limits: Limits::default(),
+            tie_break: TieBreak::Canonical,
+        };
+        Simulation::new(&setup, HashSink::default()).and_then(Simulation::run)
+    };
+    assert!(run(common::fifo(), 5).is_ok());
+    assert!(run(without_slices, 1).is_ok(), "it may wait a second");
+    match run(without_slices, 2) {
+        Err(SimError::Violation(found)) => assert_eq!(found.rule, Rule::Starvation, "{found}"),
+        other => panic!("not caught: {:?}", other.map(|(outcome, _)| outcome)),
+    }
 }
 
 #[test]
