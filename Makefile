@@ -49,7 +49,7 @@ release: check
 	$(CARGO) test --release --package schedlab --test determinism
 
 bench:
-	scripts/setup.sh demo
+	scripts/setup.sh bench
 	$(CARGO) bench --package schedlab-bench
 
 # Trace hashes change when a scheduler, the engine or a machine does, and only then.

@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Installs the Debian packages that are missing; does nothing where everything is there.
-# usage: scripts/setup.sh demo|test
+# usage: scripts/setup.sh demo|test|bench
 set -eu
 
 case "${1:-}" in
 demo) wanted="cc python3 clang-19 libelf zlib" ;;
+bench) wanted="cc python3 clang-19 libelf zlib valgrind" ;;
 test) wanted="cc gcc clang-19 libelf zlib python3 python-venv chromium qemu-system-x86_64 busybox" ;;
-*) echo "usage: scripts/setup.sh demo|test" >&2; exit 2 ;;
+*) echo "usage: scripts/setup.sh demo|test|bench" >&2; exit 2 ;;
 esac
 
 # Is what we need there?  By command, not by package: it may come from elsewhere.
