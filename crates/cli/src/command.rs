@@ -12,6 +12,8 @@ mod list;
 mod load;
 mod measure;
 mod new;
+#[cfg(feature = "live")]
+mod overhead;
 mod record;
 mod replay;
 mod reproduce;
@@ -60,6 +62,8 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Command::Load(arguments) => load::load(&arguments),
         #[cfg(feature = "live")]
         Command::Conform(arguments) => conform::conform(&arguments),
+        #[cfg(feature = "live")]
+        Command::Overhead(arguments) => overhead::overhead(&arguments),
         #[cfg(feature = "live")]
         Command::Status => status::status(),
         Command::Replay(arguments) => replay::replay(&arguments),

@@ -51,6 +51,8 @@ impl Config {
 /// The first fields of `struct sched_ext_ops` in kernel.h.
 pub(crate) struct Operations {
     pub name: String,
+    /// The glue wants to hear more than the kernel tells by itself.
+    pub hears_all: bool,
     pub partial: bool,
     pub timeout_ms: u32,
     pub hotplug_seq: u64,
@@ -64,7 +66,11 @@ const OPS_ENQ_MIGRATION_DISABLED: u64 = 1 << 4;
 impl Operations {
     fn write(&self, image: &mut [u8]) {
         let partial = if self.partial { OPS_SWITCH_PARTIAL } else { 0 };
-        let flags = OPS_ENQ_LAST | OPS_ENQ_EXITING | OPS_ENQ_MIGRATION_DISABLED | partial;
+        let heard = match self.hears_all {
+            true => OPS_ENQ_LAST | OPS_ENQ_EXITING | OPS_ENQ_MIGRATION_DISABLED,
+            false => 0,
+        };
+        let flags = heard | partial;
         image[0..8].copy_from_slice(&flags.to_ne_bytes());
         image[8..16].copy_from_slice(&self.hotplug_seq.to_ne_bytes());
         image[16..20].copy_from_slice(&self.timeout_ms.to_ne_bytes());
@@ -82,12 +88,17 @@ impl Operations {
     }
 }
 
-/// Opens an object and fills in what must be known before its programs are verified.
-pub(crate) fn open(code: &[u8], tuned: &Tuned, config: &Config) -> Result<OpenObject, Error> {
-    let mut object = ObjectBuilder::default()
+/// Opens an object as it is.
+pub(crate) fn open_plain(code: &[u8]) -> Result<OpenObject, Error> {
+    ObjectBuilder::default()
         .name("schedlab")
         .and_then(|builder| builder.open_memory(code))
-        .map_err(Error::open)?;
+        .map_err(Error::open)
+}
+
+/// Opens an object and fills in what must be known before its programs are verified.
+pub(crate) fn open(code: &[u8], tuned: &Tuned, config: &Config) -> Result<OpenObject, Error> {
+    let mut object = open_plain(code)?;
     let tunables: Vec<u8> = tuned
         .values()
         .iter()
