@@ -381,6 +381,9 @@ pub struct OverheadArguments {
     /// How many tasks yield to each other, for each column of the second table.
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', default_value = "2,8,32,64,128,256")]
     pub yielding: Vec<u32>,
+    /// A BPF object to load instead of those of the policies.
+    #[arg(long, value_name = "FILE", hide = true, value_hint = ValueHint::FilePath)]
+    pub object: Option<PathBuf>,
     /// How the tables are printed.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub format: Format,

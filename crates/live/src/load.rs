@@ -6,7 +6,7 @@ use std::time::Duration;
 use libbpf_rs::{Link, PrintLevel};
 use schedlab_policy::Tuned;
 
-use crate::object::{open, open_plain, set_operations, Config, Object, Operations};
+use crate::object::{open, open_plain, set_operations, Calls, Config, Object, Operations};
 use crate::{kernel, topology, Ending, Statistics};
 
 /// Why a policy cannot be loaded.
@@ -180,6 +180,11 @@ impl Loaded {
     /// Instructions the verifier looked at, for each program.
     pub fn verified_instructions(&self) -> Vec<(String, u32)> {
         self.object.verified_instructions()
+    }
+
+    /// How often the kernel ran each program, and for how long; see [`crate::count_calls`].
+    pub fn calls(&self) -> Vec<(String, Calls)> {
+        self.object.calls()
     }
 
     /// Gives the machine back to the kernel's own scheduler and says why it ended.

@@ -1,6 +1,8 @@
 //! `schedlab overhead`: what switching costs under each scheduler, in this machine's kernel.
 
+use std::collections::BTreeSet;
 use std::io;
+use std::path::Path;
 use std::thread::available_parallelism;
 
 use schedlab_live::{Loaded, Options, Program};
@@ -39,6 +41,9 @@ enum Scheduler {
     Policy { written: String, tuned: Box<Tuned> },
 }
 
+/// Tasks that yield while the scheduler's functions are timed.
+const PROFILED_TASKS: u32 = 4;
+
 /// What the programs took under one of them.
 struct Bill {
     name: String,
@@ -46,6 +51,8 @@ struct Bill {
     hackbench: Cost,
     /// One for each number of tasks, of a single call.
     yield_ns: Vec<f64>,
+    /// Of a yield among [`PROFILED_TASKS`], by the scheduler's own functions.
+    calls: Vec<(String, f64)>,
 }
 
 pub fn overhead(arguments: &OverheadArguments) -> Result<(), Failure> {
@@ -56,9 +63,13 @@ pub fn overhead(arguments: &OverheadArguments) -> Result<(), Failure> {
     for scheduler in &schedulers {
         interrupt.check()?;
         note(&format!("measuring {}", scheduler.name()));
-        bills.push(scheduler.measure(&arguments.yielding)?);
+        bills.push(scheduler.measure(arguments)?);
     }
-    let tables = [switches(&bills), decisions(&bills, &arguments.yielding)];
+    let tables = [
+        switches(&bills),
+        decisions(&bills, &arguments.yielding),
+        calls(&bills),
+    ];
     let terminal = Terminal::stdout();
     let texts = tables.iter().map(|table| match arguments.format {
         Format::Markdown => table.markdown(),
@@ -112,9 +123,9 @@ impl Scheduler {
         }
     }
 
-    fn measure(&self, yielding: &[u32]) -> Result<Bill, Failure> {
-        let mut loaded = self.load()?;
-        let bill = self.programs(yielding);
+    fn measure(&self, arguments: &OverheadArguments) -> Result<Bill, Failure> {
+        let mut loaded = self.load(arguments.object.as_deref())?;
+        let bill = self.programs(&arguments.yielding, loaded.as_ref());
         let ending = loaded.as_mut().and_then(Loaded::unload);
         match ending.filter(|ending| ending.is_failure()) {
             Some(ending) => Err(Failure::Other(format!("{}: {ending}", self.name()))),
@@ -122,7 +133,7 @@ impl Scheduler {
         }
     }
 
-    fn load(&self) -> Result<Option<Loaded>, Failure> {
+    fn load(&self, object: Option<&Path>) -> Result<Option<Loaded>, Failure> {
         let options = Options {
             max_tasks: MOST_TASKS,
             ..Options::default()
@@ -135,7 +146,7 @@ impl Scheduler {
                 schedlab_live::load_floor(code, &options)
             }
             Scheduler::Policy { written, tuned } => {
-                let code = load::object(written, tuned)?;
+                let code = load::object_or(object, written, tuned)?;
                 let program = Program { tuned, code: &code };
                 schedlab_live::load(&program, &options)
             }
@@ -144,7 +155,7 @@ impl Scheduler {
         Ok(Some(loaded))
     }
 
-    fn programs(&self, yielding: &[u32]) -> io::Result<Bill> {
+    fn programs(&self, yielding: &[u32], loaded: Option<&Loaded>) -> io::Result<Bill> {
         let yield_ns = |&tasks: &u32| {
             let rounds = YIELDS / u64::from(tasks);
             let cost = marginal(rounds, |rounds| yields(tasks, rounds))?;
@@ -155,8 +166,23 @@ impl Scheduler {
             ping_pong: marginal(PING_PONG_ROUNDS, ping_pong)?,
             hackbench: HACKBENCH.run()?,
             yield_ns: yielding.iter().map(yield_ns).collect::<io::Result<_>>()?,
+            calls: loaded.map_or(Ok(Vec::new()), profile)?,
         })
     }
+}
+
+/// How long each of the scheduler's functions takes.
+fn profile(loaded: &Loaded) -> io::Result<Vec<(String, f64)>> {
+    let _counting = schedlab_live::count_calls()?;
+    let before = loaded.calls();
+    ping_pong(PING_PONG_ROUNDS)?;
+    yields(PROFILED_TASKS, PING_PONG_ROUNDS)?;
+    let since = loaded.calls().into_iter().zip(before);
+    let each = since.filter_map(|((name, now), (_, before))| {
+        let runs = now.runs - before.runs;
+        (runs > 0).then(|| (name, (now.ns - before.ns) as f64 / runs as f64))
+    });
+    Ok(each.collect())
 }
 
 /// What a switch costs, beside the kernel's own scheduler and beside the floor.
@@ -204,6 +230,30 @@ fn decisions(bills: &[Bill], yielding: &[u32]) -> Table {
         stubs: vec!["policy".into()],
         fields: numbers
             .map(|tasks| Field::new(format!("{tasks} tasks"), Unit::Count))
+            .collect(),
+        subjects: rows(bills, subject),
+        layout: Layout::FieldsAsColumns,
+        notes: Vec::new(),
+    }
+}
+
+/// What the scheduler's own functions take, each time the kernel calls them.
+fn calls(bills: &[Bill]) -> Table {
+    let names: BTreeSet<&str> = bills
+        .iter()
+        .flat_map(|bill| bill.calls.iter().map(|(name, _)| name.as_str()))
+        .collect();
+    let subject = |bill: &Bill| {
+        let of = |wanted: &&str| bill.calls.iter().find(|(name, _)| name == wanted);
+        let cells = names.iter().map(|name| Cell::maybe(of(name).map(|call| call.1)));
+        cells.collect()
+    };
+    Table {
+        title: "What a call of the scheduler costs in ns, as the kernel's own statistics count".into(),
+        stubs: vec!["policy".into()],
+        fields: names
+            .iter()
+            .map(|name| Field::new(name.trim_end_matches("_op"), Unit::Count))
             .collect(),
         subjects: rows(bills, subject),
         layout: Layout::FieldsAsColumns,
