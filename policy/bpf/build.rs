@@ -20,14 +20,18 @@ fn main() {
     println!("cargo:rerun-if-env-changed=BPF_CLANG");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let policies = find_policies(&root.join("policies"));
-    let built = match find_clang() {
-        Ok(clang) => compile_all(&clang, &root, &policies, &out),
+    let (built, floor) = match find_clang() {
+        Ok(clang) => (
+            compile_all(&clang, &root, &policies, &out),
+            compile_floor(&clang, &root, &out),
+        ),
         Err(reason) => {
             println!("cargo:warning=policies are not compiled for the kernel: {reason}");
-            Vec::new()
+            (Vec::new(), None)
         }
     };
-    fs::write(out.join("objects.rs"), table(&built)).expect("OUT_DIR is writable");
+    let objects = table(&built) + &constant(floor.as_deref());
+    fs::write(out.join("objects.rs"), objects).expect("OUT_DIR is writable");
 }
 
 /// The C file of every policy folder, by name.
@@ -71,10 +75,22 @@ fn compile_all(
     built
 }
 
-fn compile(clang: &str, root: &Path, source: &Path, object: &Path) -> bool {
+/// The scheduler that is no policy.
+fn compile_floor(clang: &str, root: &Path, out: &Path) -> Option<PathBuf> {
+    let object = out.join("floor.bpf.o");
+    let source = root.join("policy/bpf/floor.bpf.c");
+    run(clang, root, &source, &source, &object).then_some(object)
+}
+
+fn compile(clang: &str, root: &Path, policy: &Path, object: &Path) -> bool {
+    let glue = root.join("policy/bpf/main.bpf.c");
+    run(clang, root, policy, &glue, object)
+}
+
+fn run(clang: &str, root: &Path, policy: &Path, glue: &Path, object: &Path) -> bool {
     let output = Command::new(clang)
-        .args(flags(&root.join("policy"), source, object))
-        .arg(root.join("policy/bpf/main.bpf.c"))
+        .args(flags(&root.join("policy"), policy, object))
+        .arg(glue)
         .stdin(Stdio::null())
         .output();
     let failure = match output {
@@ -84,7 +100,7 @@ fn compile(clang: &str, root: &Path, source: &Path, object: &Path) -> bool {
     };
     println!(
         "cargo:warning={} does not compile for the kernel:",
-        source.display()
+        policy.display()
     );
     for line in failure.lines().take(10) {
         println!("cargo:warning={line}");
@@ -99,4 +115,10 @@ fn table(built: &[(String, PathBuf)]) -> String {
         text += &format!("    ({name:?}, include_bytes!({object:?})),\n");
     }
     text + "];\n"
+}
+
+fn constant(floor: Option<&Path>) -> String {
+    let object = floor.map(|object| format!("Some(include_bytes!({object:?}))"));
+    let object = object.unwrap_or("None".into());
+    format!("static FLOOR: Option<&[u8]> = {object};\n")
 }

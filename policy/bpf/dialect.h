@@ -84,9 +84,16 @@ typedef long long s64;
 		i_ < (n) ? i_ : 0;						\
 	})
 
-/* The CPUs to reschedule are a set behind the machine: several CPUs may ask for the same one at a time. */
-#define note_resched(s, c, cpu) \
-	(((u64 __arena *)((s) + 1))[(cpu) / 64] |= 1ull << ((cpu) % 64))
+/*
+ * The CPUs to reschedule are a set behind the machine, and a word before it says that there are any:
+ * several CPUs may ask for the same one at a time.
+ */
+#define note_resched(s, c, cpu)							\
+	({									\
+		u64 __arena *kicking_ = (u64 __arena *)((s) + 1);		\
+		kicking_[0] = 1;						\
+		kicking_[1 + (cpu) / 64] |= 1ull << ((cpu) % 64);		\
+	})
 
 /* Defined by the back end, after the policy. */
 #define take_rq_lock(s, cpu)	host_try_lock_rq(s, cpu)

@@ -2,10 +2,13 @@
 /*
  * hooks.h - the policy's hooks, each a function of its own.
  *
- * Absent hooks do nothing, or what policy.h says they do by default.
+ * Absent hooks do nothing, or what policy.h says they do by default.  Those of the
+ * hot paths are called by way of call_hook(), so that an absent one costs nothing.
  */
 #ifndef SCHEDLAB_BPF_HOOKS_H
 #define SCHEDLAB_BPF_HOOKS_H
+
+#define call_hook(name, ...)	((void)(the_policy.name && hook_##name(__VA_ARGS__)))
 
 __apart s32 hook_init(sched_t *s __in_arena)
 {

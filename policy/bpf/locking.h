@@ -17,20 +17,31 @@
  * map can be looked into while one is held, so a policy could never take the lock
  * of a second run queue that it has just chosen.
  */
-static __always_inline u32 host_lock(host_lock_t *l)
+__apart u32 host_wait_for_lock(host_lock_t *l __in_arena, u32 ticket)
 {
-	u32 ticket = __sync_fetch_and_add(&l->next, 1);
-
-	if (READ_ONCE(l->owner) == ticket)
-		return true;
 	spin_while(READ_ONCE(l->owner) != ticket)
 		;
 	return __sync_val_compare_and_swap(&l->owner, ticket, ticket) == ticket;	/* and a barrier */
 }
 
+static __always_inline u32 host_lock(host_lock_t *l)
+{
+	u32 ticket = __sync_fetch_and_add(&l->next, 1);
+
+	return READ_ONCE(l->owner) == ticket || host_wait_for_lock(l, ticket);
+}
+
+/* All that was written is seen before what follows is read: only an operation whose result is used says so. */
+#define host_add_and_order(at, n)						\
+	({									\
+		u32 before_ = __sync_fetch_and_add(at, n);			\
+		__asm__ volatile("" : : "r"(before_));				\
+		before_;							\
+	})
+
 static __always_inline void host_unlock(host_lock_t *l)
 {
-	__sync_fetch_and_add(&l->owner, 1);
+	host_add_and_order(&l->owner, 1);
 }
 
 /* Two CPUs may reach for each other's: ask for a while, do not queue. */
@@ -50,6 +61,12 @@ __apart u32 host_try_lock(host_lock_t *l __in_arena)
 static __always_inline host_lock_t *host_lock_of(u32 cpu)
 {
 	return &host_cpu_of(GLOBAL_LOCK ? 0 : cpu)->lock;
+}
+
+/* The lock that host_begin() took: with one for all it is beside the machine. */
+static __always_inline host_lock_t *host_lock_held(sched_t *s, u32 cpu)
+{
+	return GLOBAL_LOCK ? &((host_cpu_t *)s)->lock : host_lock_of(cpu);
 }
 
 static u32 host_try_lock_rq(sched_t *s, u32 cpu)
@@ -132,36 +149,48 @@ static __always_inline sched_t *host_view(u32 this_cpu)
 	return s;
 }
 
+__apart u32 host_stays_locked(u32 cpu)
+{
+	host_fail("the run queue of CPU %d stays locked", cpu);
+	return 0;
+}
+
 /* NULL after an error. */
-__apart u64 host_begin_(u32 cpu)
+static __always_inline sched_t *host_begin(u32 cpu)
 {
 	if (READ_ONCE(host_machine.stopped))
-		return 0;
+		return NULL;
 	if (!host_lock(host_lock_of(cpu))) {
-		host_fail("the run queue of CPU %d stays locked", cpu);
-		return 0;
+		host_stays_locked(cpu);
+		return NULL;
 	}
-	return (u64)host_view(bpf_get_smp_processor_id());
+	return host_view(bpf_get_smp_processor_id());
 }
 
 /* The lock of the run queue @t belongs to, which may change until we have it. */
-__apart u64 host_begin_for_(task_t *t __in_arena)
+__apart u64 host_begin_elsewhere(task_t *t __in_arena, u32 cpu)
 {
-	u32 cpu = READ_ONCE(t->cpu);
-	u64 s = host_begin_(cpu);
+	sched_t *s = NULL;
+	u32 again = true;
 
-	if (GLOBAL_LOCK)
-		return s;
-	spin_while(s && READ_ONCE(t->cpu) != cpu) {
+	spin_while(again) {
 		host_unlock(host_lock_of(cpu));
 		cpu = READ_ONCE(t->cpu);
-		s = host_begin_(cpu);
+		s = host_begin(cpu);
+		again = s && READ_ONCE(t->cpu) != cpu;
 	}
-	return s;
+	return (u64)s;
 }
 
-#define host_begin(cpu)		((sched_t *)host_begin_(cpu))
-#define host_begin_for(t)	((sched_t *)host_begin_for_(t))
+static __always_inline sched_t *host_begin_for(task_t *t)
+{
+	u32 cpu = READ_ONCE(t->cpu);
+	sched_t *s = host_begin(cpu);
+
+	if (GLOBAL_LOCK || !s || READ_ONCE(t->cpu) == cpu)
+		return s;
+	return (sched_t *)host_begin_elsewhere(t, cpu);
+}
 
 /* Sends every CPU that was asked to reschedule into schedule(). */
 __apart u32 host_kick(sched_t *s __in_arena)
@@ -169,6 +198,7 @@ __apart u32 host_kick(sched_t *s __in_arena)
 	host_cpu_t *host = (host_cpu_t *)s;
 	u32 word;
 
+	host->kicking = 0;
 	repeat(s, word, host_machine.mask_words) {
 		u64 kicks = host->kicks[word];
 
@@ -199,23 +229,28 @@ static __always_inline void host_book_work(sched_t *s)
 
 static void host_arm_timers(sched_t *s);
 
-__apart u32 host_obey(sched_t *s __in_arena, u32 hook)
+__apart u32 host_do_requests(sched_t *s __in_arena)
 {
-	if (!s->loops_left || s->error)
-		host_report_fault(s, hook);
-	host_book_work(s);
-	if (!s->requests)
-		return 0;
 	s->requests = 0;
-	host_kick(s);
+	if (((host_cpu_t *)s)->kicking)
+		host_kick(s);
 	if (s->timers_changed)
 		host_arm_timers(s);
 	return 0;
 }
 
+static __always_inline void host_obey(sched_t *s, u32 hook)
+{
+	if (!s->loops_left || s->error)
+		host_report_fault(s, hook);
+	host_book_work(s);
+	if (s->requests)
+		host_do_requests(s);
+}
+
 static __always_inline void host_end(sched_t *s, u32 cpu, u32 hook)
 {
 	host_obey(s, hook);
-	host_unlock(host_lock_of(cpu));
+	host_unlock(host_lock_held(s, cpu));
 }
 #endif

@@ -42,13 +42,13 @@ struct host_statistics {
 	u32 delay[DELAY_BUCKETS];	/* from runnable to running */
 };
 
-/* One CPU.  The set of CPUs to kick must follow the machine: see note_resched(). */
+/* One CPU.  What kicks are asked for must follow the machine: see note_resched(). */
 struct host_cpu {
 	struct sched s;
+	u64 kicking;
 	u64 kicks[MASK_WORDS];
 	struct host_lock lock;
 	u64 next_tick_ns;
-	u32 given;			/* the kernel has been given cpu->curr */
 	struct host_statistics stats;
 };
 typedef struct host_cpu __arena host_cpu_t;
@@ -71,9 +71,12 @@ struct host_slot {
 	u32 index, next_free;		/* index + 1 of the next free one */
 	u32 why;			/* enum prev_state */
 	u32 waker;			/* the CPU it is being woken on */
+	u32 handed_over;		/* how often the kernel did; counting orders memory */
 	u16 wake_flags;
 	u16 ran_on;
 	u8 queued, born, yielded, pinned;
+	u8 given;			/* to the kernel, since it was chosen */
+	u64 seal;			/* nothing else in the arena looks like it */
 	struct task t;
 };
 typedef struct host_slot __arena host_slot_t;
@@ -116,6 +119,12 @@ static __always_inline host_cpu_t *host_cpu_of(u32 cpu)
 static __always_inline host_slot_t *host_slot_at(u32 index)
 {
 	return (host_slot_t *)(host_machine.slots + (u64)index * host_machine.stride);
+}
+
+/* Tells a slot from whatever else a policy may take for one. */
+static __always_inline u64 host_seal(host_slot_t *slot)
+{
+	return (u64)slot ^ 0x5eed51075eed5107ull;
 }
 
 static __always_inline host_slot_t *host_slot_of_task(task_t *t)

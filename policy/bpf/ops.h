@@ -9,7 +9,8 @@
  *	quiescent		dequeue, if the task goes to sleep or dies
  *	dispatch		pick_next, switched
  *	tick			tick, as often as the policy's own rate wants
- *	yield, set_weight, set_cpumask	yield, set_nice and set_class, set_cpumask
+ *	yield			yield, at the next dispatch
+ *	set_weight, set_cpumask	set_nice and set_class, set_cpumask
  *	disable			exit; dequeue before, if the task leaves for another class
  *
  * The policy's view is kept one step ahead of the kernel's: a task runs on a CPU
@@ -97,6 +98,18 @@ static __always_inline void host_must_move(sched_t *s, host_slot_t *slot)
 	resched_cpu(s, slot->t.cpu);
 }
 
+/*
+ * Does the policy know already that @slot's task, which the kernel hands over, waits?  Asked
+ * without a lock: who chooses it from now on finds it with the kernel, and who has chosen it
+ * before is seen, since the kernel noted that it hands the task over before we look.
+ */
+static __always_inline u32 host_waits_already(struct task_struct *p, host_slot_t *slot)
+{
+	host_add_and_order(&slot->handed_over, 1);
+	return slot->queued && !slot->t.on_cpu && slot->pinned == host_is_pinned(p) &&
+	       cpu_allowed(&slot->t, READ_ONCE(slot->t.cpu));
+}
+
 OPS(enqueue) void enqueue_op(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
@@ -104,7 +117,7 @@ OPS(enqueue) void enqueue_op(u64 *ctx)
 	u32 cpu, given_to = MAX_CPUS;
 	sched_t *s;
 
-	if (!slot)
+	if (!slot || host_waits_already(p, slot))
 		return;
 	if (!slot->queued && !slot->t.on_cpu)
 		slot->t.cpu = (u32)scx_bpf_task_cpu(p);
@@ -142,36 +155,40 @@ static __always_inline void host_refresh_prev(sched_t *s, struct task_struct *p,
 	host_follow_affinity(s, p, slot);
 }
 
+/* @prev, which could run on, yielded: does the policy want to choose? */
+static __always_inline void host_yield(sched_t *s, host_slot_t *prev)
+{
+	if (prev->yielded)
+		prev->yielded = hook_yield(s, &prev->t) != 0;
+}
+
 /*
  * @running: the kernel's previous task is the one the policy believes to run, and
  * could run on.  Returns the index of the slot to give to the kernel, or MAX.
  */
-static __always_inline u32 host_reschedule(sched_t *s, u32 *cpu, u32 running, u32 *keep)
+static __always_inline u32 host_reschedule(sched_t *s, u32 cpu, u32 running, u32 *keep)
 {
-	cpu_t *c = cpu_of(s, *cpu);
-	host_cpu_t *host = host_cpu_of(*cpu);
+	cpu_t *c = cpu_of(s, cpu);
 	task_t *prev = c->curr;
 	host_slot_t *slot = host_slot_of_task(prev);
-	u32 chosen = ~0u;
 
 	if (running && !c->need_resched && !slot->yielded) {
 		*keep = true;	/* it has been dealt with in the meantime */
-		return chosen;
+		return ~0u;
 	}
 	if (!prev || running || !slot->queued) {
-		host_choose(s, *cpu, prev, prev ? host_prev_state(slot) : PREV_NONE);
+		host_choose(s, cpu, prev, prev ? host_prev_state(slot) : PREV_NONE);
 		if (prev)
 			slot->yielded = false;
-		if (running && c->curr == prev) {
-			*keep = true;
-			return chosen;
-		}
+		*keep = running && c->curr == prev;
 	}
-	if (c->curr && !host->given) {
-		host->given = true;
-		chosen = host_slot_of_task(c->curr)->index;
-	}
-	return chosen;
+	if (*keep || !c->curr)
+		return ~0u;
+	slot = host_slot_of_task(c->curr);
+	if (slot->given)
+		return ~0u;
+	slot->given = true;
+	return slot->index;
 }
 
 OPS(dispatch) void dispatch_op(u64 *ctx)
@@ -186,9 +203,13 @@ OPS(dispatch) void dispatch_op(u64 *ctx)
 		return;
 	prev = cpu_curr(s, cpu);
 	running = slot && &slot->t == prev && slot->queued;
-	if (running)
+	if (running) {
 		host_refresh_prev(s, p, slot);
-	chosen = host_reschedule(s, &cpu, running, &keep);
+		host_yield(s, slot);
+	} else if (slot) {
+		slot->yielded = false;	/* another CPU has chosen it since */
+	}
+	chosen = host_reschedule(s, cpu, running, &keep);
 	if (prev && !prev->on_cpu) {
 		host_slot_t *left = host_slot_of_task(prev);
 
@@ -248,7 +269,7 @@ static __always_inline void host_tick_cpu(sched_t *s, u32 cpu, task_t *t)
 			return;
 		host->next_tick_ns += s->tick_ns;
 		host->stats.ticks++;
-		hook_tick(s, cpu, t);
+		call_hook(tick, s, cpu, t);
 	}
 }
 
@@ -277,27 +298,17 @@ OPS(tick) void tick_op(u64 *ctx)
 		scx_bpf_task_set_slice(p, 0);
 }
 
+/* The policy hears of it when the kernel asks who is next, which it does at once. */
 OPS(yield) bool_t yield_op(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
 	host_slot_t *slot = host_slot_of(p);
-	u32 cpu, answer = false;
-	sched_t *s;
 
-	if (ctx[1] || !slot)
+	if (ctx[1] || READ_ONCE(host_machine.stopped) || !slot)
 		return false;
-	s = host_begin_for(&slot->t);
-	if (!s)
-		return false;
-	cpu = slot->t.cpu;
-	if (slot->queued && slot->t.on_cpu) {
-		answer = hook_yield(s, &slot->t);
-		slot->yielded = answer != 0;
-	}
-	host_end(s, cpu, HOOK_YIELD);
-	if (answer)
-		scx_bpf_task_set_slice(p, 0);
-	return answer != 0;
+	slot->yielded = true;
+	scx_bpf_task_set_slice(p, 0);
+	return true;
 }
 
 /* ---- attributes ------------------------------------------------------------------------------ */

@@ -7,21 +7,42 @@
 
 /* ---- statistics ---------------------------------------------------------------------- */
 
-/* Four buckets for each power of two: the exponent, then the two bits behind the first. */
+/* The bucket of times below 256: four for each power of two, by its upper three bits. */
+#define BUCKET_OF(n)	((n) < 4 ? (n) : (n) < 8 ? (n) : (n) < 16 ? 8 + ((n) - 8) / 2 :		\
+			 (n) < 32 ? 12 + ((n) - 16) / 4 : (n) < 64 ? 16 + ((n) - 32) / 8 :		\
+			 (n) < 128 ? 20 + ((n) - 64) / 16 : 24 + ((n) - 128) / 32)
+#define BUCKETS_4(n)	BUCKET_OF(n), BUCKET_OF(n + 1), BUCKET_OF(n + 2), BUCKET_OF(n + 3)
+#define BUCKETS_16(n)	BUCKETS_4(n), BUCKETS_4(n + 4), BUCKETS_4(n + 8), BUCKETS_4(n + 12)
+#define BUCKETS_64(n)	BUCKETS_16(n), BUCKETS_16(n + 16), BUCKETS_16(n + 32), BUCKETS_16(n + 48)
+static const u8 host_buckets[256] = {
+	BUCKETS_64(0), BUCKETS_64(64), BUCKETS_64(128), BUCKETS_64(192)
+};
+
+/* A step of the search below; the compiler is kept from doing it for everybody. */
+#define SHIFT_DOWN(by)								\
+	({									\
+		shift += (by);							\
+		ns >>= (by);							\
+		__asm__ volatile("" : "+r"(ns));				\
+	})
+
+/* Each power of two adds four, so longer times are first shifted down to where the table is. */
 static __always_inline u32 host_delay_bucket(u64 ns)
 {
-	u64 rest = ns;
-	u32 e = 0;
+	u32 shift = 0;
 
-	if (ns < 4)
-		return (u32)ns;
-	if (rest >> 32) { e += 32; rest >>= 32; }
-	if (rest >> 16) { e += 16; rest >>= 16; }
-	if (rest >> 8) { e += 8; rest >>= 8; }
-	if (rest >> 4) { e += 4; rest >>= 4; }
-	if (rest >> 2) { e += 2; rest >>= 2; }
-	if (rest >> 1) e += 1;
-	return min_of((e - 1) * 4 + (u32)((ns >> (e - 2)) & 3), DELAY_BUCKETS - 1);
+	if (ns >= 1ull << 32) {
+		if (ns >= 1ull << 48)
+			return DELAY_BUCKETS - 1;
+		SHIFT_DOWN(24);
+	}
+	if (ns >= 1ull << 20)
+		SHIFT_DOWN(12);
+	if (ns >= 1ull << 14)
+		SHIFT_DOWN(12);
+	if (ns >= 1ull << 8)
+		SHIFT_DOWN(6);
+	return host_buckets[in_bounds((u32)ns, 256)] + 4 * shift;
 }
 
 static __always_inline void host_book_run(sched_t *s, host_slot_t *slot, u32 cpu)
@@ -37,18 +58,21 @@ static __always_inline void host_book_run(sched_t *s, host_slot_t *slot, u32 cpu
 
 /* ---- schedule() ---------------------------------------------------------------------- */
 
-/* May the policy answer @next?  If not, the kernel hears what is wrong with it. */
-__apart u32 host_check_pick(task_t *next __in_arena, u32 cpu)
+static __always_inline u32 host_is_task(host_slot_t *slot)
+{
+	return slot->seal == host_seal(slot) && slot->kernel;
+}
+
+/* The kernel hears what is wrong with the policy's answer. */
+__apart u32 host_refuse_pick(task_t *next __in_arena, u32 cpu)
 {
 	host_slot_t *slot = host_slot_of_task(next);
 	s32 pid;
 
-	if (slot->index >= host_machine.max_tasks || host_slot_at(slot->index) != slot || !slot->kernel) {
+	if (!host_is_task(slot)) {
 		host_fail("pick_next() answers %p, which is no task", (u64)next);
-		return false;
+		return 0;
 	}
-	if (slot->queued && !next->on_cpu && cpu_allowed(next, cpu))
-		return true;
 	pid = host_pid_of(next);
 	if (!slot->queued)
 		host_fail("pick_next() chooses pid %d, which is not runnable", (u64)pid);
@@ -56,11 +80,22 @@ __apart u32 host_check_pick(task_t *next __in_arena, u32 cpu)
 		host_fail("pick_next() chooses pid %d, which runs on CPU %d", (u64)pid, next->cpu);
 	else
 		host_fail("pick_next() chooses pid %d for CPU %d, which it may not use", (u64)pid, cpu);
+	return 0;
+}
+
+/* May the policy answer @next? */
+static __always_inline u32 host_check_pick(task_t *next, u32 cpu)
+{
+	host_slot_t *slot = host_slot_of_task(next);
+
+	if (host_is_task(slot) && slot->queued && !next->on_cpu && cpu_allowed(next, cpu))
+		return true;
+	host_refuse_pick(next, cpu);
 	return false;
 }
 
 /* Updates the public fields as the CPU stops running @prev and runs @next, then tells the policy. */
-__apart u32 host_switch(sched_t *s __in_arena, u32 cpu, task_t *prev __in_arena, task_t *next __in_arena)
+static __always_inline void host_switch(sched_t *s, u32 cpu, task_t *prev, task_t *next)
 {
 	cpu_t *c = cpu_of(s, cpu);
 
@@ -70,20 +105,19 @@ __apart u32 host_switch(sched_t *s __in_arena, u32 cpu, task_t *prev __in_arena,
 	}
 	if (next) {
 		host_book_run(s, host_slot_of_task(next), cpu);
+		host_slot_of_task(next)->given = false;
 		next->on_cpu = 1;
 		next->cpu = cpu;
 	} else {
 		c->idle_since = s->now;
 	}
 	c->curr = next;
-	host_cpu_of(cpu)->given = false;
 	((host_cpu_t *)s)->stats.switches++;
-	hook_switched(s, cpu, prev, next);
-	return 0;
+	call_hook(switched, s, cpu, prev, next);
 }
 
 /* Has the policy choose who runs on @cpu, which runs @prev. */
-__apart u32 host_choose(sched_t *s __in_arena, u32 cpu, task_t *prev __in_arena, u32 why)
+static __always_inline void host_choose(sched_t *s, u32 cpu, task_t *prev, u32 why)
 {
 	task_t *next;
 
@@ -91,11 +125,9 @@ __apart u32 host_choose(sched_t *s __in_arena, u32 cpu, task_t *prev __in_arena,
 	next = (task_t *)hook_pick_next(s, cpu, prev, why);
 	((host_cpu_t *)s)->stats.schedule_calls++;
 	if (next == prev && (!prev || host_slot_of_task(prev)->queued))
-		return 0;
-	if (next && !host_check_pick(next, cpu))
-		return 0;
-	host_switch(s, cpu, prev, next);
-	return 0;
+		return;
+	if (!next || host_check_pick(next, cpu))
+		host_switch(s, cpu, prev, next);
 }
 
 /* Why does @slot's task not run on? */

@@ -43,6 +43,7 @@ __apart u32 host_init_slots(sched_t *s __in_arena)
 		host_slot_t *slot = host_slot_at(i);
 
 		slot->index = i;
+		slot->seal = host_seal(slot);
 		slot->next_free = i + 1 < host_machine.max_tasks ? i + 2 : 0;
 		slot->t.allowed = (cpumask_t *)((u8 __arena *)slot + host_machine.mask_offset);
 		slot->t.moved_from = 0;		/* nobody reads who moved: do not record it */

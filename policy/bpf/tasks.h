@@ -255,7 +255,7 @@ static __always_inline void host_task_begins(struct task_struct *p)
 		host_set_parent(slot, parent);
 	host_link_task(&slot->t);
 	s->nr_tasks = host_machine.nr_tasks;
-	hook_fork(s, parent ? &parent->t : NULL, &slot->t);
+	call_hook(fork, s, parent ? &parent->t : NULL, &slot->t);
 	host_end(s, cpu, HOOK_FORK);
 }
 
@@ -267,7 +267,7 @@ static __always_inline void host_task_ends(struct task_struct *p, host_slot_t *s
 
 	if (s) {
 		host_check_parent(slot);
-		hook_exit(s, &slot->t, reaper ? &reaper->t : NULL);
+		call_hook(exit, s, &slot->t, reaper ? &reaper->t : NULL);
 		host_unlink_task(&slot->t);
 		host_return_slot(s, slot);
 		host_end(s, cpu, HOOK_EXIT);

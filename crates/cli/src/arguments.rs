@@ -49,6 +49,9 @@ pub enum Command {
     #[cfg(feature = "live")]
     #[command(hide = true)]
     Conform(ConformArguments),
+    /// What switching costs under each scheduler, on a machine with one CPU (root).
+    #[cfg(feature = "live")]
+    Overhead(OverheadArguments),
     /// Say which scheduler this machine has.
     #[cfg(feature = "live")]
     Status,
@@ -313,6 +316,24 @@ pub struct ConformArguments {
     /// Seed of the first; the others follow.
     #[arg(long, value_name = "SEED", default_value = "1", value_parser = seed)]
     pub seed: u64,
+}
+
+/// Whose cost to measure.
+#[cfg(feature = "live")]
+#[derive(Args)]
+pub struct OverheadArguments {
+    /// Policies, "none" for the kernel's own scheduler, "floor" for the least that sched_ext can do.
+    #[arg(long, value_name = "LIST", default_value = "none,floor,all")]
+    pub policies: String,
+    /// How many tasks yield to each other, for each column of the second table.
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',', default_value = "2,8,32,64,128,256")]
+    pub yielding: Vec<u32>,
+    /// A BPF object to load instead of those of the policies.
+    #[arg(long, value_name = "FILE", hide = true, value_hint = ValueHint::FilePath)]
+    pub object: Option<PathBuf>,
+    /// How the tables are printed.
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub format: Format,
 }
 
 /// How a loaded scheduler's statistics are printed.

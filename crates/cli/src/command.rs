@@ -13,6 +13,8 @@ mod load;
 mod measure;
 mod new;
 mod play;
+#[cfg(feature = "live")]
+mod overhead;
 mod record;
 mod replay;
 mod reproduce;
@@ -62,6 +64,8 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Command::Load(arguments) => load::load(&arguments),
         #[cfg(feature = "live")]
         Command::Conform(arguments) => conform::conform(&arguments),
+        #[cfg(feature = "live")]
+        Command::Overhead(arguments) => overhead::overhead(&arguments),
         #[cfg(feature = "live")]
         Command::Status => status::status(),
         Command::Replay(arguments) => replay::replay(&arguments),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use libbpf_rs::{Link, PrintLevel};
 use schedlab_policy::Tuned;
 
-use crate::object::{open, set_operations, Config, Object, Operations};
+use crate::object::{open, open_plain, set_operations, Calls, Config, Object, Operations};
 use crate::{kernel, topology, Ending, Statistics};
 
 /// Why a policy cannot be loaded.
@@ -96,15 +96,41 @@ const DEFAULT_HZ: u32 = 100;
 /// The kernel cannot, or does not want to.
 pub fn load(program: &Program, options: &Options) -> Result<Loaded, Error> {
     kernel::check()?;
-    let policy = program.tuned.policy;
-    let mut object = prepare(program, options)?;
-    let operations = Operations {
-        name: format!("schedlab_{}", program.tuned.name()),
-        partial: options.partial,
-        timeout_ms: options.timeout.as_millis().min(30_000) as u32,
-        hotplug_seq: kernel::hotplug_seq(),
-    };
-    set_operations(&mut object, &operations)?;
+    let object = prepare(program, options)?;
+    let name = format!("schedlab_{}", program.tuned.name());
+    let mut loaded = attach(object, &options.operations(name, true))?;
+    loaded.counters = program.tuned.policy.counters().len();
+    Ok(loaded)
+}
+
+/// Makes the least of all schedulers, [`schedlab_bpf::floor`], the machine's.  It counts nothing.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_floor(code: &[u8], options: &Options) -> Result<Loaded, Error> {
+    kernel::check()?;
+    keep_log();
+    let operations = options.operations("schedlab_floor".into(), false);
+    attach(open_plain(code)?, &operations)
+}
+
+impl Options {
+    fn operations(&self, name: String, hears_all: bool) -> Operations {
+        Operations {
+            name,
+            hears_all,
+            partial: self.partial,
+            timeout_ms: self.timeout.as_millis().min(30_000) as u32,
+            hotplug_seq: kernel::hotplug_seq(),
+        }
+    }
+}
+
+fn attach(
+    mut object: libbpf_rs::OpenObject,
+    operations: &Operations,
+) -> Result<Loaded, Error> {
+    set_operations(&mut object, operations)?;
     let mut object = Object::load(object)?;
     let attached = object
         .map("schedlab_ops")
@@ -113,7 +139,7 @@ pub fn load(program: &Program, options: &Options) -> Result<Loaded, Error> {
     let mut loaded = Loaded {
         object,
         link: None,
-        counters: policy.counters().len(),
+        counters: 0,
     };
     match attached {
         Ok(link) => loaded.link = Some(link),
@@ -154,6 +180,11 @@ impl Loaded {
     /// Instructions the verifier looked at, for each program.
     pub fn verified_instructions(&self) -> Vec<(String, u32)> {
         self.object.verified_instructions()
+    }
+
+    /// How often the kernel ran each program, and for how long; see [`crate::count_calls`].
+    pub fn calls(&self) -> Vec<(String, Calls)> {
+        self.object.calls()
     }
 
     /// Gives the machine back to the kernel's own scheduler and says why it ended.

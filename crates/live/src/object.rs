@@ -1,7 +1,9 @@
 //! A policy's BPF object: its constants filled in, loaded, its variables read.
 
 use std::mem::size_of;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
+use libbpf_rs::libbpf_sys;
 use libbpf_rs::{MapCore, MapFlags, MapMut, ObjectBuilder, OpenObject, ProgramInput, ProgramMut};
 use schedlab_policy::{Tuned, MAX_CPUS};
 
@@ -51,6 +53,8 @@ impl Config {
 /// The first fields of `struct sched_ext_ops` in kernel.h.
 pub(crate) struct Operations {
     pub name: String,
+    /// The glue wants to hear more than the kernel tells by itself.
+    pub hears_all: bool,
     pub partial: bool,
     pub timeout_ms: u32,
     pub hotplug_seq: u64,
@@ -64,7 +68,11 @@ const OPS_ENQ_MIGRATION_DISABLED: u64 = 1 << 4;
 impl Operations {
     fn write(&self, image: &mut [u8]) {
         let partial = if self.partial { OPS_SWITCH_PARTIAL } else { 0 };
-        let flags = OPS_ENQ_LAST | OPS_ENQ_EXITING | OPS_ENQ_MIGRATION_DISABLED | partial;
+        let heard = match self.hears_all {
+            true => OPS_ENQ_LAST | OPS_ENQ_EXITING | OPS_ENQ_MIGRATION_DISABLED,
+            false => 0,
+        };
+        let flags = heard | partial;
         image[0..8].copy_from_slice(&flags.to_ne_bytes());
         image[8..16].copy_from_slice(&self.hotplug_seq.to_ne_bytes());
         image[16..20].copy_from_slice(&self.timeout_ms.to_ne_bytes());
@@ -82,12 +90,17 @@ impl Operations {
     }
 }
 
-/// Opens an object and fills in what must be known before its programs are verified.
-pub(crate) fn open(code: &[u8], tuned: &Tuned, config: &Config) -> Result<OpenObject, Error> {
-    let mut object = ObjectBuilder::default()
+/// Opens an object as it is.
+pub(crate) fn open_plain(code: &[u8]) -> Result<OpenObject, Error> {
+    ObjectBuilder::default()
         .name("schedlab")
         .and_then(|builder| builder.open_memory(code))
-        .map_err(Error::open)?;
+        .map_err(Error::open)
+}
+
+/// Opens an object and fills in what must be known before its programs are verified.
+pub(crate) fn open(code: &[u8], tuned: &Tuned, config: &Config) -> Result<OpenObject, Error> {
+    let mut object = open_plain(code)?;
     let tunables: Vec<u8> = tuned
         .values()
         .iter()
@@ -129,13 +142,33 @@ impl Object {
 
     /// Instructions the verifier looked at, for each program.
     pub fn verified_instructions(&self) -> Vec<(String, u32)> {
-        let mut sizes: Vec<(String, u32)> = self
+        self.of_programs(|info| (info.verified_insns > 0).then_some(info.verified_insns))
+    }
+
+    /// What [`count_calls`] counted, for each program.
+    pub(crate) fn calls(&self) -> Vec<(String, Calls)> {
+        self.of_programs(|info| {
+            Some(Calls {
+                runs: info.run_cnt,
+                ns: info.run_time_ns,
+            })
+        })
+    }
+
+    fn of_programs<T>(
+        &self,
+        read: impl Fn(&libbpf_sys::bpf_prog_info) -> Option<T>,
+    ) -> Vec<(String, T)> {
+        let mut found: Vec<(String, T)> = self
             .inner
             .progs()
-            .filter_map(|program| Some((program.name().to_str()?.to_string(), verified(&program)?)))
+            .filter_map(|program| {
+                let name = program.name().to_str()?.to_string();
+                Some((name, read(&info_of(&program)?)?))
+            })
             .collect();
-        sizes.sort();
-        sizes
+        found.sort_by(|a, b| a.0.cmp(&b.0));
+        found
     }
 
     pub(crate) fn map(&mut self, name: &str) -> Option<MapMut<'_>> {
@@ -167,17 +200,38 @@ impl Object {
     }
 }
 
-fn verified(program: &libbpf_rs::Program<'_>) -> Option<u32> {
-    use std::os::fd::{AsFd, AsRawFd};
-    let mut info = libbpf_rs::libbpf_sys::bpf_prog_info::default();
+/// How often the kernel ran a program, and for how long in all.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Calls {
+    /// Times it ran.
+    pub runs: u64,
+    /// Time in it.
+    pub ns: u64,
+}
+
+/// The kernel counts [`Calls`] of all programs as long as this lives.
+///
+/// # Errors
+/// The kernel does not let us.
+pub fn count_calls() -> std::io::Result<OwnedFd> {
+    // SAFETY: a system call with a plain number.
+    match unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) } {
+        // SAFETY: the kernel has just made it, for us.
+        fd if fd >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(fd) }),
+        error => Err(std::io::Error::from_raw_os_error(-error)),
+    }
+}
+
+fn info_of(program: &libbpf_rs::Program<'_>) -> Option<libbpf_sys::bpf_prog_info> {
+    let mut info = libbpf_sys::bpf_prog_info::default();
     let mut size = size_of_val(&info) as u32;
     // SAFETY: the descriptor is open and the structure as large as we say.
     let code = unsafe {
-        libbpf_rs::libbpf_sys::bpf_obj_get_info_by_fd(
+        libbpf_sys::bpf_obj_get_info_by_fd(
             program.as_fd().as_raw_fd(),
             (&raw mut info).cast(),
             &mut size,
         )
     };
-    (code == 0 && info.verified_insns > 0).then_some(info.verified_insns)
+    (code == 0).then_some(info)
 }

@@ -23,6 +23,11 @@ pub fn built_in(name: &str) -> Option<&'static [u8]> {
     found.map(|&(_, object)| object)
 }
 
+/// The least a sched_ext scheduler can do (`floor.bpf.c`), to see the price of a policy beside.
+pub fn floor() -> Option<&'static [u8]> {
+    FLOOR
+}
+
 /// Compiles the policy in a C file.
 ///
 /// # Errors

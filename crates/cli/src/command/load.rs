@@ -24,10 +24,7 @@ pub fn load(arguments: &LoadArguments) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     let set = choose::Assignments::read(&arguments.tunables, &arguments.set)?;
     let tuned = choose::policy("POLICY", &arguments.policy, &set, &interrupt)?;
-    let code = match &arguments.object {
-        Some(path) => Cow::Owned(read(path)?),
-        None => object(&arguments.policy, &tuned)?,
-    };
+    let code = object_or(arguments.object.as_deref(), &arguments.policy, &tuned)?;
     let options = Options {
         partial: arguments.partial,
         timeout: Duration::from_nanos(arguments.timeout.0),
@@ -53,6 +50,18 @@ pub fn load(arguments: &LoadArguments) -> Result<(), Failure> {
 
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     std::fs::read(path).map_err(|e| Failure::Other(format!("{}: {}", path.display(), reason(&e))))
+}
+
+/// The BPF object in a file, if one is named, else the policy's own.
+pub(super) fn object_or(
+    file: Option<&Path>,
+    text: &str,
+    tuned: &Tuned,
+) -> Result<Cow<'static, [u8]>, Failure> {
+    match file {
+        Some(path) => Ok(Cow::Owned(read(path)?)),
+        None => object(text, tuned),
+    }
 }
 
 /// The policy's BPF object: the one the binary carries, or compiled now.

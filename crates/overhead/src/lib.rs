@@ -1,0 +1,54 @@
+//! What a scheduler costs: programs that do little but switch, and a clock.
+//!
+//! On a virtual machine's deterministic clock an instruction takes a nanosecond, so the times are
+//! exact counts of instructions. Whose they are, the scheduler's or the rest of the kernel's, shows
+//! the same program under another scheduler.
+
+mod family;
+mod hackbench;
+mod ping_pong;
+mod yields;
+
+use std::io;
+use std::ops::Sub;
+
+pub use hackbench::Hackbench;
+pub use ping_pong::ping_pong;
+pub use yields::yields;
+
+/// What a program took.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cost {
+    /// From the moment all its processes began to work to the end of the last.
+    pub ns: u64,
+    /// How often its processes left a CPU for another task.
+    pub switches: u64,
+}
+
+impl Cost {
+    /// Time for each switch.
+    pub fn per_switch_ns(&self) -> f64 {
+        self.ns as f64 / self.switches.max(1) as f64
+    }
+}
+
+impl Sub for Cost {
+    type Output = Cost;
+
+    fn sub(self, less: Cost) -> Cost {
+        Cost {
+            ns: self.ns.saturating_sub(less.ns),
+            switches: self.switches.saturating_sub(less.switches),
+        }
+    }
+}
+
+/// What `rounds` more rounds of a program take, beside its beginning and its end.
+///
+/// # Errors
+/// Whatever a run of it ends with.
+pub fn marginal(rounds: u64, program: impl Fn(u64) -> io::Result<Cost>) -> io::Result<Cost> {
+    let warm_up = rounds / 4;
+    let short = program(warm_up)?;
+    Ok(program(warm_up + rounds)? - short)
+}
