@@ -24,7 +24,7 @@ mod trial;
 
 pub use book::{render_book, BookInfo};
 pub use claim::{Ablation, Claim, Verdict};
-pub use document::{json, markdown};
+pub use document::{json, markdown, section};
 pub use error::Error;
 pub use findings::{Exhibit, Findings};
 pub use lab::{Lab, Observed};

@@ -49,7 +49,11 @@ fn every_claim_says_what_the_paper_says_and_when_it_holds() {
             let id = &claim.id;
             assert!(claim.sentence.ends_with('.'), "{id}: {}", claim.sentence);
             assert!(!claim.paper.is_empty(), "{id}");
-            assert_eq!(claim.criterion.is_empty(), claim.not_testable.is_some(), "{id}");
+            assert_eq!(
+                claim.criterion.is_empty(),
+                claim.not_testable.is_some(),
+                "{id}"
+            );
         }
     }
 }

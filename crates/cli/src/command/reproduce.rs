@@ -30,13 +30,13 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         ));
     };
     let runner = Runner::new(arguments.quick, arguments.jobs.map(usize::from), &stop);
-    let reports = runner
-        .reproduce(&chosen, meanwhile)
-        .map_err(|error| match (error, interrupt.signal()) {
+    let reports = runner.reproduce(&chosen, meanwhile).map_err(|error| {
+        match (error, interrupt.signal()) {
             (_, Some(signal)) => Failure::Interrupted(signal),
             (Error::Input(diagnostic), None) => diagnostic.into(),
             (error, None) => Failure::Other(error.to_string()),
-        })?;
+        }
+    })?;
     drop(note);
     if let Some(folder) = &arguments.report {
         write_book(folder, &reports, arguments)?;
