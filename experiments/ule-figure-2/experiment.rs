@@ -70,7 +70,6 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     cycles(&mut findings, of(BSD4), of(SOLARIS), of(SCHEDULERS.len()));
     level(&mut findings, of(ULE), of(SCHEDULERS.len() + 2));
     linux(&mut findings, of(LINUX), of(SCHEDULERS.len() + others.len()));
-    either_end(lab, &mut findings)?;
     for (i, (name, caption, claims)) in CAPTIONS.into_iter().enumerate() {
         let command = trials[i].command();
         findings.exhibit_of(over_minutes(name, i, of(i)), caption, claims, |c| c == command);
@@ -83,6 +82,7 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
         &["C1", "C2"],
         |c| close.iter().any(|own| own == c),
     );
+    either_end(lab, &mut findings)?;
     Ok(findings)
 }
 

@@ -37,6 +37,7 @@ struct Chapter<'a> {
 #[derive(Serialize)]
 struct Shown<'a> {
     svg: String,
+    title: &'a str,
     caption: &'a str,
     claims: &'a [String],
     runs: Vec<(&'a String, &'a Vec<String>)>,
@@ -94,6 +95,7 @@ fn shown<'a>(exhibit: &'a Exhibit, findings: &'a Findings) -> Shown<'a> {
     let hashes = || runs.iter().flat_map(|(_, hashes)| hashes.iter());
     Shown {
         svg: exhibit.figure.inline(),
+        title: &exhibit.figure.title,
         caption: &exhibit.caption,
         claims: &exhibit.claims,
         nr_runs: hashes().count(),
