@@ -1,17 +1,20 @@
 //! Every flag, defined once: help, man pages and completions come from here.
 
+mod programs;
 mod replay;
+mod rtapp;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use schedlab_trace::Ns;
-use schedlab_workload::rtapp;
 
 use crate::seeds::Seeds;
 
+pub use programs::{PlayArguments, PlayedArguments};
 pub use replay::{ExplainArguments, ReplayArguments};
+pub use rtapp::RtappArguments;
 
 /// Compare CPU schedulers, old and new, in a deterministic simulator.
 ///
@@ -51,6 +54,8 @@ pub enum Command {
     Status,
     /// Run a command in a real Linux kernel, in a virtual machine.
     Vm(VmArguments),
+    /// Execute a workload on this machine, with threads and processes.
+    Play(PlayArguments),
     /// What if: a recording of a real machine under other schedulers.
     Replay(ReplayArguments),
     /// Why tasks had to wait: their worst waits, who ran instead and what ended them.
@@ -160,8 +165,8 @@ pub struct CommonArguments {
     /// workloads`, or a file: .toml (schedlab's own format) or .json (rt-app's).
     #[arg(long, value_name = "WORKLOAD", required_unless_present = "command", value_hint = ValueHint::FilePath)]
     pub workload: Option<String>,
-    /// Where it runs.  In a real kernel a command behind "--" is the workload, "none" is the policy
-    /// of the kernel's own scheduler, and --machine, --duration and --seed have no meaning.
+    /// Where it runs.  In a real kernel a command behind "--" can be the workload, "none" is the policy
+    /// of the kernel's own scheduler, and --machine has no meaning.
     #[arg(long, value_name = "WORLD", default_value = "sim")]
     pub world: World,
     /// The hardware: a name of `list machines`, `ideal-N` (N CPUs without costs) or a .toml file.
@@ -202,12 +207,9 @@ pub struct CommonArguments {
     /// Runs at the same time; results do not depend on it.  Default: the number of CPUs.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = positive::<u16>)]
     pub jobs: Option<u16>,
-    /// Keys that occur twice in an object of an rt-app file.
-    #[arg(long, value_name = "MEANING", default_value = "ordered")]
-    pub rtapp_keys: RtappKeys,
-    /// Whom "suspend" in an rt-app file waits for.
-    #[arg(long, value_name = "MEANING", default_value = "auto")]
-    pub rtapp_suspend: RtappSuspend,
+    /// How rt-app files are read.
+    #[command(flatten)]
+    pub rtapp: RtappArguments,
     /// Bounds that end a run with an error.
     #[command(flatten)]
     pub bounds: Bounds,
@@ -226,61 +228,6 @@ pub enum World {
     Sim,
     /// In a real Linux kernel, in a virtual machine.
     Vm,
-}
-
-/// What to make of keys that occur twice in an object of an rt-app file.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum RtappKeys {
-    /// All count, in their order.
-    Ordered,
-    /// The last value counts, in the first one's place, as json-c reads them.
-    JsonC,
-}
-
-/// Whom a suspended task of an rt-app file waits for.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum RtappSuspend {
-    /// The given name if somebody resumes it and no task is called so, else the task's own.
-    Auto,
-    /// The task's own name, as rt-app does since May 2025.
-    Own,
-    /// The given name, as rt-app did before.
-    Named,
-}
-
-impl CommonArguments {
-    /// How rt-app files are read.
-    pub fn rtapp_options(&self) -> rtapp::Options {
-        rtapp::Options {
-            repeated: match self.rtapp_keys {
-                RtappKeys::Ordered => rtapp::RepeatedKeys::Ordered,
-                RtappKeys::JsonC => rtapp::RepeatedKeys::JsonC,
-            },
-            suspend: match self.rtapp_suspend {
-                RtappSuspend::Auto => rtapp::SuspendMeaning::Auto,
-                RtappSuspend::Own => rtapp::SuspendMeaning::Own,
-                RtappSuspend::Named => rtapp::SuspendMeaning::Named,
-            },
-        }
-    }
-
-    /// The flags about rt-app files that are not at their defaults.
-    pub fn rtapp_flags(&self) -> Vec<(&'static str, String)> {
-        let mut flags = Vec::new();
-        if self.rtapp_keys != RtappKeys::Ordered {
-            flags.push(("--rtapp-keys", name_of(&self.rtapp_keys)));
-        }
-        if self.rtapp_suspend != RtappSuspend::Auto {
-            flags.push(("--rtapp-suspend", name_of(&self.rtapp_suspend)));
-        }
-        flags
-    }
-}
-
-/// What a user writes for a value.
-fn name_of(value: &impl ValueEnum) -> String {
-    let possible = value.to_possible_value();
-    possible.map_or_else(String::new, |value| value.get_name().to_string())
 }
 
 /// Bounds that end a run with an error.
@@ -417,9 +364,20 @@ pub struct VmArguments {
     /// The virtual machine.
     #[command(flatten)]
     pub machine: VmMachineArguments,
+    /// A workload to execute, instead of a command: see `play`.
+    #[arg(long, value_name = "WORKLOAD", value_hint = ValueHint::FilePath)]
+    pub workload: Option<String>,
+    /// How it is executed.
+    #[command(flatten)]
+    pub played: PlayedArguments,
     /// The command, behind "--".  Its program, shared libraries and the files its arguments name
     /// are taken along; busybox has the rest.
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(
+        last = true,
+        required_unless_present = "workload",
+        conflicts_with = "workload",
+        value_name = "COMMAND"
+    )]
     pub command: Vec<String>,
 }
 

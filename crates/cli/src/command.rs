@@ -12,6 +12,7 @@ mod list;
 mod load;
 mod measure;
 mod new;
+mod play;
 mod record;
 mod replay;
 mod reproduce;
@@ -51,6 +52,7 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         // The status is that of the command that was run.
         Command::Vm(arguments) => return vm::vm(&arguments),
         Command::Record(arguments) => return record::record(&arguments),
+        Command::Play(arguments) => play::play(&arguments),
         Command::Measure(arguments) => measure::measure(&arguments),
         Command::Convert(arguments) => convert::convert(&arguments),
         Command::List(arguments) => list::list(&arguments),

@@ -88,7 +88,7 @@ pub fn shell_word(word: &str) -> Cow<'_, str> {
 }
 
 /// A duration in the largest unit that keeps it whole.
-fn exact(time: Ns) -> String {
+pub fn exact(time: Ns) -> String {
     let units = [
         ("min", 60_000_000_000),
         ("s", 1_000_000_000),

@@ -138,7 +138,7 @@ impl<'a> Identities<'a> {
     }
 
     /// The task a thread id means now; none for the idle tasks.
-    fn task(&mut self, pid: Pid) -> Option<TaskId> {
+    pub fn task(&mut self, pid: Pid) -> Option<TaskId> {
         if pid == Pid::IDLE {
             return None;
         }

@@ -5,6 +5,8 @@
 //! is lost.  Here the events go by a model of who runs where; where they do not fit, the smallest
 //! set of events that makes them fit goes before, and is counted.
 
+use std::collections::HashMap;
+
 use schedlab_trace::{
     CpuId, Event, EventKind, PrevState, Sink, TaskClass, TaskId, TaskInfo, Time, TraceInfo,
     WakeContext,
@@ -12,6 +14,7 @@ use schedlab_trace::{
 
 use crate::event::{KernelEvent, KernelEventKind, KernelState, Pid, TaskRef};
 use crate::identity::{Identities, Identity};
+use crate::notes::{Noted, NotedEvent, NotedTask};
 use crate::Recording;
 
 /// What had to be added because events were missing.
@@ -50,6 +53,11 @@ pub fn play(recording: &Recording, info: &TraceInfo, sink: &mut dyn Sink) -> Men
         infos: first_pass.tasks,
         tasks: Vec::new(),
         cpus: vec![Cpu::default(); info.nr_cpus as usize],
+        roster: recording
+            .notes()
+            .map_or_else(HashMap::new, |notes| notes.roster()),
+        noted: recording.notes().map_or(&[], |notes| &notes.events),
+        waiting_for_start: recording.notes().is_some(),
         sink,
         now: Time::ZERO,
         cpu: CpuId(0),
@@ -104,6 +112,12 @@ struct Player<'a> {
     infos: Vec<Identity>,
     tasks: Vec<Task>,
     cpus: Vec<Cpu>,
+    /// Who tasks say they are.
+    roster: HashMap<Pid, &'a NotedTask>,
+    /// What tasks counted and timed and has not been told yet.
+    noted: &'a [NotedEvent],
+    /// What happens is followed, but not told: the program is not in earnest yet.
+    waiting_for_start: bool,
     sink: &'a mut dyn Sink,
     /// Time and CPU of the event at hand.
     now: Time,
@@ -153,6 +167,8 @@ impl Player<'_> {
     /// What the scheduler counted is known of the whole alone.
     fn end(mut self) -> Mended {
         let (start, end) = self.recording.span;
+        self.begin_in_earnest();
+        self.tell_noted(end);
         self.now = self.now.max(Time(end.0 - start.0));
         for (counter, (_, by)) in self.recording.counters.iter().enumerate() {
             let (counter, by) = (counter as u32, *by);
@@ -167,6 +183,10 @@ impl Player<'_> {
         if event.time > end {
             return;
         }
+        if event.time >= start {
+            self.begin_in_earnest();
+        }
+        self.tell_noted(event.time);
         self.now = Time(event.time.0.saturating_sub(start.0));
         self.cpu = event.cpu;
         let yielding = std::mem::take(&mut self.cpus[event.cpu.index()].yielding);
@@ -206,6 +226,58 @@ impl Player<'_> {
                 self.cpus[event.cpu.index()].yielding = true;
             }
         }
+    }
+
+    /// From now on what happens is told, beginning with how things stand.
+    fn begin_in_earnest(&mut self) {
+        if !std::mem::replace(&mut self.waiting_for_start, false) {
+            return;
+        }
+        self.now = Time::ZERO;
+        self.tasks
+            .iter_mut()
+            .for_each(|task| task.introduced = false);
+        for cpu in 0..self.cpus.len() {
+            self.cpu = CpuId(cpu as u32);
+            if let Some(task) = self.cpus[cpu].running {
+                self.introduce(task);
+                self.emit_switch(None, PrevState::Idle, Some(task));
+            }
+        }
+        for task in (0..self.tasks.len()).map(|task| TaskId(task as u32)) {
+            if self.tasks[task.index()].place == Place::Waiting {
+                self.introduce(task);
+                self.queue(task, CpuId(0));
+            }
+        }
+    }
+
+    /// Tells what tasks counted and timed up to this moment.
+    fn tell_noted(&mut self, time: Time) {
+        let (start, end) = self.recording.span;
+        while let Some((noted, rest)) = self.noted.split_first() {
+            if noted.time > time {
+                return;
+            }
+            self.noted = rest;
+            let task = self.identities.task(Pid(noted.pid));
+            if let Some(task) = task.filter(|_| (start..=end).contains(&noted.time)) {
+                self.now = Time(noted.time.0 - start.0);
+                self.introduce(task);
+                self.tell(task, noted);
+            }
+        }
+    }
+
+    fn tell(&mut self, task: TaskId, noted: &NotedEvent) {
+        if let Place::On(cpu) = self.tasks[task.index()].place {
+            self.cpu = cpu;
+        }
+        let mark = noted.mark;
+        self.emit(match noted.what {
+            Noted::Count(count) => EventKind::Mark { task, mark, count },
+            Noted::Time(ns) => EventKind::Latency { task, mark, ns },
+        });
     }
 
     fn switch(&mut self, prev: Option<TaskId>, state: PrevState, next: Option<TaskId>) {
@@ -409,14 +481,18 @@ impl Player<'_> {
             .known
             .map(|known| &self.recording.tasks[known as usize]);
         let (nice, class, rt_priority) = standing(self.tasks[id.index()].prio);
+        let noted = self.roster.get(&identity.pid);
         let group = match identity {
-            i if i.observer => OBSERVER,
+            i if i.observer || self.keeps_going(i.pid) => OBSERVER,
             i if i.kernel => KERNEL,
-            _ => group_of(name),
+            _ => noted.map_or_else(|| group_of(name), |noted| &noted.group),
         };
+        if self.waiting_for_start {
+            return;
+        }
         self.sink.task(&TaskInfo {
             id,
-            name: name.to_string(),
+            name: noted.map_or(name, |noted| &noted.name).to_string(),
             group: group.to_string(),
             process: identity.tgid.unwrap_or(identity.pid).0,
             pid: Some(identity.pid.0),
@@ -430,7 +506,16 @@ impl Player<'_> {
         });
     }
 
+    /// Does a thread only keep a program going?
+    fn keeps_going(&self, pid: Pid) -> bool {
+        let notes = self.recording.notes();
+        notes.is_some_and(|notes| notes.observers.contains(&pid.0))
+    }
+
     fn emit(&mut self, kind: EventKind) {
+        if self.waiting_for_start {
+            return;
+        }
         self.sink.event(&Event {
             time: self.now,
             cpu: self.cpu,

@@ -6,6 +6,7 @@ use schedlab_trace::{CpuId, Sink, Time, TraceInfo};
 
 use crate::event::{Comm, KernelEvent, KernelEventKind, Pid};
 use crate::identity::KnownTask;
+use crate::notes::Notes;
 use crate::order::straighten;
 use crate::play::{play, Mended};
 
@@ -32,6 +33,7 @@ pub struct Recording {
     pub tasks: Vec<KnownTask>,
     /// What the scheduler itself counted meanwhile, by name.
     pub counters: Vec<(String, u64)>,
+    notes: Option<Notes>,
     threads: HashMap<Pid, Pid>,
     events: Vec<KernelEvent>,
     names: Names,
@@ -55,6 +57,7 @@ impl Recording {
             nr_lost: 0,
             tasks: Vec::new(),
             counters: Vec::new(),
+            notes: None,
             threads: HashMap::new(),
             events: Vec::new(),
             names: Names::default(),
@@ -117,6 +120,20 @@ impl Recording {
         self.span = (start, end.max(start));
     }
 
+    /// Adds what a program noted of itself: the recording is of the time it was in earnest then,
+    /// if that lies within.
+    pub fn note(&mut self, notes: Notes) {
+        let (start, end) = self.span;
+        let within = |time: u64| Time(time).clamp(start, end);
+        self.span = (within(notes.start_ns), within(notes.end_ns));
+        self.notes = Some(notes);
+    }
+
+    /// What a program noted of itself.
+    pub fn notes(&self) -> Option<&Notes> {
+        self.notes.as_ref()
+    }
+
     /// All events, in the order of their times once the recording is finished.
     pub fn events(&self) -> &[KernelEvent] {
         &self.events
@@ -135,12 +152,16 @@ impl Recording {
 
     /// Gives the recording to a sink as a trace that begins at 0, and says what had to be mended.
     ///
-    /// Of `info` the number of CPUs, the counters and whether there are costs are set here.
+    /// Of `info` the number of CPUs, the counters, the marks and whether there are costs are set here.
     pub fn play(&self, info: &TraceInfo, sink: &mut dyn Sink) -> Mended {
         let info = TraceInfo {
             nr_cpus: self.nr_cpus,
             has_costs: false,
             counters: self.counters.iter().map(|(name, _)| name.clone()).collect(),
+            marks: self
+                .notes
+                .as_ref()
+                .map_or_else(Vec::new, |notes| notes.marks.clone()),
             ..info.clone()
         };
         play(self, &info, sink)

@@ -2,7 +2,7 @@
 
 use schedlab_policy::{Class, Host, LockScope, NewTask, Platform, Topology};
 use schedlab_trace::{CpuId, Ns, Sink, TaskClass, TaskId, Time, TraceInfo, WakeContext};
-use schedlab_workload::{Process, TaskSpec};
+use schedlab_workload::{Process, Stream, TaskSpec};
 
 use crate::cache::CacheState;
 use crate::check::Population;
@@ -11,7 +11,6 @@ use crate::error::SimError;
 use crate::lock::RqLock;
 use crate::queue::{Actor, EventQueue, Slots};
 use crate::resources::Resources;
-use crate::rng::Stream;
 use crate::task::{State, Task};
 use crate::ticks::Ticks;
 use crate::Setup;
@@ -250,7 +249,7 @@ impl<'a, S: Sink> Simulation<'a, S> {
         self.foreground += u32::from(!description.background);
         self.sink.task(&schedlab_trace::TaskInfo {
             id,
-            name: instance_name(description, instance),
+            name: description.instance_name(instance),
             group: description.group.clone(),
             process: new.mm,
             pid: None,
@@ -346,7 +345,7 @@ impl<'a, S: Sink> Simulation<'a, S> {
     /// The task's name, for messages.
     pub(crate) fn name(&self, task: TaskId) -> String {
         self.tasks.get(task.index()).map_or_else(String::new, |t| {
-            instance_name(&self.setup.workload.tasks[t.spec as usize], t.instance)
+            self.setup.workload.tasks[t.spec as usize].instance_name(t.instance)
         })
     }
 
@@ -358,7 +357,7 @@ impl<'a, S: Sink> Simulation<'a, S> {
             .filter(|t| matches!(t.state, State::Sleeping { .. }));
         asleep
             .take(most)
-            .map(|t| instance_name(&self.setup.workload.tasks[t.spec as usize], t.instance))
+            .map(|t| self.setup.workload.tasks[t.spec as usize].instance_name(t.instance))
             .collect()
     }
 
@@ -502,14 +501,6 @@ fn first_free_mm(tasks: &[TaskSpec]) -> u32 {
         _ => None,
     });
     shared.max().unwrap_or(0) + 1
-}
-
-fn instance_name(spec: &TaskSpec, instance: u32) -> String {
-    if spec.count == 1 && instance == 0 {
-        spec.name.clone()
-    } else {
-        format!("{}-{instance}", spec.name)
-    }
 }
 
 pub(crate) fn class_of(class: TaskClass) -> Class {

@@ -35,7 +35,6 @@ mod program;
 mod queue;
 mod requests;
 mod resources;
-mod rng;
 mod schedule;
 mod setup;
 mod task;

@@ -15,7 +15,6 @@
 
 use schedlab_trace::Time;
 
-use crate::rng::mix32;
 use crate::TieBreak;
 
 /// Who acts.
@@ -278,6 +277,14 @@ impl EventQueue {
 #[inline]
 fn is_news(actor: Actor) -> bool {
     !matches!(actor, Actor::PolicyTimer(_))
+}
+
+/// A bijection of 32-bit numbers chosen by `key`.
+fn mix32(x: u32, key: u32) -> u32 {
+    let mut x = x ^ key;
+    x = (x ^ (x >> 16)).wrapping_mul(0x7feb_352d);
+    x = (x ^ (x >> 15)).wrapping_mul(0x846c_a68b);
+    x ^ (x >> 16)
 }
 
 #[cfg(test)]

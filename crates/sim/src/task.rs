@@ -3,9 +3,7 @@
 use std::collections::VecDeque;
 
 use schedlab_trace::{CpuId, TaskId, Time};
-use schedlab_workload::{MAX_LOOP_DEPTH, MAX_OWN_TIMERS};
-
-use crate::rng::Stream;
+use schedlab_workload::{Stream, MAX_LOOP_DEPTH, MAX_OWN_TIMERS};
 
 /// Where a task is.  Exactly one of these at any time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

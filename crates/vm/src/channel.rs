@@ -61,10 +61,12 @@ pub enum Kind {
     Done = 11,
     /// The trace is complete: a [`Report`](schedlab_recording::tracefs::Report) in JSON.
     Recorded = 12,
+    /// A piece of what the command noted of itself: [`Notes`](schedlab_recording::Notes) in bytes.
+    Notes = 13,
 }
 
 impl Kind {
-    const ALL: [Kind; 12] = [
+    const ALL: [Kind; 13] = [
         Kind::Hello,
         Kind::Started,
         Kind::Stdout,
@@ -77,6 +79,7 @@ impl Kind {
         Kind::Failed,
         Kind::Done,
         Kind::Recorded,
+        Kind::Notes,
     ];
 
     fn of(code: u32) -> Option<Kind> {

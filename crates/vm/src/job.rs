@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 /// Where the guest finds its [`Job`].
 pub const JOB_FILE: &str = "/etc/schedlab/job.json";
 
+/// Where the command may leave notes of itself.
+pub const NOTES_FILE: &str = "/run/schedlab-notes";
+
 /// What the guest shall do.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Job {

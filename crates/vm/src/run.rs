@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use schedlab_recording::{Decoder, Recording};
+use schedlab_recording::{Decoder, Notes, Recording};
 use schedlab_trace::CpuId;
 
 use crate::channel::{Frame, Kind, Reader};
@@ -188,6 +188,7 @@ struct Story {
     kernel_log: String,
     decoder: Option<Decoder>,
     recording: Option<Recording>,
+    notes: Vec<u8>,
 }
 
 impl Default for Story {
@@ -200,6 +201,7 @@ impl Default for Story {
             kernel_log: String::new(),
             decoder: None,
             recording: None,
+            notes: Vec::new(),
         }
     }
 }
@@ -229,6 +231,7 @@ impl Story {
                 self.ended = Some(serde_json::from_slice(&bytes).map_err(VmError::json)?);
                 self.state = Some(State::Collecting);
             }
+            Kind::Notes => self.notes.extend(bytes),
             Kind::Scheduler => self.scheduler.extend(bytes),
             Kind::KernelLog => self.kernel_log += &text(&bytes),
             Kind::Failed => return Err(self.failed(text(&bytes))),
@@ -260,8 +263,15 @@ impl Story {
         Ok(decoder.page(CpuId(u32::from_le_bytes(*cpu)), page)?)
     }
 
-    fn outcome(self) -> Result<Outcome, VmError> {
+    fn outcome(mut self) -> Result<Outcome, VmError> {
         let untold = || VmError::Garbled("the end came before the story".into());
+        if !self.notes.is_empty() {
+            let damaged = || VmError::Garbled("notes nobody can read".into());
+            let notes = Notes::from_bytes(&self.notes).ok_or_else(damaged)?;
+            if let Some(recording) = &mut self.recording {
+                recording.note(notes);
+            }
+        }
         Ok(Outcome {
             hello: self.hello.ok_or_else(untold)?,
             ended: self.ended.ok_or_else(untold)?,

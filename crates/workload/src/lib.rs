@@ -6,6 +6,7 @@ pub mod exported;
 mod model;
 pub mod native;
 mod random;
+mod rng;
 pub mod rtapp;
 
 pub use model::{
@@ -13,6 +14,7 @@ pub use model::{
     Times, Workload, DURATION_OF_THE_ENDLESS, MAX_LOOP_DEPTH, MAX_OWN_TIMERS,
 };
 pub use random::random;
+pub use rng::Stream;
 
 #[cfg(test)]
 mod ideal;

@@ -94,6 +94,17 @@ pub struct TaskSpec {
     pub foreground: bool,
 }
 
+impl TaskSpec {
+    /// What the task with this number among those of the specification is called.
+    pub fn instance_name(&self, instance: u32) -> String {
+        if self.count == 1 && instance == 0 {
+            self.name.clone()
+        } else {
+            format!("{}-{instance}", self.name)
+        }
+    }
+}
+
 /// Whose address space a task lives in.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -98,7 +98,7 @@ fn play_run(
         let mistake = Diagnostic::new("commands in a real kernel are not done again").at("RUN", 0);
         return Err(mistake.expected("--workload").into());
     };
-    let workload = choose::workload(workload, &common.rtapp_options())?;
+    let workload = choose::workload(workload, &common.rtapp.options())?;
     let machine = schedlab_machine::find(&common.machine)?;
     simulate(
         &workload,

@@ -10,16 +10,17 @@ use schedlab_report::table::Terminal;
 use schedlab_report::{json, render_html, text, ReportInfo, Run};
 use schedlab_vm::Clock;
 
-use crate::arguments::{CommonArguments, Format};
-use crate::choose::Assignments;
+use crate::arguments::{CommonArguments, Format, PlayedArguments};
+use crate::choose::{self, Assignments};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::kernel::{failure, machine, Echo, KernelRun, KernelSession, Scheduler};
+use crate::kernel::{failure, machine, Echo, KernelRun, KernelSession, Scheduler, Task};
 use crate::outputs::{Finished, TextFile, Traces};
 use crate::progress::Waiting;
 use crate::recipe::quoted;
 use schedlab_parallel::in_parallel;
 
+use super::play::tell_caveats;
 use super::{note, print};
 
 /// The files a result is written to beside traces.
@@ -118,12 +119,7 @@ pub fn kernel_runs(
     policies: &str,
     common: &CommonArguments,
 ) -> Result<(), Failure> {
-    if common.command.is_empty() {
-        let mistake = Diagnostic::new("a real kernel needs a command").at("--world vm", 0);
-        return Err(mistake
-            .expected("-- COMMAND, such as -- hackbench -g 4")
-            .into());
-    }
+    let task = task(common)?;
     let interrupt = Interrupt::listen()?;
     let set = Assignments::read(&common.tunables, &common.set)?;
     let flag = if command == "run" {
@@ -141,7 +137,7 @@ pub fn kernel_runs(
     let machine = machine(&common.vm, &mut note, &stop);
     let session = KernelSession {
         machine: machine.map_err(|e| failure(e, &interrupt))?,
-        command: common.command.clone(),
+        task,
         with: common.vm.with.clone(),
         record: true,
         timeout: Duration::from_nanos(common.vm.timeout.0),
@@ -169,6 +165,33 @@ pub fn kernel_runs(
         terminal: Terminal::stdout(),
     };
     print(&form.text(runs)?)
+}
+
+/// What is run in a real kernel: a command, or a workload.
+fn task(common: &CommonArguments) -> Result<Task, Failure> {
+    let Some(workload) = &common.workload else {
+        return Ok(Task::Command(common.command.clone()));
+    };
+    if common.seeds.is_some() {
+        let mistake = Diagnostic::new("a real kernel plays a workload with one seed");
+        return Err(mistake.at("--seeds", 0).expected("--seed").into());
+    }
+    let arguments = PlayedArguments {
+        duration: common.duration,
+        seed: common.seed,
+        rtapp: common.rtapp.clone(),
+    };
+    played(workload, arguments)
+}
+
+/// A workload that exists and can be read; the user hears what is different in a real kernel.
+pub fn played(workload: &str, arguments: PlayedArguments) -> Result<Task, Failure> {
+    let mut read = choose::workload(workload, &arguments.rtapp.options())?;
+    if arguments.duration.is_none() {
+        read.warnings.extend(read.assumed_duration.take());
+    }
+    tell_caveats(&read);
+    Ok(Task::Workload(workload.to_string(), arguments))
 }
 
 /// Every scheduler's run, in their order; what the commands say goes to standard error.
@@ -262,7 +285,6 @@ fn reproduce(
         .into();
     words.extend(tunable_flags(&common.tunables, &common.set));
     words.extend(session.flags(&common.vm));
-    words.push("--".to_string());
-    words.extend(session.command.iter().cloned());
+    words.extend(session.task.arguments());
     quoted(&words)
 }

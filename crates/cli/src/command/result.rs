@@ -44,7 +44,7 @@ pub fn perform(asked: Asked) -> Result<(), Failure> {
     if let Some(help) = builtin::help(workload) {
         return print(&help);
     }
-    let mut workload = choose::workload(workload, &common.rtapp_options())?;
+    let mut workload = choose::workload(workload, &common.rtapp.options())?;
     if common.duration.is_none() {
         workload.warnings.extend(workload.assumed_duration.take());
     }
@@ -141,7 +141,7 @@ fn reproduce(asked: &Asked, session: &Session) -> Recipe {
             .map(|path| path.display().to_string())
             .collect(),
         set: asked.set.texts().map(str::to_string).collect(),
-        rtapp: asked.common.rtapp_flags(),
+        rtapp: asked.common.rtapp.flags(),
     }
 }
 

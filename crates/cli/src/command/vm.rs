@@ -11,12 +11,12 @@ use crate::arguments::VmArguments;
 use crate::choose::Assignments;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::kernel::{failure, machine, Echo, KernelRun, KernelSession, Scheduler};
+use crate::kernel::{failure, machine, Echo, KernelRun, KernelSession, Scheduler, Task};
 use crate::outputs::{Finished, Traces};
 use crate::progress::Waiting;
 use crate::recipe::quoted;
 
-use super::kernel_result::{tunable_flags, Files, Form};
+use super::kernel_result::{played, tunable_flags, Files, Form};
 use super::note;
 
 /// Runs a command in a virtual machine; its status.
@@ -31,7 +31,7 @@ pub fn vm(arguments: &VmArguments) -> Result<ExitCode, Failure> {
     let machine = machine(&arguments.machine, &mut note, &stop);
     let session = KernelSession {
         machine: machine.map_err(|e| failure(e, &interrupt))?,
-        command: arguments.command.clone(),
+        task: task(arguments)?,
         with: arguments.machine.with.clone(),
         record: !arguments.no_record,
         timeout: Duration::from_nanos(arguments.machine.timeout.0),
@@ -59,6 +59,14 @@ pub fn vm(arguments: &VmArguments) -> Result<ExitCode, Failure> {
     let command = reproduce(&session, &scheduler, arguments);
     let result = session.measured(&scheduler, outcome, trace, &command)?;
     conclude(&session, result, files, arguments)
+}
+
+/// What is run: the command, or a workload that exists and can be read.
+fn task(arguments: &VmArguments) -> Result<Task, Failure> {
+    match &arguments.workload {
+        None => Ok(Task::Command(arguments.command.clone())),
+        Some(workload) => played(workload, arguments.played.clone()),
+    }
 }
 
 /// Writes the files, tells the rest, and gives the command's status.
@@ -103,7 +111,6 @@ fn reproduce(session: &KernelSession, scheduler: &Scheduler, arguments: &VmArgum
     words.extend(scheduler.flags());
     words.extend(tunable_flags(&arguments.tunables, &arguments.set));
     words.extend(session.flags(&arguments.machine));
-    words.push("--".to_string());
-    words.extend(session.command.iter().cloned());
+    words.extend(session.task.arguments());
     quoted(&words)
 }

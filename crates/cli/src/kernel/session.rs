@@ -11,11 +11,11 @@ use schedlab_report::{Run, World};
 use schedlab_trace::{HashSink, Tee, TraceHash, TraceInfo};
 use schedlab_vm::{Clock, Content, Kernel, Listener, Machine, Outcome, State, VmError};
 
-use crate::arguments::{VmClock, VmMachineArguments};
+use crate::arguments::{PlayedArguments, VmClock, VmMachineArguments};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::outputs::{Finished, TraceFile};
-use crate::recipe::quoted;
+use crate::recipe::{exact, quoted};
 
 use super::counters::totals;
 use super::Scheduler;
@@ -27,11 +27,77 @@ const MOST_BUFFER_MIB: u64 = 64;
 /// A machine and a command, to be run under one scheduler after the other.
 pub struct KernelSession {
     pub machine: Machine,
-    pub command: Vec<String>,
+    pub task: Task,
     /// Files and folders to take along.
     pub with: Vec<PathBuf>,
     pub record: bool,
     pub timeout: Duration,
+}
+
+/// What is run.
+pub enum Task {
+    /// A command.
+    Command(Vec<String>),
+    /// A workload, executed: what the user calls it, and how.
+    Workload(String, PlayedArguments),
+}
+
+impl Task {
+    /// The command in the guest.
+    pub fn command(&self) -> Vec<String> {
+        match self {
+            Task::Command(words) => words.clone(),
+            Task::Workload(workload, played) => {
+                let words = ["schedlab", "play", "--quiet", workload].map(str::to_string);
+                words
+                    .into_iter()
+                    .chain(Task::played_flags(played))
+                    .collect()
+            }
+        }
+    }
+
+    fn played_flags(played: &PlayedArguments) -> Vec<String> {
+        let mut flags = vec![("--seed", played.seed.to_string())];
+        flags.extend(played.duration.map(|time| ("--duration", exact(time))));
+        flags.extend(played.rtapp.flags());
+        let words = flags.into_iter();
+        words
+            .flat_map(|(flag, value)| [flag.to_string(), value])
+            .collect()
+    }
+
+    /// What it is called in results.
+    pub fn name(&self) -> String {
+        match self {
+            Task::Command(words) => quoted(words),
+            Task::Workload(workload, _) => workload.clone(),
+        }
+    }
+
+    /// The arguments that ask for it again, which come last.
+    pub fn arguments(&self) -> Vec<String> {
+        match self {
+            Task::Command(words) => {
+                let dashes = std::iter::once("--".to_string());
+                dashes.chain(words.iter().cloned()).collect()
+            }
+            Task::Workload(workload, played) => {
+                let words = ["--workload".to_string(), workload.clone()];
+                words
+                    .into_iter()
+                    .chain(Task::played_flags(played))
+                    .collect()
+            }
+        }
+    }
+
+    fn seed(&self) -> u64 {
+        match self {
+            Task::Command(_) => 0,
+            Task::Workload(_, played) => played.seed,
+        }
+    }
 }
 
 /// What a run brought back.
@@ -113,7 +179,7 @@ impl KernelSession {
         };
         let content = Content {
             init: place("this program", std::env::current_exe())?,
-            command: self.command.clone(),
+            command: self.task.command(),
             scheduler: scheduler.command(),
             with: self.with.clone(),
             folder: place("the current folder", std::env::current_dir())?,
@@ -163,7 +229,7 @@ impl KernelSession {
         let (policy, variant) = scheduler.label();
         TraceInfo {
             policy: format!("{policy} {variant}").trim().to_string(),
-            workload: quoted(&self.command),
+            workload: self.task.name(),
             machine: self.machine_name(outcome),
             ..TraceInfo::default()
         }
@@ -192,9 +258,9 @@ impl KernelSession {
             policy,
             variant,
             tunables,
-            workload: quoted(&self.command),
+            workload: self.task.name(),
             machine: self.machine_name(outcome),
-            seed: 0,
+            seed: self.task.seed(),
             duration_ns: metrics.duration_ns,
             trace_hash,
             command: command.to_string(),

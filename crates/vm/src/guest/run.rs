@@ -1,11 +1,12 @@
 //! The guest's work proper: scheduler up, command, scheduler down.
 
+use std::fs;
 use std::os::fd::BorrowedFd;
 
 use rustix::event::{poll, PollFd, PollFlags};
 
 use crate::channel::Kind;
-use crate::job::{Ended, Exit, Job};
+use crate::job::{Ended, Exit, Job, NOTES_FILE};
 
 use super::processes::{spawn, Children, Pump, Usage};
 use super::recorder::Recording;
@@ -63,7 +64,15 @@ fn record(
     if let Some(recording) = recording {
         recording.finish(host)?;
     }
+    send_notes(host)?;
     send_json(host, Kind::Ended, &ended(real_ns, exit, usage))
+}
+
+/// Passes on what the command noted of itself, if it did.
+fn send_notes(host: &mut Host) -> Result<(), Problem> {
+    let notes = fs::read(NOTES_FILE).unwrap_or_default();
+    let mut pieces = notes.chunks(1 << 20);
+    pieces.try_for_each(|piece| send(host, Kind::Notes, piece))
 }
 
 fn ended(real_ns: u64, exit: Exit, usage: Usage) -> Ended {

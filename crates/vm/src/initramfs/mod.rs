@@ -13,7 +13,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::job::{Job, JOB_FILE};
+use schedlab_recording::NOTES_VARIABLE;
+
+use crate::job::{Job, JOB_FILE, NOTES_FILE};
 use crate::VmError;
 
 use archive::Archive;
@@ -98,7 +100,7 @@ impl Content {
                 None => return Err(VmError::NoProgram(program.clone())),
             }
             for argument in arguments {
-                self.add_named(archive, argument, busybox)?;
+                self.add_named(archive, program, argument, busybox)?;
             }
         }
         // Programs call the shell under this name.
@@ -112,12 +114,16 @@ impl Content {
     fn add_named(
         &self,
         archive: &mut Archive,
+        program: &str,
         argument: &str,
         busybox: &Busybox,
     ) -> Result<(), VmError> {
         let path = self.folder.join(argument);
         if path.is_file() {
             return programs::add_program(archive, &path);
+        }
+        if program == "schedlab" {
+            return Ok(()); // What looks like a line for a shell names a workload.
         }
         let words = argument.split(|c: char| c.is_whitespace() || ";|&(){}`\"'$<>".contains(c));
         for word in words.filter(|word| !word.is_empty() && !busybox.has(word)) {
@@ -135,7 +141,12 @@ impl Content {
                 path += &format!(":{}", folder.display());
             }
         }
-        let environment = [("HOME", "/root"), ("LANG", "C.UTF-8"), ("PATH", &path)];
+        let environment = [
+            ("HOME", "/root"),
+            ("LANG", "C.UTF-8"),
+            ("PATH", &path),
+            (NOTES_VARIABLE, NOTES_FILE),
+        ];
         Job {
             command: self.command.clone(),
             folder: self.folder.clone(),

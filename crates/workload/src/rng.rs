@@ -1,11 +1,11 @@
 //! Seeded numbers: one stream for each task, so that what one task draws never depends on
 //! another, and the same on every machine (no platform mathematics).
 
-use schedlab_workload::Distribution;
+use crate::Distribution;
 
 /// A SplitMix64 stream (Steele, Lea, Flood 2014).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Stream(u64);
+pub struct Stream(u64);
 
 impl Stream {
     /// The stream of the task `name` with instance number `instance` in a run with this seed.
@@ -70,18 +70,10 @@ fn widening_scale(x: u64, span: u64) -> u64 {
 }
 
 /// The finaliser of SplitMix64: a bijection that scatters.
-pub(crate) fn mix64(mut x: u64) -> u64 {
+fn mix64(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)
-}
-
-/// A bijection of 32-bit numbers chosen by `key`.
-pub(crate) fn mix32(x: u32, key: u32) -> u32 {
-    let mut x = x ^ key;
-    x = (x ^ (x >> 16)).wrapping_mul(0x7feb_352d);
-    x = (x ^ (x >> 15)).wrapping_mul(0x846c_a68b);
-    x ^ (x >> 16)
 }
 
 #[cfg(test)]

@@ -1,0 +1,39 @@
+//! Flags of the commands that are real programs.
+
+use clap::{Args, ValueHint};
+use schedlab_trace::Ns;
+
+use super::{positive_time, seed, RtappArguments};
+
+/// A workload, executed.
+///
+/// Each task becomes a thread or a process that computes, sleeps, waits and wakes as its program
+/// says, with the same draws as in the simulator; the machine's own scheduler decides who runs.
+#[derive(Args)]
+pub struct PlayArguments {
+    /// The workload: a built-in with its options in one word ("volanomark --rooms 10"), the name of
+    /// one in `list workloads`, or a file: .toml (schedlab's own format) or .json (rt-app's).
+    #[arg(value_name = "WORKLOAD", value_hint = ValueHint::FilePath)]
+    pub workload: String,
+    /// How it is executed.
+    #[command(flatten)]
+    pub played: PlayedArguments,
+    /// Print no result, and no notes on what cannot be done as the workload says.
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// How a workload is executed.
+#[derive(Args, Clone)]
+pub struct PlayedArguments {
+    /// Its end in the machine's time, such as 500ms, 10s, 2min.  Default: what the workload says, or
+    /// until its tasks have ended, or 10s for tasks that never end.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = positive_time)]
+    pub duration: Option<Ns>,
+    /// The seed of everything random.
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = seed)]
+    pub seed: u64,
+    /// How rt-app files are read.
+    #[command(flatten)]
+    pub rtapp: RtappArguments,
+}

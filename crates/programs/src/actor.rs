@@ -1,0 +1,516 @@
+//! A task of a play: a thread or process that does what its program says.
+//!
+//! It follows the same operations as the simulator, draws the same numbers, and waits by the
+//! same rules; what takes time and who runs meanwhile is the kernel's.
+
+use std::io;
+use std::sync::atomic::Ordering::SeqCst;
+
+use schedlab_trace::{MarkId, Ns, TaskClass, Time};
+use schedlab_workload::{
+    Amount, Op, Process, SpecId, Stream, TaskSpec, TimerScope, Times, Workload, MAX_OWN_TIMERS,
+};
+
+use crate::resources::NotOwner;
+use crate::stage::{Slot, Stage, TaskSlot, What};
+use crate::system::{
+    bury, exit_process, fork, now, rest, set_cpus, set_name, set_nice, set_standing, sleep,
+    sleep_until, wait_for_child, wait_while, wake, Standing,
+};
+use crate::work::Work;
+
+/// Longer than any run: what lasts longer makes no difference, but could overflow.
+const FOREVER: Ns = Ns(1 << 53);
+
+/// Stack of a thread; programs need little.
+const STACK_BYTES: usize = 128 << 10;
+
+/// What every task of a play knows.
+#[derive(Clone, Copy)]
+pub struct Play {
+    pub workload: &'static Workload,
+    pub stage: &'static Stage,
+    pub work: Work,
+    pub seed: u64,
+    /// CPUs of the machine.
+    pub nr_cpus: u32,
+}
+
+/// How a task came to be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Born {
+    /// It was there before the workload began, and waits for its start.
+    Cast,
+    /// The process was forked by a task.
+    Process {
+        /// Who.
+        parent: TaskSlot,
+    },
+    /// The thread was started by a task.
+    Thread {
+        /// Who.
+        parent: TaskSlot,
+    },
+}
+
+/// Why a task cannot go on, in words.
+type Problem = String;
+
+impl Play {
+    /// The specification of a task.
+    pub fn spec(&self, slot: TaskSlot) -> &'static TaskSpec {
+        &self.workload.tasks[self.stage.slot(slot).spec.load(SeqCst) as usize]
+    }
+
+    /// What a task is called.
+    pub fn name(&self, slot: TaskSlot) -> String {
+        let instance = self.stage.slot(slot).instance.load(SeqCst);
+        self.spec(slot).instance_name(instance)
+    }
+
+    /// Gives a thread the standing its specification wants.
+    pub fn apply(&self, slot: TaskSlot) -> Result<(), Problem> {
+        let spec = self.spec(slot);
+        let thread = self.stage.slot(slot).thread.load(SeqCst);
+        if let Some(set) = spec.cpus {
+            self.bind(thread, Some(set))?;
+        }
+        let standing = Standing {
+            class: spec.class,
+            rt_priority: spec.rt_priority,
+            nice: spec.nice,
+        };
+        set_standing(thread, standing)
+            .map_err(|error| format!("{}: {}: {error}", self.name(slot), in_words(standing)))
+    }
+
+    fn bind(&self, thread: u32, set: Option<u32>) -> Result<(), Problem> {
+        let all: Vec<u32> = (0..self.nr_cpus).collect();
+        let named = set.map_or(&all, |set| &self.workload.cpu_sets[set as usize]);
+        let there: Vec<u32> = named
+            .iter()
+            .copied()
+            .filter(|c| *c < self.nr_cpus)
+            .collect();
+        let cpus = |e: io::Error| format!("CPUs {named:?} of {}: {e}", self.nr_cpus);
+        set_cpus(thread, &there).map_err(cpus)
+    }
+
+    /// Plays a task to its end.
+    pub fn act(self, slot: TaskSlot, born: Born) {
+        let mut actor = Actor::new(self, slot);
+        match actor.play(born) {
+            Ok(()) => actor.bow(born),
+            Err(problem) => {
+                self.stage.fail(&problem);
+                rest()
+            }
+        }
+    }
+}
+
+fn in_words(standing: Standing) -> String {
+    match standing.class {
+        TaskClass::Fifo | TaskClass::Rr => {
+            format!("real-time priority {}", standing.rt_priority)
+        }
+        _ => format!("nice {}", standing.nice),
+    }
+}
+
+struct Actor {
+    play: Play,
+    me: TaskSlot,
+    slot: &'static Slot,
+    ops: &'static [Op],
+    pc: usize,
+    /// How often each loop it is in is still to run.
+    loops: Vec<u32>,
+    numbers: Stream,
+    work: Work,
+    start: Time,
+    clock: Time,
+    /// The clock that came with the message it received last.
+    received_clock: Time,
+    /// Messages its last receive-all took.
+    received: u32,
+    own_timers: [Option<Time>; MAX_OWN_TIMERS],
+}
+
+impl Actor {
+    fn new(play: Play, me: TaskSlot) -> Actor {
+        let (slot, spec) = (play.stage.slot(me), play.spec(me));
+        let instance = slot.instance.load(SeqCst);
+        Actor {
+            play,
+            me,
+            slot,
+            ops: &play.workload.programs[spec.program.0 as usize].ops,
+            pc: 0,
+            loops: Vec::with_capacity(schedlab_workload::MAX_LOOP_DEPTH),
+            numbers: Stream::of_task(play.seed, &spec.name, instance),
+            work: play.work,
+            start: Time::ZERO,
+            clock: Time::ZERO,
+            received_clock: Time::ZERO,
+            received: 0,
+            own_timers: [None; MAX_OWN_TIMERS],
+        }
+    }
+
+    /// Does everything from the first operation to the last.
+    fn play(&mut self, born: Born) -> Result<(), Problem> {
+        set_name(&self.play.name(self.me));
+        self.slot.introduce();
+        match born {
+            Born::Cast => self.wait_for_start()?,
+            _ => {
+                self.take_standing()?;
+                self.start = now();
+            }
+        }
+        (self.clock, self.received_clock) = (self.start, self.start);
+        while let Some(&op) = self.ops.get(self.pc) {
+            self.pc += 1;
+            if op == Op::Exit {
+                break;
+            }
+            self.perform(op)?;
+        }
+        Ok(())
+    }
+
+    /// Sleeps until the workload begins, or its part of it does.
+    fn wait_for_start(&mut self) -> Result<(), Problem> {
+        let spec = self.play.spec(self.me);
+        if spec.dormant {
+            let Some(&(Op::SemWait(semaphore) | Op::SemSleep(semaphore))) = self.ops.first() else {
+                return Err(self.problem("is dormant, but does not begin with a semaphore"));
+            };
+            self.pc = 1;
+            self.play.stage.lie_down(self.me, semaphore);
+        }
+        // So that nothing happens for the first time when it counts.
+        self.work.run_a_moment();
+        self.slot.get_ready();
+        self.slot.park();
+        self.start = self.play.stage.start() + spec.start;
+        Ok(())
+    }
+
+    /// A new task has its parent's standing.
+    fn take_standing(&self) -> Result<(), Problem> {
+        match self.play.spec(self.me) {
+            TaskSpec {
+                nice: 0,
+                class: TaskClass::Normal,
+                cpus: None,
+                ..
+            } if is_ordinary() => Ok(()),
+            _ => self.play.apply(self.me),
+        }
+    }
+
+    /// The task ends.
+    fn bow(&self, born: Born) {
+        let stage = self.play.stage;
+        self.slot.dead.store(1, SeqCst);
+        if !self.play.spec(self.me).background {
+            stage.leave_foreground();
+        }
+        if let Born::Thread { parent } = born {
+            let ended = &stage.slot(parent).ended_threads;
+            ended.fetch_add(1, SeqCst);
+            wake(ended);
+        }
+    }
+
+    fn perform(&mut self, op: Op) -> Result<(), Problem> {
+        let stage = self.play.stage;
+        match op {
+            Op::Run(amount) => {
+                let amount = self.amount(amount);
+                self.work.run(amount);
+            }
+            Op::RunInKernel(amount) => self.work.run(amount.min(FOREVER)),
+            Op::RunFor(amount) => {
+                let end = now() + self.amount(amount);
+                while now() < end {
+                    self.work.run_a_moment();
+                }
+            }
+            Op::Sleep(amount) => sleep(self.amount(amount)),
+            Op::SleepUntil(since_start) => sleep_until(stage.start() + since_start),
+            Op::Rest => self.rest(),
+            Op::Uninterruptible | Op::WorkingSet(_) | Op::Exec | Op::Exit => {}
+            Op::TimedSleep(amount) => {
+                let amount = self.amount(amount);
+                self.clock = now() + amount;
+                sleep(amount);
+            }
+            Op::Timer {
+                timer,
+                period,
+                relative,
+            } => self.wait_for_timer(timer, period.min(FOREVER), relative),
+            Op::Lock(mutex) => stage.lock(self.me, mutex),
+            Op::Unlock(mutex) => {
+                let unlocked = stage.unlock(self.me, mutex);
+                unlocked.map_err(|problem| self.misuse(problem))?;
+            }
+            Op::CondWait { condition, mutex } => {
+                let waited = stage.wait_for_signal(self.me, condition, mutex);
+                waited.map_err(|problem| self.misuse(problem))?;
+            }
+            Op::CondSignal(condition) => {
+                stage.signal(condition);
+            }
+            Op::CondBroadcast(condition) => while stage.signal(condition) {},
+            Op::SemPost(semaphore) => stage.post(semaphore),
+            Op::SemWait(semaphore) | Op::SemSleep(semaphore) => stage.wait(self.me, semaphore),
+            Op::Barrier(barrier) => stage.meet(self.me, barrier),
+            Op::Send { channel, count } => stage.send(self.me, channel, count, self.clock),
+            Op::Receive { channel, count } => {
+                let clock = stage.receive(self.me, channel, count);
+                self.received_clock = clock.unwrap_or(self.received_clock);
+            }
+            Op::ReceiveAll { channel } => {
+                let (received, clock) = stage.receive_all(self.me, channel);
+                self.received = received;
+                self.received_clock = clock.unwrap_or(self.received_clock);
+            }
+            Op::Disk { disk, service } => {
+                let service = self.amount(service);
+                sleep_until(stage.disk(disk, now(), service.0));
+            }
+            Op::Fork(SpecId(spec)) => self.fork(spec)?,
+            Op::WaitChild => self.wait_for_child(),
+            Op::WaitAll => while self.wait_for_one() {},
+            Op::Reap => self.reap(),
+            Op::Yield => rustix::thread::sched_yield(),
+            Op::SetNice(nice) => self.renice(self.me, nice)?,
+            Op::SetClass(class, rt_priority) => self.reclass(self.me, class, rt_priority)?,
+            Op::SetCpus(set) => self.play.bind(0, set)?,
+            Op::Renice(spec, nice) => self.for_each_of(spec, |task| self.renice(task, nice))?,
+            Op::Reclass(spec, class, rt_priority) => {
+                self.for_each_of(spec, |task| self.reclass(task, class, rt_priority))?;
+            }
+            Op::Repin(spec, set) => self.for_each_of(spec, |task| {
+                self.play.bind(stage.slot(task).thread.load(SeqCst), set)
+            })?,
+            Op::Loop { times, end } => self.begin_loop(times, end),
+            Op::EndLoop { start } => self.end_loop(start),
+            Op::Mark { mark, count } => stage.mark(self.me, mark, What::Count(count)),
+            Op::StartClock => self.clock = now(),
+            Op::TakeClock => self.clock = self.received_clock,
+            Op::StopClock { mark } => self.stop_clock(mark),
+        }
+        Ok(())
+    }
+
+    fn amount(&mut self, amount: Amount) -> Ns {
+        let amount = match amount {
+            Amount::Fixed(ns) => ns,
+            Amount::Drawn(index) => {
+                let distribution = &self.play.workload.distributions[index as usize];
+                Ns(self.numbers.draw(distribution))
+            }
+        };
+        amount.min(FOREVER)
+    }
+
+    fn problem(&self, problem: &str) -> Problem {
+        format!("{} {problem}", self.play.name(self.me))
+    }
+
+    fn misuse(&self, _: NotOwner) -> Problem {
+        self.problem("releases a mutex it does not hold")
+    }
+
+    // ---- time ---------------------------------------------------------------------------
+
+    fn rest(&self) -> ! {
+        if !self.play.spec(self.me).background {
+            self.play.stage.leave_foreground();
+        }
+        rest()
+    }
+
+    fn stop_clock(&self, mark: MarkId) {
+        let time = Ns(now().0.saturating_sub(self.clock.0));
+        self.play.stage.mark(self.me, mark, What::Time(time));
+    }
+
+    fn wait_for_timer(&mut self, timer: TimerScope, period: Ns, relative: bool) {
+        let (now, start) = (now(), self.start);
+        // Whether the period has been missed, and when the timer expires next.
+        let advance = |last: Time| {
+            let next = last + period;
+            let missed = next <= now;
+            (missed, if missed && relative { now } else { next })
+        };
+        let (missed, next) = match timer {
+            TimerScope::Own(index) => {
+                let slot = &mut self.own_timers[index as usize];
+                let (missed, next) = advance(slot.unwrap_or(start));
+                *slot = Some(next);
+                (missed, next)
+            }
+            TimerScope::Shared(index) => {
+                let mut shared = self.play.stage.timers[index as usize].lock();
+                let last = Some(Time(shared.next)).filter(|last| *last > Time::ZERO);
+                let (missed, next) = advance(last.unwrap_or(start));
+                shared.next = next.0;
+                (missed, next)
+            }
+        };
+        if !missed {
+            sleep_until(next);
+        }
+    }
+
+    // ---- processes ------------------------------------------------------------------------
+
+    fn fork(&mut self, spec: u32) -> Result<(), Problem> {
+        let description = &self.play.workload.tasks[spec as usize];
+        let stage = self.play.stage;
+        let child = stage.new_slot(spec, description.background);
+        let child = child.ok_or_else(|| self.problem("would be the parent of too many tasks"))?;
+        let cannot = |error: io::Error| format!("{}: {error}", self.play.name(child));
+        let (play, parent) = (self.play, self.me);
+        if self.is_thread_of_mine(description.process) {
+            self.slot.threads.fetch_add(1, SeqCst);
+            let act = move || play.act(child, Born::Thread { parent });
+            let thread = std::thread::Builder::new()
+                .stack_size(STACK_BYTES)
+                .spawn(act);
+            return thread.map(drop).map_err(cannot);
+        }
+        // SAFETY: the child allocates, which the C library allows, and takes no locks but ours.
+        match unsafe { fork() }.map_err(cannot)? {
+            Some(_) => Ok(()),
+            None => {
+                play.act(child, Born::Process { parent });
+                exit_process(0)
+            }
+        }
+    }
+
+    fn is_thread_of_mine(&self, process: Process) -> bool {
+        match process {
+            Process::Own => false,
+            Process::Parent => true,
+            shared @ Process::Shared(_) => self.play.spec(self.me).process == shared,
+        }
+    }
+
+    /// Waits for the next child to end.  Threads that have ended come first, then processes.
+    fn wait_for_child(&self) {
+        if self.bury_thread() || wait_for_child() {
+            return;
+        }
+        self.wait_for_thread();
+    }
+
+    /// The same; false if there are none.
+    fn wait_for_one(&self) -> bool {
+        self.bury_thread() || wait_for_child() || self.wait_for_thread()
+    }
+
+    /// Waits for a thread of its own to end; false if there are none.
+    fn wait_for_thread(&self) -> bool {
+        while self.slot.threads.load(SeqCst) > 0 {
+            if self.bury_thread() {
+                return true;
+            }
+            wait_while(&self.slot.ended_threads, 0);
+        }
+        false
+    }
+
+    fn bury_thread(&self) -> bool {
+        if self.slot.ended_threads.load(SeqCst) == 0 {
+            return false;
+        }
+        self.slot.ended_threads.fetch_sub(1, SeqCst);
+        self.slot.threads.fetch_sub(1, SeqCst);
+        true
+    }
+
+    fn reap(&self) {
+        while self.bury_thread() {}
+        bury();
+    }
+
+    // ---- attributes -----------------------------------------------------------------------
+
+    fn for_each_of(
+        &self,
+        spec: SpecId,
+        mut each: impl FnMut(TaskSlot) -> Result<(), Problem>,
+    ) -> Result<(), Problem> {
+        let lives = |slot: &Slot| {
+            slot.spec.load(SeqCst) == spec.0
+                && slot.dead.load(SeqCst) == 0
+                && slot.thread.load(SeqCst) != 0
+        };
+        let all = self.play.stage.all_slots();
+        let mut living = all.filter(|(_, slot)| lives(slot));
+        living.try_for_each(|(task, _)| each(task))
+    }
+
+    fn renice(&self, task: TaskSlot, nice: i8) -> Result<(), Problem> {
+        let thread = self.play.stage.slot(task).thread.load(SeqCst);
+        set_nice(thread, nice)
+            .map_err(|error| format!("{}: nice {nice}: {error}", self.play.name(task)))
+    }
+
+    fn reclass(&self, task: TaskSlot, class: TaskClass, rt_priority: u8) -> Result<(), Problem> {
+        let thread = self.play.stage.slot(task).thread.load(SeqCst);
+        let standing = Standing {
+            class,
+            rt_priority,
+            nice: self.play.spec(task).nice,
+        };
+        set_standing(thread, standing)
+            .map_err(|error| format!("{}: {}: {error}", self.play.name(task), in_words(standing)))
+    }
+
+    // ---- control flow -----------------------------------------------------------------------
+
+    fn begin_loop(&mut self, times: Times, end: u32) {
+        let rounds = match times {
+            Times::Fixed(rounds) => rounds,
+            Times::Received => self.received,
+            Times::Forever => u32::MAX,
+        };
+        match rounds {
+            0 => self.pc = end as usize + 1,
+            rounds => self.loops.push(rounds),
+        }
+    }
+
+    fn end_loop(&mut self, start: u32) {
+        let Some(Op::Loop { times, .. }) = self.ops.get(start as usize) else {
+            return;
+        };
+        let Some(rounds) = self.loops.last_mut() else {
+            return;
+        };
+        if *times != Times::Forever {
+            *rounds -= 1;
+        }
+        if *rounds > 0 {
+            self.pc = start as usize + 1;
+        } else {
+            self.loops.pop();
+        }
+    }
+}
+
+/// Has this thread the standing of tasks nobody said anything about?
+fn is_ordinary() -> bool {
+    // SAFETY: it takes a number.
+    let class = unsafe { libc::sched_getscheduler(0) };
+    class == libc::SCHED_OTHER && rustix::process::getpriority_process(None) == Ok(0)
+}

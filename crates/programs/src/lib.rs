@@ -1,0 +1,17 @@
+//! Real programs: what executes on a real kernel what the simulator models.
+//!
+//! [`play`](fn@play) does what a [`Workload`](schedlab_workload::Workload) says with threads and
+//! processes: the same operations, draws and rules as in the simulator, but the kernel decides
+//! who runs.
+
+mod actor;
+mod notes;
+mod play;
+mod resources;
+mod stage;
+mod system;
+mod work;
+
+pub use notes::{leave_notes, notes};
+pub use play::{approximations, play, Options, PlayError, Played, PlayedTask};
+pub use stage::{Marked, TaskSlot, What};

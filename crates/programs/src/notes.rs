@@ -1,0 +1,58 @@
+//! What a play leaves for whoever records it.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::{fs, io};
+
+use schedlab_recording::{Noted, NotedEvent, NotedTask, Notes, NOTES_VARIABLE};
+
+use crate::play::Played;
+use crate::stage::What;
+
+/// A play as notes to a recording.
+pub fn notes(marks: &[String], played: &Played) -> Notes {
+    let threads: HashMap<u32, u32> = played
+        .tasks
+        .iter()
+        .map(|task| (task.slot.0, task.thread))
+        .collect();
+    Notes {
+        start_ns: played.span.0 .0,
+        end_ns: played.span.1 .0,
+        marks: marks.to_vec(),
+        tasks: played
+            .tasks
+            .iter()
+            .map(|task| NotedTask {
+                pid: task.thread,
+                name: task.name.clone(),
+                group: task.group.clone(),
+            })
+            .collect(),
+        observers: played.observers.clone(),
+        events: played
+            .marks
+            .iter()
+            .map(|mark| NotedEvent {
+                time: mark.time,
+                pid: threads.get(&mark.slot.0).copied().unwrap_or(0),
+                mark: mark.mark,
+                what: match mark.what {
+                    What::Count(count) => Noted::Count(count),
+                    What::Time(time) => Noted::Time(time),
+                },
+            })
+            .collect(),
+    }
+}
+
+/// Writes the notes where whoever records wants to find them, if anybody does.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn leave_notes(notes: &Notes) -> io::Result<()> {
+    match std::env::var_os(NOTES_VARIABLE) {
+        Some(path) => fs::write(PathBuf::from(path), notes.to_bytes()),
+        None => Ok(()),
+    }
+}

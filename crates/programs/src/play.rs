@@ -1,0 +1,416 @@
+//! Playing a workload: everybody comes on stage, begins together, and is gone in the end.
+//!
+//! ```text
+//!   conductor ── manager ─┬─ task (a process of its own)
+//!    waits for  starts    ├─ task
+//!    the end    everybody └─ carrier ─┬─ task (a thread of a shared process)
+//!                          sleeps     └─ task
+//! ```
+//! Conductor, manager and carriers have real-time priority where that is permitted, and so have
+//! tasks until they begin: in a sched_ext scheduler's eyes all tasks are created at one moment,
+//! when everything they do before is done.  Without permission they begin together as well, but
+//! the scheduler has seen them before.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
+
+use rustix::pipe::{pipe_with, PipeFlags};
+use rustix::process::{kill_process_group, wait, Pid, Signal, WaitOptions};
+use schedlab_trace::{Ns, TaskClass, Time};
+use schedlab_workload::{Op, Process, Workload};
+
+use crate::actor::{Born, Play};
+use crate::stage::{Marked, Progress, Stage, TaskSlot};
+use crate::system::{
+    exit_process, fork, now, rest, set_name, set_standing, sleep_exactly, sleep_until, thread_id,
+    wait_while, wait_while_at_most, wake_all, Standing,
+};
+use crate::work::Work;
+
+/// The priority of those who are not part of the play.
+const OBSERVER: Standing = Standing {
+    class: TaskClass::Fifo,
+    rt_priority: 2,
+    nice: 0,
+};
+
+/// Time between two looks at the world while nothing happens.
+const BEAT: Duration = Duration::from_secs(1);
+
+/// Stack of a thread of the cast.
+const STACK_BYTES: usize = 128 << 10;
+
+/// What ends a play without a result.
+#[derive(Debug, thiserror::Error)]
+pub enum PlayError {
+    /// The machine does not give what is needed.
+    #[error("{0}: {1}")]
+    System(&'static str, io::Error),
+    /// A task could not go on.
+    #[error("{0}")]
+    Task(String),
+    /// Somebody asked for the end.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// How a workload is played.
+pub struct Options<'a> {
+    /// When it ends; none: what the workload says, or when its foreground tasks have ended.
+    pub duration: Option<Ns>,
+    /// Seed of every random draw.
+    pub seed: u64,
+    /// Asked again and again: shall it end at once?
+    pub stop: &'a dyn Fn() -> bool,
+}
+
+/// What is left of a play.
+pub struct Played {
+    /// When it began and ended, on the kernel's monotonic clock.
+    pub span: (Time, Time),
+    /// Did its foreground tasks end?
+    pub finished: bool,
+    /// Its tasks.
+    pub tasks: Vec<PlayedTask>,
+    /// Threads that kept it going, which are no part of it.
+    pub observers: Vec<u32>,
+    /// All marks in the order in which they were made.
+    pub marks: Vec<Marked>,
+    /// Marks nobody remembers: there were too many.
+    pub nr_lost: u64,
+}
+
+/// Who a task was.
+pub struct PlayedTask {
+    /// Its number in [`Marked`].
+    pub slot: TaskSlot,
+    /// Its thread id.
+    pub thread: u32,
+    /// Its name.
+    pub name: String,
+    /// The group results are told by.
+    pub group: String,
+}
+
+/// Plays a workload on this machine.
+///
+/// # Errors
+/// No memory, no processes, no permission; or a program that misuses a mutex.
+pub fn play(workload: Workload, options: &Options) -> Result<Played, PlayError> {
+    let end = options.duration.or(workload.duration);
+    // Without permission it is played all the same.
+    let _ = set_standing(0, OBSERVER);
+    sleep_exactly();
+    let stage = Stage::new(&workload).map_err(|e| PlayError::System("memory", e))?;
+    let play = Play {
+        stage: Box::leak(Box::new(stage)),
+        workload: Box::leak(Box::new(workload)),
+        work: Work::calibrate(),
+        seed: options.seed,
+        nr_cpus: nr_cpus(),
+    };
+    let crew = Crew::new(play).map_err(|e| PlayError::System("memory", e))?;
+    let manager = Manager::start(crew)?;
+    let waited = conduct(play, end, options.stop);
+    let ended = now();
+    manager.end();
+    waited?;
+    match play.stage.progress() {
+        Progress::Failed => Err(PlayError::Task(play.stage.problem())),
+        progress => Ok(result(play, crew, ended, progress == Progress::Finished)),
+    }
+}
+
+/// How many CPUs this process may use, counted by the highest.
+fn nr_cpus() -> u32 {
+    let set = rustix::thread::sched_getaffinity(None);
+    let highest = |set: rustix::thread::CpuSet| {
+        (0..rustix::thread::CpuSet::MAX_CPU).rfind(|&cpu| set.is_set(cpu))
+    };
+    let highest = set.ok().and_then(highest);
+    highest.map_or(1, |cpu| cpu as u32 + 1)
+}
+
+/// Waits for the end.
+fn conduct(play: Play, duration: Option<Ns>, stop: &dyn Fn() -> bool) -> Result<(), PlayError> {
+    let stage = play.stage;
+    while stage.progress() == Progress::Running {
+        if stop() {
+            return Err(PlayError::Interrupted);
+        }
+        let start = Some(stage.start()).filter(|start| *start > Time::ZERO);
+        let end = start
+            .zip(duration)
+            .map(|(start, duration)| start + duration);
+        let left = match end {
+            Some(end) if end <= now() => return Ok(()),
+            Some(end) => Duration::from_nanos(end.since(now()).0).min(BEAT),
+            // It is about to begin.
+            None if duration.is_some() => Duration::from_millis(10),
+            None => BEAT,
+        };
+        wait_while_at_most(stage.progress_word(), 0, left);
+    }
+    Ok(())
+}
+
+fn result(play: Play, crew: Crew, ended: Time, finished: bool) -> Played {
+    let stage = play.stage;
+    let (mut marks, nr_lost) = stage.marks();
+    marks.sort_by_key(|mark| mark.time);
+    let tasks = stage.all_slots().map(|(slot, shared)| PlayedTask {
+        slot,
+        thread: shared.thread.load(SeqCst),
+        name: play.name(slot),
+        group: play.spec(slot).group.clone(),
+    });
+    Played {
+        span: (stage.start(), stage.end().unwrap_or(ended)),
+        finished,
+        tasks: tasks.collect(),
+        observers: crew.observers(),
+        marks,
+        nr_lost,
+    }
+}
+
+/// Those behind the stage.
+#[derive(Clone, Copy)]
+struct Crew {
+    play: Play,
+    /// Whose turn it is to come on stage: a task's number plus 1.
+    turn: &'static AtomicU32,
+    /// Thread ids of manager and carriers.
+    threads: &'static [AtomicU32],
+}
+
+impl Crew {
+    fn new(play: Play) -> io::Result<Crew> {
+        let processes = play.workload.tasks.iter().map(|task| task.process);
+        let shared: std::collections::BTreeSet<Process> = processes.collect();
+        let words = crate::stage::words(shared.len() + 2)?;
+        Ok(Crew {
+            play,
+            turn: &words[0],
+            threads: &words[1..],
+        })
+    }
+
+    fn observers(&self) -> Vec<u32> {
+        let threads = self.threads.iter().map(|thread| thread.load(SeqCst));
+        let threads = threads.filter(|thread| *thread != 0);
+        threads.chain([thread_id()]).collect()
+    }
+
+    fn introduce(&self, number: usize) {
+        set_name("schedlab");
+        self.threads[number].store(thread_id(), SeqCst);
+    }
+
+    /// The tasks that exist from the start, in their order.
+    fn cast(&self) -> Option<Vec<TaskSlot>> {
+        let mut cast = Vec::new();
+        for (number, spec) in self.play.workload.tasks.iter().enumerate() {
+            for _ in 0..spec.count {
+                cast.push(self.play.stage.new_slot(number as u32, spec.background)?);
+            }
+        }
+        Some(cast)
+    }
+
+    /// The manager's life.
+    fn manage(self, life: OwnedFd) -> ! {
+        self.introduce(0);
+        let managed = self.bring_on_stage().and_then(|cast| self.start(&cast));
+        if let Err(problem) = managed {
+            self.play.stage.fail(&problem);
+        }
+        // The conductor's end closes the pipe, however it comes about.
+        let _ = rustix::io::read(&life, &mut [0; 1]);
+        // This process goes with all others.
+        let _ = rustix::process::kill_current_process_group(Signal::KILL);
+        exit_process(1)
+    }
+
+    /// Creates all tasks, one after the other.
+    fn bring_on_stage(&self) -> Result<Vec<TaskSlot>, String> {
+        let cast = self.cast().ok_or("there are too many tasks")?;
+        let mut carriers = BTreeMap::new();
+        for &slot in &cast {
+            match self.play.spec(slot).process {
+                Process::Own | Process::Parent => self.process(slot)?,
+                Process::Shared(number) => {
+                    let next = carriers.len() + 1;
+                    if let std::collections::btree_map::Entry::Vacant(new) = carriers.entry(number)
+                    {
+                        self.carrier(next, Process::Shared(number))?;
+                        new.insert(next);
+                    }
+                    self.turn.store(slot.0 + 1, SeqCst);
+                    wake_all(self.turn);
+                }
+            }
+            self.play.stage.slot(slot).wait_until_ready();
+        }
+        Ok(cast)
+    }
+
+    fn process(&self, slot: TaskSlot) -> Result<(), String> {
+        // SAFETY: this process has one thread.
+        match unsafe { fork() }.map_err(|e| format!("{}: {e}", self.play.name(slot)))? {
+            Some(_) => Ok(()),
+            None => {
+                self.play.act(slot, Born::Cast);
+                exit_process(0)
+            }
+        }
+    }
+
+    /// A process whose threads are tasks, but not its first.
+    fn carrier(&self, number: usize, process: Process) -> Result<(), String> {
+        // SAFETY: this process has one thread.
+        match unsafe { fork() }.map_err(|e| format!("a process: {e}"))? {
+            Some(_) => Ok(()),
+            None => {
+                self.introduce(number);
+                self.carry(process)
+            }
+        }
+    }
+
+    fn carry(self, process: Process) -> ! {
+        let mut done = 0;
+        loop {
+            let turn = self.turn.load(SeqCst);
+            let slot = TaskSlot(turn.wrapping_sub(1));
+            if turn == done || turn == 0 || self.play.spec(slot).process != process {
+                wait_while(self.turn, turn);
+                continue;
+            }
+            done = turn;
+            let play = self.play;
+            let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
+            if let Err(error) = thread.spawn(move || play.act(slot, Born::Cast)) {
+                play.stage.fail(&format!("{}: {error}", play.name(slot)));
+                rest();
+            }
+        }
+    }
+
+    /// Lets all tasks begin, each when its time has come.
+    fn start(&self, cast: &[TaskSlot]) -> Result<(), String> {
+        let play = self.play;
+        let mut batches: BTreeMap<Ns, Vec<TaskSlot>> = BTreeMap::new();
+        for &slot in cast {
+            batches.entry(play.spec(slot).start).or_default().push(slot);
+        }
+        let first = batches.remove(&Ns::ZERO).unwrap_or_default();
+        first.iter().try_for_each(|&slot| play.apply(slot))?;
+        play.stage.begin();
+        self.wake(&first);
+        for (start, batch) in batches {
+            sleep_until(play.stage.start() + start);
+            batch.iter().try_for_each(|&slot| play.apply(slot))?;
+            self.wake(&batch);
+        }
+        Ok(())
+    }
+
+    fn wake(&self, batch: &[TaskSlot]) {
+        let sleeps = |slot: &&TaskSlot| !self.play.spec(**slot).dormant;
+        for &slot in batch.iter().filter(sleeps) {
+            self.play.stage.slot(slot).unpark();
+        }
+    }
+}
+
+/// The process that is the parent of the tasks, and leads their group.
+struct Manager {
+    pid: Pid,
+    /// Closed when this is gone, which the manager notices.
+    life: Option<OwnedFd>,
+}
+
+impl Manager {
+    fn start(crew: Crew) -> Result<Manager, PlayError> {
+        let failed = |what| move |error| PlayError::System(what, error);
+        let pipe = pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from);
+        let (reader, writer) = pipe.map_err(failed("a pipe"))?;
+        // Who loses its parent is ours to bury.
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+        // SAFETY: the conductor has one thread that does anything in the child.
+        match unsafe { fork() }.map_err(failed("a process"))? {
+            Some(pid) => {
+                let pid = Pid::from_raw(pid as i32).expect("a child has an id");
+                // The manager does the same; whoever comes first.
+                let _ = rustix::process::setpgid(Some(pid), Some(pid));
+                Ok(Manager {
+                    pid,
+                    life: Some(writer),
+                })
+            }
+            None => {
+                drop(writer);
+                let _ = rustix::process::setpgid(None, None);
+                crew.manage(reader)
+            }
+        }
+    }
+
+    /// Ends everybody and waits until they are gone.
+    fn end(mut self) {
+        // They may be gone already.
+        let _ = kill_process_group(self.pid, Signal::KILL);
+        self.life = None;
+        loop {
+            match wait(WaitOptions::empty()) {
+                Err(rustix::io::Errno::INTR) | Ok(_) => {}
+                Err(_) => break,
+            }
+        }
+    }
+}
+
+/// What a kernel cannot be made to do as the workload says, in words; for each at most once.
+pub fn approximations(workload: &Workload) -> Vec<&'static str> {
+    let some = |wanted: fn(&Op) -> bool| {
+        let mut ops = workload.programs.iter().flat_map(|program| &program.ops);
+        ops.any(wanted)
+    };
+    let mut said = Vec::new();
+    let mut say = |applies: bool, what| said.extend(applies.then_some(what));
+    say(
+        some(|op| matches!(op, Op::Disk { .. })),
+        "disks: a request sleeps for as long as it would be served, one after the other",
+    );
+    say(
+        some(|op| matches!(op, Op::Exec)),
+        "exec: the process stays what it is",
+    );
+    say(
+        some(|op| matches!(op, Op::RunInKernel(_))),
+        "work in the kernel is done outside, where it can be preempted",
+    );
+    say(
+        some(|op| matches!(op, Op::Uninterruptible)),
+        "uninterruptible sleep is open to signals",
+    );
+    say(
+        some(|op| matches!(op, Op::SemSleep(_))),
+        "a recorded sleep whose wakeup has come already is none",
+    );
+    say(
+        workload
+            .tasks
+            .iter()
+            .any(|task| task.class == TaskClass::Iso),
+        "class iso: normal, as Linux never had it",
+    );
+    let memory = workload.tasks.iter().any(|task| task.working_set_bytes > 0);
+    say(memory, "working sets: caches are the machine's own affair");
+    said
+}

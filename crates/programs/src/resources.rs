@@ -1,0 +1,268 @@
+//! What tasks wait for: the simulator's rules, with the kernel's futexes to sleep on.
+//!
+//! Whoever has waited longest goes first, and what is released goes straight to them, so that
+//! who waits for whom depends on the workload and the scheduler alone, and not on how a library
+//! happens to do it.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use schedlab_trace::Time;
+
+use crate::stage::{Queue, Stage, TaskSlot};
+
+/// A mutex.
+#[derive(Default)]
+pub struct Mutex {
+    /// Plus 1; 0 is nobody.
+    owner: u32,
+    waiters: Queue,
+}
+
+/// A condition variable; who waits remembers the mutex it wants back.
+#[derive(Default)]
+pub struct Condition {
+    waiters: Queue,
+}
+
+/// A counting semaphore.
+#[derive(Default)]
+pub struct Semaphore {
+    pub value: u32,
+    waiters: Queue,
+}
+
+/// A barrier.
+#[derive(Default)]
+pub struct Barrier {
+    pub size: u32,
+    waiters: Queue,
+}
+
+/// A channel: messages are counted, and carry their senders' clocks if anybody looks at those.
+#[derive(Default)]
+pub struct Channel {
+    pub capacity: u32,
+    messages: u32,
+    /// The message at the front is the `taken`th.
+    taken: u64,
+    senders: Queue,
+    receivers: Queue,
+    /// Where in the stage's clocks its ring is, and how long.
+    pub clocks: Option<(u32, u32)>,
+}
+
+/// A disk: when it has done all it was asked to.
+#[derive(Default)]
+pub struct Disk {
+    free_at: u64,
+}
+
+/// A timer several tasks share: its next expiry, 0 until it is first used.
+#[derive(Default)]
+pub struct SharedTimer {
+    pub next: u64,
+}
+
+/// What releasing a mutex can go wrong with.
+pub struct NotOwner;
+
+impl Stage {
+    /// Takes a mutex.
+    pub fn lock(&self, me: TaskSlot, mutex: u32) {
+        let mut m = self.mutexes[mutex as usize].lock();
+        if m.owner == 0 {
+            m.owner = me.0 + 1;
+            return;
+        }
+        m.waiters.push(self, me);
+        drop(m);
+        self.slot(me).park();
+    }
+
+    /// Releases it; the longest waiter has it then.
+    pub fn unlock(&self, me: TaskSlot, mutex: u32) -> Result<(), NotOwner> {
+        let mut m = self.mutexes[mutex as usize].lock();
+        if m.owner != me.0 + 1 {
+            return Err(NotOwner);
+        }
+        let next = m.waiters.pop(self);
+        m.owner = next.map_or(0, |next| next.0 + 1);
+        drop(m);
+        self.wake(next);
+        Ok(())
+    }
+
+    fn wake(&self, task: Option<TaskSlot>) -> bool {
+        task.inspect(|task| self.slot(*task).unpark()).is_some()
+    }
+
+    /// Waits for a signal, meanwhile without the mutex.
+    pub fn wait_for_signal(
+        &self,
+        me: TaskSlot,
+        condition: u32,
+        mutex: Option<u32>,
+    ) -> Result<(), NotOwner> {
+        let wanted = mutex.map_or(0, |mutex| mutex + 1);
+        self.slot(me).wanted_mutex.store(wanted, Relaxed);
+        self.conditions[condition as usize]
+            .lock()
+            .waiters
+            .push(self, me);
+        if let Some(mutex) = mutex {
+            self.unlock(me, mutex)?;
+        }
+        self.slot(me).park();
+        Ok(())
+    }
+
+    /// Wakes the longest waiter; one that cannot have its mutex at once waits for that instead.
+    /// False if nobody waits.
+    pub fn signal(&self, condition: u32) -> bool {
+        let waiter = self.conditions[condition as usize].lock().waiters.pop(self);
+        let Some(waiter) = waiter else { return false };
+        if let Some(mutex) = self.slot(waiter).wanted_mutex.load(Relaxed).checked_sub(1) {
+            let mut m = self.mutexes[mutex as usize].lock();
+            if m.owner != 0 {
+                m.waiters.push(self, waiter);
+                return true;
+            }
+            m.owner = waiter.0 + 1;
+        }
+        self.wake(Some(waiter))
+    }
+
+    /// Adds one to a semaphore, or lets the longest waiter go.
+    pub fn post(&self, semaphore: u32) {
+        let mut s = self.semaphores[semaphore as usize].lock();
+        let waiter = s.waiters.pop(self);
+        if waiter.is_none() {
+            s.value = s.value.saturating_add(1);
+        }
+        drop(s);
+        self.wake(waiter);
+    }
+
+    /// Takes one from a semaphore.
+    pub fn wait(&self, me: TaskSlot, semaphore: u32) {
+        let mut s = self.semaphores[semaphore as usize].lock();
+        if s.value > 0 {
+            s.value -= 1;
+            return;
+        }
+        s.waiters.push(self, me);
+        drop(s);
+        self.slot(me).park();
+    }
+
+    /// Lines up for a semaphore without sleeping yet: what a task that sleeps from the start does.
+    pub fn lie_down(&self, me: TaskSlot, semaphore: u32) {
+        self.semaphores[semaphore as usize]
+            .lock()
+            .waiters
+            .push(self, me);
+    }
+
+    /// Waits until all are here.
+    pub fn meet(&self, me: TaskSlot, barrier: u32) {
+        let mut b = self.barriers[barrier as usize].lock();
+        if b.waiters.length() + 1 < b.size {
+            b.waiters.push(self, me);
+            drop(b);
+            self.slot(me).park();
+            return;
+        }
+        let mut waiters = std::mem::take(&mut b.waiters);
+        drop(b);
+        // Who is woken may wait elsewhere at once, but only once it is out of this queue.
+        while self.wake(waiters.pop(self)) {}
+    }
+
+    /// When a disk will have served a request that takes so long and comes now.
+    pub fn disk(&self, disk: u32, now: Time, service_ns: u64) -> Time {
+        let mut d = self.disks[disk as usize].lock();
+        d.free_at = d.free_at.max(now.0) + service_ns;
+        Time(d.free_at)
+    }
+
+    // ---- channels ---------------------------------------------------------------------
+
+    /// Puts messages into a channel, one by one, waking a receiver for each.
+    pub fn send(&self, me: TaskSlot, channel: u32, count: u32, clock: Time) {
+        for _ in 0..count {
+            let mut c = self.channels[channel as usize].lock();
+            while c.messages >= c.capacity {
+                c.senders.push(self, me);
+                drop(c);
+                self.slot(me).park();
+                c = self.channels[channel as usize].lock();
+            }
+            self.put_clock(&c, clock);
+            c.messages += 1;
+            let receiver = c.receivers.pop(self);
+            drop(c);
+            self.wake(receiver);
+        }
+    }
+
+    /// Takes messages as they come, waking a sender for each; the clock of the last.
+    pub fn receive(&self, me: TaskSlot, channel: u32, count: u32) -> Option<Time> {
+        let mut clock = None;
+        for _ in 0..count {
+            let mut c = self.channels[channel as usize].lock();
+            while c.messages == 0 {
+                c.receivers.push(self, me);
+                drop(c);
+                self.slot(me).park();
+                c = self.channels[channel as usize].lock();
+            }
+            clock = self.clock_of(&c, 0);
+            c.messages -= 1;
+            c.taken += 1;
+            let sender = c.senders.pop(self);
+            drop(c);
+            self.wake(sender);
+        }
+        clock
+    }
+
+    /// Takes all messages at once: how many, and the clock of the last.
+    pub fn receive_all(&self, me: TaskSlot, channel: u32) -> (u32, Option<Time>) {
+        let mut c = self.channels[channel as usize].lock();
+        while c.messages == 0 {
+            c.receivers.push(self, me);
+            drop(c);
+            self.slot(me).park();
+            c = self.channels[channel as usize].lock();
+        }
+        let taken = std::mem::take(&mut c.messages);
+        let clock = self.clock_of(&c, taken - 1);
+        c.taken += u64::from(taken);
+        drop(c);
+        for _ in 0..taken {
+            let sender = self.channels[channel as usize].lock().senders.pop(self);
+            if !self.wake(sender) {
+                break;
+            }
+        }
+        (taken, clock)
+    }
+
+    fn put_clock(&self, c: &Channel, clock: Time) {
+        if let Some(place) = place_of(c, c.messages) {
+            self.clocks[place].store(clock.0, Relaxed);
+        }
+    }
+
+    /// The clock that came with the message that is so far from the front.
+    fn clock_of(&self, c: &Channel, behind: u32) -> Option<Time> {
+        place_of(c, behind).map(|place| Time(self.clocks[place].load(Relaxed)))
+    }
+}
+
+/// Where the clock of a message is, by its distance from the front.
+fn place_of(c: &Channel, behind: u32) -> Option<usize> {
+    let (first, length) = c.clocks?;
+    let at = (c.taken + u64::from(behind)) % u64::from(length);
+    Some(first as usize + at as usize)
+}

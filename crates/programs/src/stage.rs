@@ -1,0 +1,512 @@
+//! What all tasks of a play share: memory that is at the same place in all their processes.
+//!
+//! Everything in it is made of atomics, or of plain values behind a lock; all zeros is a valid
+//! beginning for all of it.  It holds no pointers to what one process alone has.
+
+use std::cell::UnsafeCell;
+use std::ffi::c_void;
+use std::io;
+use std::mem::{align_of, size_of};
+use std::ops::{Deref, DerefMut};
+use std::ptr;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+use rustix::mm::{mmap_anonymous, MapFlags, ProtFlags};
+use schedlab_trace::{MarkId, Ns, Time};
+use schedlab_workload::{Op, Workload};
+
+use crate::resources::{Barrier, Channel, Condition, Disk, Mutex, Semaphore, SharedTimer};
+use crate::system::{now, thread_id, wait_while, wake, wake_all};
+
+/// Tasks of one play, at most, those that have ended included.
+pub const MAX_TASKS: u32 = 1 << 18;
+
+/// Marks that are remembered with their times, at most.
+const MAX_RECORDS: usize = 1 << 22;
+
+/// Messages a channel holds at most if they carry clocks.
+const MAX_CLOCKS: u32 = 1 << 16;
+
+/// Longest message about what went wrong.
+const MAX_PROBLEM: usize = 256;
+
+/// A task's number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TaskSlot(pub u32);
+
+/// How a play stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum Progress {
+    /// It goes on.
+    Running = 0,
+    /// Its foreground tasks have ended.
+    Finished = 1,
+    /// A task cannot go on; see [`Stage::problem`].
+    Failed = 2,
+}
+
+/// What all tasks share.
+pub struct Stage {
+    head: &'static Head,
+    pub slots: &'static [Slot],
+    pub mutexes: &'static [Locked<Mutex>],
+    pub conditions: &'static [Locked<Condition>],
+    pub semaphores: &'static [Locked<Semaphore>],
+    pub barriers: &'static [Locked<Barrier>],
+    pub channels: &'static [Locked<Channel>],
+    pub clocks: &'static [AtomicU64],
+    pub disks: &'static [Locked<Disk>],
+    pub timers: &'static [Locked<SharedTimer>],
+    /// How many tasks of each specification there have been.
+    instances: &'static [AtomicU32],
+    records: &'static [Record],
+}
+
+#[repr(C)]
+struct Head {
+    /// Time 0 of the workload on the kernel's clock; 0 before.
+    start: AtomicU64,
+    end: AtomicU64,
+    progress: AtomicU32,
+    foreground: AtomicU32,
+    nr_slots: AtomicU32,
+    nr_records: AtomicU32,
+    problem: [AtomicU32; MAX_PROBLEM],
+}
+
+/// A task as the others see it.
+#[repr(C)]
+pub struct Slot {
+    pub thread: AtomicU32,
+    pub spec: AtomicU32,
+    pub instance: AtomicU32,
+    pub dead: AtomicU32,
+    /// It has done everything it does before it begins.
+    pub ready: AtomicU32,
+    /// Somebody woke it.
+    woken: AtomicU32,
+    /// Whoever waits behind it for the same thing, plus 1.
+    next: AtomicU32,
+    /// The mutex it wants back when it is woken, plus 1.
+    pub wanted_mutex: AtomicU32,
+    /// Threads it started that have not been waited for, and those of them that have ended.
+    pub threads: AtomicU32,
+    pub ended_threads: AtomicU32,
+}
+
+/// A mark, as it was made.
+#[repr(C)]
+struct Record {
+    time: AtomicU64,
+    value: AtomicU64,
+    slot: AtomicU32,
+    /// Its number, plus 2^31 if it is a time.
+    mark: AtomicU32,
+}
+
+const TIMED: u32 = 1 << 31;
+
+/// A mark that was made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Marked {
+    /// When.
+    pub time: Time,
+    /// By whom.
+    pub slot: TaskSlot,
+    /// What was marked.
+    pub mark: MarkId,
+    /// How many, or how long.
+    pub what: What,
+}
+
+/// What a mark says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum What {
+    /// So many were done.
+    Count(u32),
+    /// It took so long.
+    Time(Ns),
+}
+
+impl Stage {
+    /// Memory for a workload.
+    pub fn new(workload: &Workload) -> io::Result<Stage> {
+        let clocked = carries_clocks(workload);
+        let sizes: Vec<u32> = workload
+            .channels
+            .iter()
+            .map(|channel| match clocked {
+                true => channel.capacity.clamp(1, MAX_CLOCKS),
+                false => channel.capacity.max(1),
+            })
+            .collect();
+        let nr_clocks = match clocked {
+            true => sizes.iter().map(|&size| size as usize).sum(),
+            false => 0,
+        };
+        let mut memory = Memory::reserve(workload, nr_clocks)?;
+        // SAFETY: each of these types is valid when it is all zeros.
+        let stage = unsafe {
+            Stage {
+                head: &memory.array::<Head>(1)[0],
+                slots: memory.array(MAX_TASKS as usize),
+                mutexes: memory.array(workload.nr_mutexes as usize),
+                conditions: memory.array(workload.nr_conditions as usize),
+                semaphores: memory.array(workload.semaphores.len()),
+                barriers: memory.array(workload.barriers.len()),
+                channels: memory.array(sizes.len()),
+                clocks: memory.array(nr_clocks),
+                disks: memory.array(workload.nr_disks as usize),
+                timers: memory.array(workload.nr_shared_timers as usize),
+                instances: memory.array(workload.tasks.len()),
+                records: memory.array(MAX_RECORDS),
+            }
+        };
+        stage.furnish(workload, &sizes, clocked);
+        Ok(stage)
+    }
+
+    fn furnish(&self, workload: &Workload, sizes: &[u32], clocked: bool) {
+        for (semaphore, value) in self.semaphores.iter().zip(&workload.semaphores) {
+            semaphore.lock().value = *value;
+        }
+        for (barrier, size) in self.barriers.iter().zip(&workload.barriers) {
+            barrier.lock().size = *size;
+        }
+        let mut first = 0;
+        for (channel, size) in self.channels.iter().zip(sizes) {
+            let mut channel = channel.lock();
+            channel.capacity = *size;
+            if clocked {
+                channel.clocks = Some((first, *size));
+                first += *size;
+            }
+        }
+    }
+
+    // ---- tasks ------------------------------------------------------------------------
+
+    /// A place for a new task of this specification; none if there have been too many.
+    pub fn new_slot(&self, spec: u32, background: bool) -> Option<TaskSlot> {
+        let number = self.head.nr_slots.fetch_add(1, SeqCst);
+        if number >= MAX_TASKS {
+            self.head.nr_slots.store(MAX_TASKS, SeqCst);
+            return None;
+        }
+        let slot = &self.slots[number as usize];
+        let instance = self.instances[spec as usize].fetch_add(1, SeqCst);
+        slot.spec.store(spec, SeqCst);
+        slot.instance.store(instance, SeqCst);
+        if !background {
+            self.head.foreground.fetch_add(1, SeqCst);
+        }
+        Some(TaskSlot(number))
+    }
+
+    /// All tasks there have been.
+    pub fn all_slots(&self) -> impl Iterator<Item = (TaskSlot, &'static Slot)> {
+        let nr_slots = self.head.nr_slots.load(SeqCst).min(MAX_TASKS);
+        let slots = self.slots[..nr_slots as usize].iter().enumerate();
+        slots.map(|(number, slot)| (TaskSlot(number as u32), slot))
+    }
+
+    /// One of them.
+    pub fn slot(&self, slot: TaskSlot) -> &'static Slot {
+        &self.slots[slot.0 as usize]
+    }
+
+    /// A foreground task has ended, or is as good as that.
+    pub fn leave_foreground(&self) {
+        if self.head.foreground.fetch_sub(1, SeqCst) == 1 {
+            self.finish(Progress::Finished);
+        }
+    }
+
+    // ---- beginning and end --------------------------------------------------------------
+
+    /// The workload begins now.
+    pub fn begin(&self) {
+        self.head.start.store(now().0, SeqCst);
+    }
+
+    /// When the workload began.
+    pub fn start(&self) -> Time {
+        Time(self.head.start.load(SeqCst))
+    }
+
+    /// When it ended, if it did by itself.
+    pub fn end(&self) -> Option<Time> {
+        Some(Time(self.head.end.load(SeqCst))).filter(|end| *end > Time::ZERO)
+    }
+
+    fn finish(&self, progress: Progress) {
+        self.head.end.store(now().0, SeqCst);
+        self.head.progress.store(progress as u32, SeqCst);
+        wake_all(&self.head.progress);
+    }
+
+    /// How it stands.
+    pub fn progress(&self) -> Progress {
+        match self.head.progress.load(SeqCst) {
+            0 => Progress::Running,
+            1 => Progress::Finished,
+            _ => Progress::Failed,
+        }
+    }
+
+    /// What changes when it has ended: 0 before.
+    pub fn progress_word(&self) -> &'static AtomicU32 {
+        &self.head.progress
+    }
+
+    /// The play cannot go on.
+    pub fn fail(&self, problem: &str) {
+        for (place, byte) in self.head.problem.iter().zip(problem.bytes().chain([0])) {
+            place.store(byte.into(), SeqCst);
+        }
+        self.finish(Progress::Failed);
+    }
+
+    /// Why it failed.
+    pub fn problem(&self) -> String {
+        let bytes = self
+            .head
+            .problem
+            .iter()
+            .map(|place| place.load(SeqCst) as u8);
+        let bytes: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    // ---- marks --------------------------------------------------------------------------
+
+    /// Remembers a mark.
+    pub fn mark(&self, slot: TaskSlot, mark: MarkId, what: What) {
+        let number = self.head.nr_records.fetch_add(1, Relaxed) as usize;
+        let Some(record) = self.records.get(number) else {
+            return;
+        };
+        let (value, timed) = match what {
+            What::Count(count) => (count.into(), 0),
+            What::Time(ns) => (ns.0, TIMED),
+        };
+        record.value.store(value, Relaxed);
+        record.slot.store(slot.0, Relaxed);
+        record.mark.store(mark.0 | timed, Relaxed);
+        record.time.store(now().0, Release);
+    }
+
+    /// All marks that were made and remembered, and how many were not.
+    pub fn marks(&self) -> (Vec<Marked>, u64) {
+        let made = self.head.nr_records.load(SeqCst) as usize;
+        let kept = &self.records[..made.min(MAX_RECORDS)];
+        // One without a time was being written when its task was ended.
+        let marks = kept.iter().filter(|record| record.time.load(Acquire) > 0);
+        let marks = marks.map(|record| {
+            let (mark, value) = (record.mark.load(Relaxed), record.value.load(Relaxed));
+            Marked {
+                time: Time(record.time.load(Relaxed)),
+                slot: TaskSlot(record.slot.load(Relaxed)),
+                mark: MarkId(mark & !TIMED),
+                what: match mark & TIMED {
+                    0 => What::Count(value as u32),
+                    _ => What::Time(Ns(value)),
+                },
+            }
+        });
+        (marks.collect(), made.saturating_sub(MAX_RECORDS) as u64)
+    }
+}
+
+/// Does any task look at the clock a message brought?
+fn carries_clocks(workload: &Workload) -> bool {
+    let mut ops = workload.programs.iter().flat_map(|program| &program.ops);
+    ops.any(|op| *op == Op::TakeClock)
+}
+
+impl Slot {
+    /// Sleeps until somebody wakes this task; not at all if somebody has.  Only the task calls it.
+    pub fn park(&self) {
+        while self.woken.swap(0, Acquire) == 0 {
+            wait_while(&self.woken, 0);
+        }
+    }
+
+    /// Wakes the task, once.
+    pub fn unpark(&self) {
+        self.woken.store(1, Release);
+        wake(&self.woken);
+    }
+
+    /// The task knows who it is.
+    pub fn introduce(&self) {
+        self.thread.store(thread_id(), SeqCst);
+    }
+
+    /// Says that the task can begin.
+    pub fn get_ready(&self) {
+        self.ready.store(1, SeqCst);
+        wake_all(&self.ready);
+    }
+
+    /// Waits until it can.
+    pub fn wait_until_ready(&self) {
+        while self.ready.load(SeqCst) == 0 {
+            wait_while(&self.ready, 0);
+        }
+    }
+}
+
+/// Tasks that wait, the longest first.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Queue {
+    /// Plus 1; 0 is nobody.
+    first: u32,
+    last: u32,
+    length: u32,
+}
+
+impl Queue {
+    /// Puts a task behind all others.
+    pub fn push(&mut self, stage: &Stage, task: TaskSlot) {
+        stage.slot(task).next.store(0, Relaxed);
+        match self.last {
+            0 => self.first = task.0 + 1,
+            last => stage.slots[last as usize - 1]
+                .next
+                .store(task.0 + 1, Relaxed),
+        }
+        self.last = task.0 + 1;
+        self.length += 1;
+    }
+
+    /// Takes the one that has waited longest.
+    pub fn pop(&mut self, stage: &Stage) -> Option<TaskSlot> {
+        let first = TaskSlot(self.first.checked_sub(1)?);
+        self.first = stage.slot(first).next.load(Relaxed);
+        if self.first == 0 {
+            self.last = 0;
+        }
+        self.length -= 1;
+        Some(first)
+    }
+
+    /// How many wait.
+    pub fn length(&self) -> u32 {
+        self.length
+    }
+}
+
+/// A value behind a lock that works between processes.
+#[repr(C)]
+pub struct Locked<T> {
+    /// 0: free, 1: taken, 2: taken and somebody may wait for it.
+    state: AtomicU32,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: the value is reached through the lock alone.
+unsafe impl<T: Send> Sync for Locked<T> {}
+
+/// The right to use what a lock protects.
+pub struct Guard<'a, T>(&'a Locked<T>);
+
+impl<T> Locked<T> {
+    /// Waits for the right to use it.
+    pub fn lock(&self) -> Guard<'_, T> {
+        if self.state.compare_exchange(0, 1, Acquire, Relaxed).is_err() {
+            while self.state.swap(2, Acquire) != 0 {
+                wait_while(&self.state, 2);
+            }
+        }
+        Guard(self)
+    }
+}
+
+impl<T> Drop for Guard<'_, T> {
+    fn drop(&mut self) {
+        if self.0.state.swap(0, Release) == 2 {
+            wake(&self.0.state);
+        }
+    }
+}
+
+impl<T> Deref for Guard<'_, T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        // SAFETY: whoever has the guard has the lock.
+        unsafe { &*self.0.value.get() }
+    }
+}
+
+impl<T> DerefMut for Guard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as above, and the guard is borrowed for as long.
+        unsafe { &mut *self.0.value.get() }
+    }
+}
+
+/// Memory all processes see, given out piece by piece and never taken back.
+struct Memory {
+    next: usize,
+    end: usize,
+}
+
+/// Some words all processes see, all 0.
+pub fn words(length: usize) -> io::Result<&'static [AtomicU32]> {
+    let mut memory = Memory::map(length * size_of::<AtomicU32>())?;
+    // SAFETY: zero is a valid number.
+    Ok(unsafe { memory.array(length) })
+}
+
+impl Memory {
+    fn reserve(workload: &Workload, nr_clocks: usize) -> io::Result<Memory> {
+        let small = workload.nr_mutexes as usize
+            + workload.nr_conditions as usize
+            + workload.semaphores.len()
+            + workload.barriers.len()
+            + workload.channels.len()
+            + workload.tasks.len()
+            + workload.nr_disks as usize
+            + workload.nr_shared_timers as usize;
+        let size = size_of::<Head>()
+            + MAX_TASKS as usize * size_of::<Slot>()
+            + MAX_RECORDS * size_of::<Record>()
+            + nr_clocks * size_of::<AtomicU64>()
+            + small * size_of::<Locked<Channel>>()
+            + 4096;
+        Memory::map(size)
+    }
+
+    fn map(size: usize) -> io::Result<Memory> {
+        // Pages nobody touches take no memory.
+        let flags = MapFlags::SHARED | MapFlags::NORESERVE;
+        // SAFETY: the kernel chooses a place where nothing is.
+        let start = unsafe {
+            mmap_anonymous(
+                ptr::null_mut::<c_void>(),
+                size,
+                ProtFlags::READ | ProtFlags::WRITE,
+                flags,
+            )
+        }? as usize;
+        Ok(Memory {
+            next: start,
+            end: start + size,
+        })
+    }
+
+    /// The next piece.
+    ///
+    /// # Safety
+    /// All zeros must be a valid `T`.
+    unsafe fn array<T>(&mut self, length: usize) -> &'static [T] {
+        let start = self.next.next_multiple_of(align_of::<T>());
+        self.next = start + length * size_of::<T>();
+        assert!(self.next <= self.end, "the stage is too small");
+        // SAFETY: the memory is mapped for good, nobody else's, aligned, and zero.
+        unsafe { std::slice::from_raw_parts(start as *const T, length) }
+    }
+}

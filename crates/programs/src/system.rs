@@ -1,0 +1,198 @@
+//! What tasks ask of the kernel.
+
+use std::io;
+use std::sync::atomic::AtomicU32;
+use std::time::Duration;
+
+use rustix::thread::futex;
+use rustix::time::{clock_gettime, ClockId, Timespec};
+use schedlab_trace::{Ns, TaskClass, Time};
+
+/// The kernel's monotonic clock, which traces are recorded with.
+pub fn now() -> Time {
+    let now = clock_gettime(ClockId::Monotonic);
+    Time(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
+}
+
+fn timespec(ns: u64) -> Timespec {
+    Timespec {
+        tv_sec: (ns / 1_000_000_000) as i64,
+        tv_nsec: (ns % 1_000_000_000) as i64,
+    }
+}
+
+/// Sleeps for so long.
+pub fn sleep(time: Ns) {
+    let mut left = timespec(time.0);
+    while let rustix::thread::NanosleepRelativeResult::Interrupted(rest) =
+        rustix::thread::clock_nanosleep_relative(ClockId::Monotonic, &left)
+    {
+        left = rest;
+    }
+}
+
+/// Sleeps until then; not at all if that is over.
+pub fn sleep_until(time: Time) {
+    let at = timespec(time.0);
+    while rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &at)
+        == Err(rustix::io::Errno::INTR)
+    {}
+}
+
+/// Sleeps as long as the word has this value.  May wake for no reason.
+pub fn wait_while(word: &AtomicU32, value: u32) {
+    // Not asleep at all, or woken too early: the caller looks again.
+    let _ = futex::wait(word, futex::Flags::empty(), value, None);
+}
+
+/// The same for a limited time.
+pub fn wait_while_at_most(word: &AtomicU32, value: u32, limit: Duration) {
+    let limit = timespec(limit.as_nanos() as u64);
+    let _ = futex::wait(word, futex::Flags::empty(), value, Some(&limit));
+}
+
+/// Wakes the one that has waited longest for the word to change.
+pub fn wake(word: &AtomicU32) {
+    // A word in memory of ours cannot be refused.
+    let _ = futex::wake(word, futex::Flags::empty(), 1);
+}
+
+/// Wakes all that wait for the word to change.
+pub fn wake_all(word: &AtomicU32) {
+    // The kernel counts with a sign.
+    let _ = futex::wake(word, futex::Flags::empty(), i32::MAX as u32);
+}
+
+/// Sleeps for ever.
+pub fn rest() -> ! {
+    loop {
+        // SAFETY: it takes no arguments.
+        unsafe { libc::pause() };
+    }
+}
+
+/// The thread this is.
+pub fn thread_id() -> u32 {
+    rustix::thread::gettid().as_raw_nonzero().get() as u32
+}
+
+/// What sched_setattr(2) reads.
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    size: u32,
+    policy: u32,
+    flags: u64,
+    nice: i32,
+    priority: u32,
+    runtime: u64,
+    deadline: u64,
+    period: u64,
+}
+
+/// How a task is scheduled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Standing {
+    /// Its class.
+    pub class: TaskClass,
+    /// Its real-time priority, 0 outside the real-time classes.
+    pub rt_priority: u8,
+    /// nice.
+    pub nice: i8,
+}
+
+/// Gives a thread (0: this one) its standing, all of it at once.
+pub fn set_standing(thread: u32, standing: Standing) -> io::Result<()> {
+    let policy = match standing.class {
+        // Linux never had an ISO class.
+        TaskClass::Normal | TaskClass::Iso => libc::SCHED_OTHER,
+        TaskClass::Batch => libc::SCHED_BATCH,
+        TaskClass::Idle => libc::SCHED_IDLE,
+        TaskClass::Fifo => libc::SCHED_FIFO,
+        TaskClass::Rr => libc::SCHED_RR,
+    };
+    let attributes = Attributes {
+        size: size_of::<Attributes>() as u32,
+        policy: policy as u32,
+        nice: standing.nice.into(),
+        priority: standing.rt_priority.into(),
+        ..Attributes::default()
+    };
+    // SAFETY: the attributes live through the call and say how long they are.
+    let done = unsafe { libc::syscall(libc::SYS_sched_setattr, thread, &raw const attributes, 0) };
+    match done {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Changes a thread's nice value.
+pub fn set_nice(thread: u32, nice: i8) -> io::Result<()> {
+    let thread = rustix::process::Pid::from_raw(thread as i32);
+    Ok(rustix::process::setpriority_process(thread, nice.into())?)
+}
+
+/// Binds a thread to CPUs.
+pub fn set_cpus(thread: u32, cpus: &[u32]) -> io::Result<()> {
+    let mut set = rustix::thread::CpuSet::new();
+    let fit = |cpu: &&u32| (**cpu as usize) < rustix::thread::CpuSet::MAX_CPU;
+    cpus.iter()
+        .filter(fit)
+        .for_each(|&cpu| set.set(cpu as usize));
+    let thread = rustix::process::Pid::from_raw(thread as i32);
+    Ok(rustix::thread::sched_setaffinity(thread, &set)?)
+}
+
+/// Names this thread; the kernel keeps 15 bytes.
+pub fn set_name(name: &str) {
+    if let Ok(name) = std::ffi::CString::new(name) {
+        // A name is a nicety.
+        let _ = rustix::thread::set_name(&name);
+    }
+}
+
+/// Sleeps of this thread and of those it starts end as exactly as the kernel can.
+pub fn sleep_exactly() {
+    // SAFETY: it takes numbers alone.  It cannot fail.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+}
+
+/// A child that goes on where this process is; its id here, none there.
+///
+/// # Safety
+/// If this process has other threads, the child may only do what needs nothing of theirs.
+pub unsafe fn fork() -> io::Result<Option<u32>> {
+    // SAFETY: the caller's duty.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => Ok(None),
+        child => Ok(Some(child as u32)),
+    }
+}
+
+/// Ends this process without any ceremony.
+pub fn exit_process(status: i32) -> ! {
+    // SAFETY: it takes a number and does not return.
+    unsafe { libc::_exit(status) }
+}
+
+/// Waits for a child of this thread to end; false if it has none.
+pub fn wait_for_child() -> bool {
+    // Children of this thread alone: those of other tasks of the process are none of its.
+    let mut status = 0;
+    loop {
+        // SAFETY: the place lives through the call.
+        match unsafe { libc::waitpid(-1, &mut status, libc::__WNOTHREAD) } {
+            -1 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
+            -1 => return false,
+            _ => return true,
+        }
+    }
+}
+
+/// Buries children of this thread that have ended.
+pub fn bury() {
+    let mut status = 0;
+    // SAFETY: the place lives through the call.
+    while unsafe { libc::waitpid(-1, &mut status, libc::__WNOTHREAD | libc::WNOHANG) } > 0 {}
+}
