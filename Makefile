@@ -3,6 +3,7 @@
 # make test    installs what is missing and runs everything CI runs
 # make test-vm runs the long tests in a real kernel, too
 # make bench   runs the benchmarks
+# make results does the papers' experiments again: out/book, docs/results.md
 # make clean   removes what the others made
 
 CARGO ?= cargo
@@ -11,7 +12,7 @@ export SCHEDLAB_REQUIRE_BROWSER ?= 1
 # Tests that had to be skipped leave a line here.
 export SCHEDLAB_SKIPPED := $(CURDIR)/out/skipped
 
-.PHONY: demo test test-vm skipped check perfetto release bench golden clean
+.PHONY: demo test test-vm skipped check perfetto release bench golden results clean
 
 demo:
 	scripts/setup.sh demo
@@ -55,6 +56,12 @@ bench:
 # Trace hashes change when a scheduler, the engine or a machine does, and only then.
 golden:
 	SCHEDLAB_UPDATE_GOLDEN=1 $(CARGO) test --package schedlab --test determinism
+
+# The papers' results: the book in out/book, and the page in docs. A test compares the page with the program.
+results:
+	$(CARGO) build --release --package schedlab
+	$${CARGO_TARGET_DIR:-target}/release/schedlab reproduce all --report out/book
+	cp out/book/results.md docs/results.md
 
 clean:
 	$(CARGO) clean

@@ -91,12 +91,12 @@ pub fn in_modes(
             .fold(trial, |trial, (name, value)| trial.set(name, *value))
     };
     let trials: Vec<Trial> = MODES[..modes].iter().map(trial).collect();
-    let observed = lab.observe(&trials, Requests::default)?;
+    let observed = lab.observe_once::<Requests>(&trials)?;
     let mut all = Vec::new();
     for (trial, runs) in trials.iter().zip(observed) {
-        let hashes = runs.iter().map(|(hash, _)| hash.to_string()).collect();
+        let hashes = runs.iter().map(|run| run.hash.to_string()).collect();
         findings.runs.insert(trial.command(), hashes);
-        let each = |value: fn(&Requests) -> f64| runs.iter().map(|(_, r)| value(r)).collect();
+        let each = |value: fn(&Requests) -> f64| runs.iter().map(|run| value(run)).collect();
         all.push(Runs {
             seconds: each(Requests::seconds),
             max_min: each(Requests::max_min),

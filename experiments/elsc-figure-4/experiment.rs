@@ -23,9 +23,11 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
         .collect();
     let holds = groups.iter().all(|(_, stock, elsc)| elsc.min() > stock.max());
     findings.judge_text("E3", text.join(", "), "", holds);
-    findings.exhibit(
+    findings.exhibit_of(
         bars("20-room throughput / 5-room throughput", Unit::Plain, &groups).figure(),
         "1 would be perfect scaling. The paper draws the same bars without numbers: ELSC's are higher in all four.",
+        &["E3"],
+        |_| true,
     );
     ablations(lab, &mut findings)?;
     decline(lab, &mut findings)?;

@@ -24,13 +24,17 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
         .map(|(kernel, stock, elsc)| format!("{kernel} {:.1} against {:.1}", elsc.median(), stock.median()))
         .collect();
     findings.judge_text("E1", text.join(", "), "", bounded && fewer);
-    findings.exhibit(
+    findings.exhibit_of(
         bars("Time in schedule() each call, 20 rooms", Unit::Time, &cost).figure(),
         "The paper's first chart, in cycles and without numbers.",
+        &["E1"],
+        |_| true,
     );
-    findings.exhibit(
+    findings.exhibit_of(
         bars("Tasks examined each call, 20 rooms", Unit::Plain, &examined).figure(),
         "The paper's second chart, without numbers. ELSC's search limit is half the CPUs plus five.",
+        &["E1"],
+        |_| true,
     );
     memory_map_bonus(lab, &mut findings)?;
     Ok(findings)

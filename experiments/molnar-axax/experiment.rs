@@ -41,8 +41,10 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
         .fold(0.0, f64::max);
     let text = format!("a third each, within {:.2} %", 100.0 * worst);
     findings.judge_text("M3", text, "", worst < 0.01);
-    for ((name, _), turns) in SCHEDULERS.iter().zip(&with_x) {
-        findings.exhibit(timeline(name, turns), caption(name));
+    for ((name, policy), turns) in SCHEDULERS.iter().zip(&with_x) {
+        findings.exhibit_of(timeline(name, turns), caption(name), &["M1"], |command| {
+            command.contains(policy) && command.contains("/axax.toml")
+        });
     }
     interactive(lab, &mut findings)?;
     Ok(findings)

@@ -44,9 +44,11 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
     let ordered = gains.windows(2).all(|w| w[0].median() < w[1].median());
     let holds = gains[0].min() > 0.0 && ordered;
     findings.judge_text("M5", text.join(", "), intervals.join(", "), holds);
-    findings.exhibit(
+    findings.exhibit_of(
         bars(paper, &gains).figure(),
         "Time saved by the patch. The paper's numbers are a single machine's; only their order is its claim.",
+        &["M5"],
+        |_| true,
     );
     sweep(lab, &mut findings)?;
     without_pipes(lab, &mut findings)?;

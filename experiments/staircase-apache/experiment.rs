@@ -35,13 +35,17 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
     findings.judge_text("S6", text, "", best && worst > 5e9);
     let note = "Means of all runs. The article has 16.356 s (deviation 0.232), 16.418 (0.211), 16.423 (0.156) for the first three.";
     findings.table(table("ab -c 150 -n 4000", &all, note));
-    findings.exhibit(
+    findings.exhibit_of(
         latency_bars("Latency of requests, Apache", &all).figure(),
-        "Bars are means, lines reach from the least to the largest run. From the article's prose: max-min of O(1) about 5.42 s, of int0 about 3.70 s.",
+        "Bars are means, lines reach from the least to the largest run. From the article's prose: max-min of O(1) about 5.42 s, of int0 about 3.70 s (S4, S5).",
+        &["S6"],
+        |_| true,
     );
-    findings.exhibit(
+    findings.exhibit_of(
         completion(paper, &all),
         "Completion time; the article's where it has a number.",
+        &["S1", "S2"],
+        |_| true,
     );
     for kib in [0, 16, 256] {
         let some = in_modes(

@@ -40,9 +40,15 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     );
     findings.judge_text("S8", text, "", holds);
     for (name, times) in [("Apache", &apache), ("MySQL", &mysql)] {
-        findings.exhibit(
+        let (number, workload) = match name {
+            "Apache" => (3, "'ab "),
+            _ => (4, "'sysbench-oltp "),
+        };
+        findings.exhibit_of(
             plot(name, times),
-            format!("{name}: completion time by threads (the article's Figure {}, which has no numbers in its text).", if name == "Apache" { 3 } else { 4 }),
+            format!("{name}: completion time by threads (the article's Figure {number}, which has no numbers in its text)."),
+            &["S8"],
+            |command| command.contains(workload),
         );
         findings.table(indices(name, times));
     }

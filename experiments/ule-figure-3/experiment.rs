@@ -32,10 +32,13 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     evenness(&mut findings, |i| of(i, 2));
     cutoffs(lab, &mut findings, |i| of(i, 2))?;
     past_the_window(lab, &mut findings, &by_policy[ULE])?;
-    findings.exhibit(
+    let shown = SCHEDULERS.map(|(_, policy)| trial(policy, DURATIONS[SHOWN]).command());
+    findings.exhibit_of(
         figure(|i| of(i, SHOWN)),
         "Share of the CPU against nice, 60 s. The paper's statements: the two older schedulers favour nice -20 out of proportion, ULE and Linux are even, \
          only Linux gives CPU time to all.",
+        &["C7", "C8", "C9", "C10", "C11", "C12"],
+        |command| shown.iter().any(|own| own == command),
     );
     findings.table(table(&by_policy));
     Ok(findings)

@@ -76,9 +76,12 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     spikes(&mut findings, &loaded, baseline);
     second_batch(lab, &mut findings, &loaded)?;
     for (m, mix) in MIXES.into_iter().enumerate().take(lab.pick(3, 1)) {
-        findings.exhibit(
+        let shown = SCHEDULERS.map(|(_, policy)| figure_4(policy, mix).seeds(lab.pick(3, 1)).command());
+        findings.exhibit_of(
             ule::response_plot(&format!("Sum of response times beside compilers, Mozilla {}", ule::mix_name(mix)), &SCHEDULERS, START, |i| loaded[i][m].0[0].sums()),
             format!("Logarithmic. The second batch begins at {} under 4BSD; the paper's near 45 s.", ule::time(second(&loaded[BSD4][m].0[0]) - START as f64)),
+            &["C16", "C17", "C18", "C19", "C20", "C21"],
+            |command| shown.iter().any(|own| own == command),
         );
     }
     ablations(lab, &mut findings)?;

@@ -84,7 +84,8 @@ fn children(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
         width: schedlab_report::svg::HALF_WIDTH,
         groups: vec![BarGroup { name: "time".to_string(), bars }],
     };
-    findings.exhibit(figure.figure(), "2 s would be perfect. The paper: pull is for short running, high turnover tasks such as batch compiles.");
+    let caption = "2 s would be perfect. The paper: pull is for short running, high turnover tasks such as batch compiles.";
+    findings.exhibit_of(figure.figure(), caption, &["C38"], |command| command.contains("ule-smp-children"));
     Ok(())
 }
 

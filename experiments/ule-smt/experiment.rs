@@ -21,7 +21,7 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
         (trial("ule"), "the default of then, all logical CPUs are equal: the first idle one happens to be the other core, as CPUs are numbered here"),
         (trial("ule").set("smt_one_kseq", 1).set("handoff", 4), "hand-off of September 2004: core by core, but a core takes as many threads as it has CPUs"),
         (trial("ule").set("handoff", 5), "hand-off of December 2005: as soon as a CPU has more than one thread, idle cores first"),
-        (trial("ule14"), "ULE of FreeBSD 14 in the same test: a child that is no worse off by more than one thread stays, and the idle sibling takes it from there"),
+        (trial("ule14"), "ULE of FreeBSD 14: the child stays, as the load is no worse by more than one; the idle sibling steals it first, and balancing moves nobody from a CPU that has one thread"),
         (trial("o1:2.5.73"), "Linux 2.5.73: the idle CPU that looks first, here the other core"),
     ];
     let trials: Vec<Trial> = changes.iter().map(|(trial, _)| trial.clone()).collect();
@@ -44,7 +44,7 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
         width: schedlab_report::svg::WIDTH,
         groups: vec![group],
     };
-    findings.exhibit(bars.figure(), "10 s if each has a core to itself, 16.7 s if they share one all the time.");
+    findings.exhibit_of(bars.figure(), "10 s if each has a core to itself, 16.7 s if they share one all the time.", &["C42"], |_| true);
     Ok(findings)
 }
 

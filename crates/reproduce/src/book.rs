@@ -5,9 +5,10 @@ use pulldown_cmark::{html, Options, Parser};
 use schedlab_report::svg::STYLE;
 use schedlab_report::table::HtmlTable;
 use schedlab_report::{PAGE_STYLE, TABLE_TEMPLATE};
+use schedlab_trace::TraceHash;
 use serde::Serialize;
 
-use crate::{Claim, Report, Verdict};
+use crate::{Claim, Exhibit, Findings, Report, Verdict};
 
 /// What the book says about itself.
 #[derive(Clone, Debug)]
@@ -27,9 +28,22 @@ struct Chapter<'a> {
     /// The README without its heading, as HTML.
     text: String,
     claims: &'a [Claim],
-    exhibits: Vec<(String, &'a str)>,
+    exhibits: Vec<Shown<'a>>,
     tables: Vec<HtmlTable>,
     runs: Vec<(&'a String, &'a Vec<String>)>,
+}
+
+/// A figure with what made it.
+#[derive(Serialize)]
+struct Shown<'a> {
+    svg: String,
+    title: &'a str,
+    caption: &'a str,
+    claims: &'a [String],
+    runs: Vec<(&'a String, &'a Vec<String>)>,
+    nr_runs: usize,
+    /// One name for all traces it shows.
+    digest: String,
 }
 
 /// The book.
@@ -67,11 +81,26 @@ fn chapter(report: &Report) -> Chapter<'_> {
         testbed: &report.paper.testbed,
         text: markdown_to_html(report.experiment.readme),
         claims: &report.findings.claims,
-        exhibits: exhibits
-            .map(|e| (e.figure.inline(), e.caption.as_str()))
-            .collect(),
+        exhibits: exhibits.map(|e| shown(e, &report.findings)).collect(),
         tables: report.findings.tables.iter().map(|t| t.html()).collect(),
         runs: report.findings.runs.iter().collect(),
+    }
+}
+
+fn shown<'a>(exhibit: &'a Exhibit, findings: &'a Findings) -> Shown<'a> {
+    let commands = exhibit.commands.iter();
+    let runs: Vec<_> = commands
+        .filter_map(|c| findings.runs.get_key_value(c))
+        .collect();
+    let hashes = || runs.iter().flat_map(|(_, hashes)| hashes.iter());
+    Shown {
+        svg: exhibit.figure.inline(),
+        title: &exhibit.figure.title,
+        caption: &exhibit.caption,
+        claims: &exhibit.claims,
+        nr_runs: hashes().count(),
+        digest: TraceHash::of_all(hashes().map(String::as_str)).to_string(),
+        runs,
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use crate::{Ablation, Claim, Report};
+use crate::{Ablation, Claim, Report, Verdict};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -62,31 +62,69 @@ impl<'a> From<(&'a String, &'a Vec<String>)> for Done<'a> {
 /// The claims as a Markdown page.
 pub fn markdown(reports: &[Report]) -> String {
     let mut text = String::from(HEAD);
+    text += &totals(reports);
     for report in reports {
-        let id = report.experiment.id;
-        let _ = write!(
-            text,
-            "\n## {}\n\n{}. [Experiment](../experiments/{id}/README.md), `schedlab reproduce {id}`.\n\n",
-            report.paper.title, report.paper.paper
-        );
-        if report.findings.claims.is_empty() {
-            continue;
-        }
-        text += "| id | claim | paper | measured | verdict |\n|---|---|---|---|---|\n";
-        for claim in &report.findings.claims {
-            text += &row(claim);
-        }
-        text += &notes(&report.findings.claims);
+        text += &section(report);
     }
     text
 }
 
 const HEAD: &str = "# Results
 
-Every claim of the papers, done again on simulated versions of their machines. Written by
-`schedlab reproduce all --report DIR`, which also draws the figures; a test compares this page with
-what the program finds.
+Every claim of the papers, done again on simulated versions of their machines. Written by `make results`
+(`schedlab reproduce all --report DIR`, which also draws the figures); tests compare this page with what
+the program finds.
 ";
+
+/// How many claims of each paper hold.
+fn totals(reports: &[Report]) -> String {
+    let mut text = String::from(
+        "\n| source | claims | hold | fail | not testable here |\n|---|---:|---:|---:|---:|\n",
+    );
+    let mut papers: Vec<&str> = Vec::new();
+    for report in reports {
+        if !papers.contains(&report.paper.paper.as_str()) {
+            papers.push(&report.paper.paper);
+        }
+    }
+    let mut line = |name: &str, mine: &dyn Fn(&Report) -> bool| {
+        let claims = || {
+            let reports = reports.iter().filter(|r| mine(r));
+            reports.flat_map(|r| &r.findings.claims)
+        };
+        let of = |verdict| claims().filter(|c| c.verdict == verdict).count();
+        let _ = writeln!(
+            text,
+            "| {name} | {} | {} | {} | {} |",
+            claims().count(),
+            of(Verdict::Holds),
+            of(Verdict::Fails),
+            of(Verdict::NotTestable)
+        );
+    };
+    for paper in papers {
+        line(paper, &|report| report.paper.paper == paper);
+    }
+    line("**all**", &|_| true);
+    text
+}
+
+/// One experiment's part of the page.
+pub fn section(report: &Report) -> String {
+    let id = report.experiment.id;
+    let mut text = format!(
+        "\n## {}\n\n{}. [Experiment](../experiments/{id}/README.md), `schedlab reproduce {id}`.\n",
+        report.paper.title, report.paper.paper
+    );
+    if report.findings.claims.is_empty() {
+        return text;
+    }
+    text += "\n| id | claim | paper | measured | verdict |\n|---|---|---|---|---|\n";
+    for claim in &report.findings.claims {
+        text += &row(claim);
+    }
+    text + &notes(&report.findings.claims)
+}
 
 fn row(claim: &Claim) -> String {
     let measured = match claim.interval.as_str() {

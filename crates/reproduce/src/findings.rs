@@ -15,6 +15,10 @@ pub struct Exhibit {
     pub figure: Figure,
     /// What to see in it, and where the paper's numbers are.
     pub caption: String,
+    /// Ids of the claims it has to do with.
+    pub claims: Vec<String>,
+    /// The commands of the runs it shows.
+    pub commands: Vec<String>,
 }
 
 /// What came out of an experiment.
@@ -92,11 +96,26 @@ impl Findings {
             });
     }
 
-    /// Adds a figure.
+    /// Adds a figure of all runs noted so far.
     pub fn exhibit(&mut self, figure: Figure, caption: impl Into<String>) {
+        self.exhibit_of(figure, caption, &[], |_| true);
+    }
+
+    /// Adds a figure that has to do with some claims and shows those of the runs noted so far whose command
+    /// is one of its own.
+    pub fn exhibit_of(
+        &mut self,
+        figure: Figure,
+        caption: impl Into<String>,
+        claims: &[&str],
+        own: impl Fn(&str) -> bool,
+    ) {
+        let commands = self.runs.keys().filter(|command| own(command));
         self.exhibits.push(Exhibit {
             figure,
             caption: caption.into(),
+            claims: claims.iter().map(|id| id.to_string()).collect(),
+            commands: commands.cloned().collect(),
         });
     }
 
@@ -144,10 +163,26 @@ impl Findings {
                 ..claim
             });
         }
-        match judged.keys().next() {
-            Some(id) => Err(wrong(id, "is not in paper.toml")),
-            None => Ok(()),
+        if let Some(id) = judged.keys().next() {
+            return Err(wrong(id, "is not in paper.toml"));
         }
+        self.check_exhibits(paper)
+    }
+
+    /// Each figure shows runs, and the claims it names are the experiment's.
+    fn check_exhibits(&self, paper: &Paper) -> Result<(), Error> {
+        for exhibit in &self.exhibits {
+            let known = |id: &String| self.claims.iter().any(|claim| claim.id == *id);
+            let problem = match exhibit.claims.iter().find(|id| !known(id)) {
+                Some(id) => format!("a figure names claim {id}: \"{}\"", exhibit.caption),
+                None if exhibit.commands.is_empty() => {
+                    format!("a figure shows no run: \"{}\"", exhibit.caption)
+                }
+                None => continue,
+            };
+            return Err(Error::experiment(&paper.title, problem));
+        }
+        Ok(())
     }
 }
 

@@ -1,41 +1,45 @@
-//! Where trials are run: in parallel, each once.
+//! Where an experiment runs its trials.
 
-use std::collections::BTreeMap;
-use std::num::NonZero;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::any::Any;
+use std::ops::Deref;
+use std::sync::Arc;
 
 use schedlab_machine::Machine;
 use schedlab_measure::Measure;
 use schedlab_parallel::{in_parallel, Cancel};
 use schedlab_policy::Tuned;
 use schedlab_sim::{Limits, Setup, Simulation, Status, TieBreak};
-use schedlab_trace::{HashSink, Ns, Sink, Tee, Time};
+use schedlab_trace::{HashSink, Ns, Sink, Tee, Time, TraceHash};
 use schedlab_workload::Workload;
 
-use crate::{testbed, Error, Outcome, Run, Trial};
+use crate::{testbed, Error, Outcome, Run, Runner, Trial};
 
 /// Simulated time between two looks at the world.
 const STRETCH: Ns = Ns::from_ms(250);
 
-/// Where the lab is: for a line of progress.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Beat {
-    /// The experiment.
-    pub experiment: String,
-    /// Runs of the current batch.
-    pub runs: usize,
+/// Where an experiment runs its trials: on its testbed alone.
+pub struct Lab<'a> {
+    runner: &'a Runner<'a>,
+    experiment: &'a str,
+    testbed: &'a str,
+    /// Is the result no longer wanted?
+    cancelled: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// Runs trials.  Results do not depend on the number of threads.
-pub struct Lab<'a> {
-    /// Less of everything, for the same verdicts.
-    pub quick: bool,
-    threads: usize,
-    stop: &'a (dyn Fn() -> bool + Sync),
-    meanwhile: &'a (dyn Fn(&Beat) + Sync),
-    /// The experiment and its testbed.
-    current: Mutex<(String, String)>,
-    done: Mutex<BTreeMap<Trial, Arc<Outcome>>>,
+/// What a sink of one's own saw of a run.
+#[derive(Debug)]
+pub struct Observed<S> {
+    /// The name of the run's trace.
+    pub hash: TraceHash,
+    sink: S,
+}
+
+impl<S> Deref for Observed<S> {
+    type Target = S;
+
+    fn deref(&self) -> &S {
+        &self.sink
+    }
 }
 
 /// A trial made ready.
@@ -47,67 +51,43 @@ struct Ready {
 }
 
 impl<'a> Lab<'a> {
-    /// A lab with so many threads (none: one for each CPU) that asks `stop` now and then whether to
-    /// give up, and calls `meanwhile` ten times a second.
-    pub fn new(
-        quick: bool,
-        threads: Option<usize>,
-        stop: &'a (dyn Fn() -> bool + Sync),
-        meanwhile: &'a (dyn Fn(&Beat) + Sync),
+    pub(crate) fn new(
+        runner: &'a Runner<'a>,
+        experiment: &'a str,
+        testbed: &'a str,
+        cancelled: &'a (dyn Fn() -> bool + Sync),
     ) -> Lab<'a> {
-        let cpus = || std::thread::available_parallelism().map_or(1, NonZero::get);
         Lab {
-            quick,
-            threads: threads.unwrap_or_else(cpus),
-            stop,
-            meanwhile,
-            current: Mutex::default(),
-            done: Mutex::default(),
+            runner,
+            experiment,
+            testbed,
+            cancelled,
         }
     }
 
     /// One of two, by whether it shall be quick.
     pub fn pick<T>(&self, full: T, quick: T) -> T {
-        match self.quick {
+        match self.runner.quick {
             true => quick,
             false => full,
         }
     }
 
-    pub(crate) fn enter(&self, experiment: &str, testbed: &str) {
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        *current = (experiment.to_string(), testbed.to_string());
-    }
-
-    /// Runs each trial with each of its seeds, unless an experiment before did, and returns them in order.
+    /// Runs each trial with each of its seeds, unless that was done before, and returns them in order.
     ///
     /// # Errors
     /// A trial that is wrong or cannot go on; a machine of another testbed; a signal.
     pub fn run(&self, trials: &[Trial]) -> Result<Vec<Arc<Outcome>>, Error> {
-        let mut missing: Vec<Trial> = Vec::new();
-        for trial in trials {
-            let done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
-            if !done.contains_key(trial) && !missing.contains(trial) {
-                missing.push(trial.clone());
-            }
-        }
-        let observed = self.observe(&missing, Measure::new)?;
-        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
-        for (trial, runs) in missing.into_iter().zip(observed) {
-            let measured = |(hash, measure): (_, Measure)| Run {
-                metrics: measure.finish(),
-                hash,
-            };
-            let outcome = Outcome {
-                trial: trial.clone(),
-                runs: runs.into_iter().map(measured).collect(),
-            };
-            done.insert(trial, Arc::new(outcome));
-        }
-        Ok(trials
-            .iter()
-            .map(|trial| Arc::clone(&done[trial]))
-            .collect())
+        let measured = self.once(trials, |ready, seed, cancel| {
+            let (hash, measure) = self.simulate(ready, seed, Measure::new(), cancel)?;
+            let metrics = measure.finish();
+            Ok(Run { metrics, hash })
+        })?;
+        let outcome = |(trial, runs): (&Trial, _)| {
+            let trial = trial.clone();
+            Arc::new(Outcome { trial, runs })
+        };
+        Ok(trials.iter().zip(measured).map(outcome).collect())
     }
 
     /// Runs each trial with each of its seeds before a sink of one's own; nothing is kept.
@@ -118,28 +98,56 @@ impl<'a> Lab<'a> {
         &self,
         trials: &[Trial],
         sink: impl Fn() -> S + Sync,
-    ) -> Result<Vec<Vec<(schedlab_trace::TraceHash, S)>>, Error> {
-        let (experiment, testbed) = {
-            let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-            current.clone()
-        };
+    ) -> Result<Vec<Vec<(TraceHash, S)>>, Error> {
+        self.each(trials, |ready, seed, cancel| {
+            self.simulate(ready, seed, sink(), cancel)
+        })
+    }
+
+    /// The same before a sink that begins empty, unless that was done before.
+    ///
+    /// # Errors
+    /// As [`Lab::run`].
+    pub fn observe_once<S: Sink + Default + Send + Sync + 'static>(
+        &self,
+        trials: &[Trial],
+    ) -> Result<Vec<Vec<Arc<Observed<S>>>>, Error> {
+        self.once(trials, |ready, seed, cancel| {
+            let (hash, sink) = self.simulate(ready, seed, S::default(), cancel)?;
+            Ok(Observed { hash, sink })
+        })
+    }
+
+    /// Results by trial and seed, those of before where there are any.
+    fn once<T: Any + Send + Sync>(
+        &self,
+        trials: &[Trial],
+        one: impl Fn(&Ready, u64, &Cancel) -> Result<T, Error> + Sync,
+    ) -> Result<Vec<Vec<Arc<T>>>, Error> {
+        self.each(trials, |ready, seed, cancel| {
+            let make = || one(ready, seed, cancel);
+            self.runner.once(&ready.trial, seed, make)
+        })
+    }
+
+    /// Results by trial and seed.
+    fn each<T: Send>(
+        &self,
+        trials: &[Trial],
+        one: impl Fn(&Ready, u64, &Cancel) -> Result<T, Error> + Sync,
+    ) -> Result<Vec<Vec<T>>, Error> {
         let ready: Vec<Ready> = trials
             .iter()
-            .map(|trial| make_ready(trial, &experiment, &testbed))
+            .map(|trial| self.make_ready(trial))
             .collect::<Result<_, _>>()?;
         let jobs: Vec<(usize, u64)> = (0..trials.len())
             .flat_map(|i| (1..=trials[i].seeds).map(move |seed| (i, seed)))
             .collect();
-        let beat = Beat {
-            experiment,
-            runs: jobs.len(),
-        };
-        let one = |job: usize, cancel: &Cancel| {
+        let job = |job: usize, cancel: &Cancel| {
             let (trial, seed) = jobs[job];
-            self.one(&ready[trial], seed, sink(), cancel)
+            one(&ready[trial], seed, cancel)
         };
-        let meanwhile = || (self.meanwhile)(&beat);
-        let results = in_parallel(jobs.len(), self.threads, one, meanwhile)?;
+        let results = in_parallel(jobs.len(), self.runner.threads, job, || ())?;
         let mut by_trial: Vec<Vec<_>> = trials.iter().map(|_| Vec::new()).collect();
         for ((trial, _), result) in jobs.iter().zip(results) {
             by_trial[*trial].push(result);
@@ -147,13 +155,13 @@ impl<'a> Lab<'a> {
         Ok(by_trial)
     }
 
-    fn one<S: Sink>(
+    fn simulate<S: Sink>(
         &self,
         ready: &Ready,
         seed: u64,
         sink: S,
         cancel: &Cancel,
-    ) -> Result<(schedlab_trace::TraceHash, S), Error> {
+    ) -> Result<(TraceHash, S), Error> {
         let setup = Setup {
             machine: &ready.machine,
             workload: &ready.workload,
@@ -167,38 +175,38 @@ impl<'a> Lab<'a> {
             run: format!("{}, seed {seed}", ready.trial.command()),
             error: Box::new(error),
         };
+        let _permit = self.runner.permit();
         let sink = Tee(HashSink::default(), sink);
         let mut simulation = Simulation::new(&setup, sink).map_err(failed)?;
         let mut until = Time::ZERO;
         loop {
+            if self.runner.stopped() || (self.cancelled)() || cancel.cancelled() {
+                return Err(Error::Stopped);
+            }
             until += STRETCH;
             if let Status::Ended(_) = simulation.run_until(until).map_err(failed)? {
                 break;
-            }
-            if (self.stop)() || cancel.cancelled() {
-                return Err(Error::Stopped);
             }
         }
         let (_, Tee(hash, sink)) = simulation.finish().map_err(failed)?;
         Ok((hash.finish(), sink))
     }
-}
 
-fn make_ready(trial: &Trial, experiment: &str, testbed: &str) -> Result<Ready, Error> {
-    let machines = testbed::machines(testbed).ok_or_else(|| {
-        Error::experiment(experiment, format!("there is no testbed \"{testbed}\""))
-    })?;
-    if !machines.contains(&trial.machine.as_str()) {
-        let problem = format!(
-            "{} is not a machine of the testbed {testbed}",
-            trial.machine
-        );
-        return Err(Error::experiment(experiment, problem));
+    fn make_ready(&self, trial: &Trial) -> Result<Ready, Error> {
+        let wrong = |problem| Error::experiment(self.experiment, problem);
+        let machines = testbed::machines(self.testbed)
+            .ok_or_else(|| wrong(format!("there is no testbed \"{}\"", self.testbed)))?;
+        if !machines.contains(&trial.machine.as_str()) {
+            return Err(wrong(format!(
+                "{} is not a machine of the testbed {}",
+                trial.machine, self.testbed
+            )));
+        }
+        Ok(Ready {
+            trial: trial.clone(),
+            tuned: trial.tuned()?,
+            machine: schedlab_machine::find(&trial.machine)?,
+            workload: trial.workload()?,
+        })
     }
-    Ok(Ready {
-        trial: trial.clone(),
-        tuned: trial.tuned()?,
-        machine: schedlab_machine::find(&trial.machine)?,
-        workload: trial.workload()?,
-    })
 }

@@ -7,7 +7,7 @@
 //! - `experiment.rs`: what to run and how to judge it, a function of a [`Lab`] that returns [`Findings`].
 //!
 //! Nothing registers it.  Machines and workloads are chosen once for each testbed, never for a claim:
-//! [`testbed`] lists them, and the lab refuses others.
+//! [`testbed`] lists them, and the lab refuses others.  A [`Runner`] does experiments, side by side.
 
 mod book;
 mod claim;
@@ -16,6 +16,7 @@ mod error;
 mod findings;
 mod lab;
 mod paper;
+mod runner;
 mod sample;
 mod terminal;
 pub mod testbed;
@@ -23,11 +24,12 @@ mod trial;
 
 pub use book::{render_book, BookInfo};
 pub use claim::{Ablation, Claim, Verdict};
-pub use document::{json, markdown};
+pub use document::{json, markdown, section};
 pub use error::Error;
 pub use findings::{Exhibit, Findings};
-pub use lab::{Beat, Lab};
+pub use lab::{Lab, Observed};
 pub use paper::{ClaimData, Paper};
+pub use runner::{Beat, Runner};
 pub use sample::Sample;
 pub use terminal::claims_table;
 pub use trial::{Outcome, Run, Trial, Work};
@@ -63,14 +65,18 @@ impl Experiment {
         Paper::parse(self.id, self.data)
     }
 
-    /// Does it.
+    /// Does it, unless `cancelled`.
     ///
     /// # Errors
     /// A run that cannot go on, a signal, or a claim that nobody judged.
-    pub fn reproduce(&self, lab: &Lab) -> Result<Report, Error> {
+    fn reproduce(
+        &self,
+        runner: &Runner,
+        cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Report, Error> {
         let paper = self.paper()?;
-        lab.enter(self.id, &paper.testbed);
-        let mut findings = (self.run)(lab, &paper)?;
+        let lab = Lab::new(runner, self.id, &paper.testbed, cancelled);
+        let mut findings = (self.run)(&lab, &paper)?;
         findings.complete(&paper)?;
         Ok(Report {
             experiment: *self,

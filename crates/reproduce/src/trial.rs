@@ -1,5 +1,7 @@
 //! What is run: a policy on a machine under a workload, with several seeds.
 
+use std::sync::Arc;
+
 use schedlab_measure::Metrics;
 use schedlab_policy::{Policy, Tuned};
 use schedlab_trace::{Ns, TraceHash};
@@ -44,7 +46,7 @@ pub struct Outcome {
     /// What was run.
     pub trial: Trial,
     /// One for each seed.
-    pub runs: Vec<Run>,
+    pub runs: Vec<Arc<Run>>,
 }
 
 /// One run.

@@ -24,6 +24,15 @@ impl serde::Serialize for TraceHash {
     }
 }
 
+impl TraceHash {
+    /// One name for several traces in this order, each by its printed hash.
+    pub fn of_all<'a>(hashes: impl IntoIterator<Item = &'a str>) -> TraceHash {
+        let mut sink = HashSink::default();
+        hashes.into_iter().for_each(|hash| sink.text(hash));
+        sink.finish()
+    }
+}
+
 /// Hashes a trace as it goes by.  Every field of every event counts, in little-endian
 /// order whatever the machine, and so do the tasks' names and the end time.
 #[derive(Default)]

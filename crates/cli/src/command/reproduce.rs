@@ -6,8 +6,8 @@ use std::path::Path;
 
 use schedlab_input::Diagnostic;
 use schedlab_reproduce::{
-    claims_table, experiments, json, markdown, render_book, Beat, BookInfo, Error, Experiment, Lab,
-    Report,
+    claims_table, experiments, json, markdown, render_book, Beat, BookInfo, Error, Experiment,
+    Report, Runner,
 };
 use schedlab_trace::AtomicFile;
 
@@ -22,22 +22,21 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     let chosen = choose(&arguments.experiments)?;
     let stop = || interrupt.signal().is_some();
     let note = Note::new();
-    let meanwhile = |beat: &Beat| note.show(&format!("{}: {} runs", beat.experiment, beat.runs));
-    let lab = Lab::new(
-        arguments.quick,
-        arguments.jobs.map(usize::from),
-        &stop,
-        &meanwhile,
-    );
-    let reports = chosen
-        .iter()
-        .map(|experiment| experiment.reproduce(&lab))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| match (error, interrupt.signal()) {
+    let count = chosen.len();
+    let meanwhile = |beat: &Beat| {
+        note.show(&format!(
+            "{} of {count} experiments, {} runs",
+            beat.experiments, beat.runs
+        ));
+    };
+    let runner = Runner::new(arguments.quick, arguments.jobs.map(usize::from), &stop);
+    let reports = runner.reproduce(&chosen, meanwhile).map_err(|error| {
+        match (error, interrupt.signal()) {
             (_, Some(signal)) => Failure::Interrupted(signal),
             (Error::Input(diagnostic), None) => diagnostic.into(),
             (error, None) => Failure::Other(error.to_string()),
-        })?;
+        }
+    })?;
     drop(note);
     if let Some(folder) = &arguments.report {
         write_book(folder, &reports, arguments)?;
