@@ -94,11 +94,23 @@ static __always_inline u32 host_check_pick(task_t *next, u32 cpu)
 	return false;
 }
 
+/* Ticks that became due while the CPU idled are nobody's. */
+__apart u32 host_skip_idle_ticks(sched_t *s __in_arena, u32 cpu)
+{
+	host_cpu_t *host = host_cpu_of(cpu);
+
+	if (s->now >= host->next_tick_ns)
+		host->next_tick_ns += (div_u64(s->now - host->next_tick_ns, s->tick_ns) + 1) * s->tick_ns;
+	return 0;
+}
+
 /* Updates the public fields as the CPU stops running @prev and runs @next, then tells the policy. */
 static __always_inline void host_switch(sched_t *s, u32 cpu, task_t *prev, task_t *next)
 {
 	cpu_t *c = cpu_of(s, cpu);
 
+	if (!prev && !the_policy.tick_when_idle)
+		host_skip_idle_ticks(s, cpu);
 	if (prev) {
 		prev->on_cpu = 0;
 		host_slot_of_task(prev)->runnable_since = s->now;

@@ -12,7 +12,7 @@ use schedlab_trace::Ns;
 
 use crate::seeds::Seeds;
 
-pub use programs::{PlayArguments, PlayedArguments};
+pub use programs::{FidelityArguments, PlayArguments, PlayedArguments};
 pub use replay::{ExplainArguments, ReplayArguments};
 pub use rtapp::RtappArguments;
 
@@ -63,6 +63,9 @@ pub enum Command {
     Replay(ReplayArguments),
     /// Why tasks had to wait: their worst waits, who ran instead and what ended them.
     Explain(ExplainArguments),
+    /// How far the simulator is off: the same workloads in it and in a real kernel.
+    #[command(hide = true)]
+    Fidelity(FidelityArguments),
     /// Do the papers' experiments again and judge every claim.
     Reproduce(ReproduceArguments),
     /// Record what the scheduler of this machine does (root).

@@ -5,6 +5,7 @@ mod compare;
 mod conform;
 mod convert;
 mod explain;
+mod fidelity;
 mod generate;
 mod kernel_result;
 mod list;
@@ -70,6 +71,7 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Command::Status => status::status(),
         Command::Replay(arguments) => replay::replay(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments),
+        Command::Fidelity(arguments) => fidelity::fidelity(&arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
         Command::New(arguments) => new::new(&arguments),
         Command::Completions { shell } => generate::completions(shell),

@@ -101,6 +101,7 @@ impl Machine {
             tick_phase: TickPhase::Aligned,
             smp: nr_cpus > 1,
             hz: 1000,
+            kernel_hz: None,
         }
     }
 }

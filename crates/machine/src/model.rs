@@ -28,6 +28,9 @@ pub struct Machine {
     pub smp: bool,
     /// Tick rate for policies that do not bring their own.
     pub hz: u32,
+    /// Tick rate of the kernel, where that is not the policy's affair: at each of its ticks the
+    /// policy gets as many of its own as have become due.  None: the policy's own rate.
+    pub kernel_hz: Option<u32>,
 }
 
 /// A logical CPU.

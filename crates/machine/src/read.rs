@@ -6,11 +6,12 @@ use schedlab_trace::Ns;
 use crate::library::shipped;
 use crate::{Cache, Costs, Cpu, Machine, TickPhase, Timers, MAX_CPUS};
 
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 11] = [
     "title",
     "base",
     "cpus",
     "hz",
+    "kernel_hz",
     "smp",
     "timers",
     "ticks",
@@ -77,6 +78,10 @@ fn machine(root: &Table<'_>, name: String, base: Option<&Machine>) -> Result<Mac
     let title = root.need("title", root.string("title")?, "one line about the machine")?;
     let hz = root.integer("hz", 10..=10_000)?.map(|hz| hz as u32);
     let hz = root.need("hz", hz.or(base.map(|b| b.hz)), "ticks per second")?;
+    let kernel_hz = root.integer("kernel_hz", 10..=10_000)?;
+    let kernel_hz = kernel_hz
+        .map(|hz| hz as u32)
+        .or(base.and_then(|b| b.kernel_hz));
     let timers = root.choice("timers", &TIMERS)?.or(base.map(|b| b.timers));
     let timers = root.need("timers", timers, "tick or high-resolution")?;
     let ticks = root.choice("ticks", &TICKS)?.or(base.map(|b| b.tick_phase));
@@ -94,6 +99,7 @@ fn machine(root: &Table<'_>, name: String, base: Option<&Machine>) -> Result<Mac
         tick_phase,
         smp,
         hz,
+        kernel_hz,
     })
 }
 

@@ -41,6 +41,8 @@ pub(crate) struct Cpu {
     pub kernel_until: Time,
     /// Kernel work to do, first come first done.
     pub pending: VecDeque<KernelWork>,
+    /// When the policy's next tick is due, where the kernel ticks at another rate.
+    pub next_policy_tick: Time,
     /// The lock it was just granted after spinning.
     pub held: Option<u32>,
     /// The address space loaded.
@@ -68,6 +70,7 @@ impl Cpu {
             mode: Mode::Idle,
             kernel_until: Time::ZERO,
             pending: VecDeque::new(),
+            next_policy_tick: Time::ZERO,
             held: None,
             mm: 0,
             siblings,

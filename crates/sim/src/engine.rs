@@ -114,6 +114,10 @@ impl<'a, S: Sink> Simulation<'a, S> {
             .duration
             .or(setup.workload.duration)
             .unwrap_or(setup.limits.time);
+        let kernel_tick_ns = match machine.kernel_hz {
+            Some(hz) => 1_000_000_000 / u64::from(hz),
+            None => host.tick_ns(),
+        };
         let mut simulation = Simulation {
             queue: EventQueue::new(slots, setup.tie_break),
             now: Time::ZERO,
@@ -127,7 +131,7 @@ impl<'a, S: Sink> Simulation<'a, S> {
             population: Population::default(),
             starvation_bound: promised_wait(setup),
             tick_ns: host.tick_ns(),
-            ticks: Ticks::new(nr_cpus, host.tick_ns(), machine.tick_phase),
+            ticks: Ticks::new(nr_cpus, kernel_tick_ns, machine.tick_phase),
             cpu_sets: Vec::new(),
             instances: vec![0; setup.workload.tasks.len()],
             members: vec![Vec::new(); setup.workload.tasks.len()],

@@ -144,7 +144,9 @@ impl<S: Sink> Simulation<'_, S> {
             KernelWork::Tick => {
                 self.cpu_mut(cpu).pending.pop_front();
                 let curr = self.cpu(cpu).curr;
-                self.call(cpu, |host| host.tick(cpu, curr))?;
+                for _ in 0..self.policy_ticks(cpu) {
+                    self.call(cpu, |host| host.tick(cpu, curr))?;
+                }
                 let cost = self.setup.machine.costs.tick + self.work_cost(cpu);
                 self.charge(cpu, Overhead::Tick, cost);
             }
@@ -159,6 +161,21 @@ impl<S: Sink> Simulation<'_, S> {
         }
         self.drain_requests(cpu)?;
         Ok(true)
+    }
+
+    /// How many of its ticks the policy gets at a tick of the kernel.
+    fn policy_ticks(&mut self, cpu: CpuId) -> u64 {
+        if self.setup.machine.kernel_hz.is_none() {
+            return 1;
+        }
+        let (now, period) = (self.now, self.tick_ns);
+        let next = &mut self.cpu_mut(cpu).next_policy_tick;
+        let due = match now.0.checked_sub(next.0) {
+            Some(late) => late / period + 1,
+            None => 0,
+        };
+        *next += Ns(due * period);
+        due
     }
 
     fn must_schedule(&self, cpu: CpuId) -> bool {

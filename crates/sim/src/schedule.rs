@@ -1,7 +1,7 @@
 //! schedule(): locks, picking the next task, switching to it.
 
 use schedlab_policy::{deq, enq, Hook, LockScope, Prev};
-use schedlab_trace::{CpuId, EventKind, Ns, Overhead, PrevState, Sink, TaskId, WakeContext};
+use schedlab_trace::{CpuId, EventKind, Ns, Overhead, PrevState, Sink, TaskId, Time, WakeContext};
 
 use crate::cpu::Mode;
 use crate::engine::Simulation;
@@ -256,11 +256,24 @@ impl<S: Sink> Simulation<'_, S> {
         if busy {
             self.population.busy_cpus += 1;
             self.ticks.start(cpu, self.now);
+            self.skip_idle_ticks(cpu);
             return;
         }
         self.population.busy_cpus -= 1;
         if !self.setup.tuned.policy.ticks_when_idle() {
             self.ticks.stop(cpu);
+        }
+    }
+
+    /// Ticks of the policy that became due while the CPU idled are nobody's.
+    fn skip_idle_ticks(&mut self, cpu: CpuId) {
+        if self.setup.tuned.policy.ticks_when_idle() {
+            return;
+        }
+        let (now, period) = (self.now, self.tick_ns);
+        let next = &mut self.cpu_mut(cpu).next_policy_tick;
+        if *next <= now {
+            *next = Time((now.0 / period + 1) * period);
         }
     }
 

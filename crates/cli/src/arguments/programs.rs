@@ -1,9 +1,11 @@
 //! Flags of the commands that are real programs.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueHint};
 use schedlab_trace::Ns;
 
-use super::{positive_time, seed, RtappArguments};
+use super::{positive, positive_time, seed, RtappArguments, VmMachineArguments};
 
 /// A workload, executed.
 ///
@@ -36,4 +38,33 @@ pub struct PlayedArguments {
     /// How rt-app files are read.
     #[command(flatten)]
     pub rtapp: RtappArguments,
+}
+
+/// The simulator beside a real kernel.
+///
+/// Each workload runs under each policy in the simulator, and in the deterministic virtual machine
+/// with one CPU that the simulated machine describes.
+#[derive(Args)]
+pub struct FidelityArguments {
+    /// The policies, separated by commas, or all of them.
+    #[arg(long, value_name = "POLICIES", default_value = "all")]
+    pub policies: String,
+    /// A workload instead of the usual ones.  Can be repeated.
+    #[arg(long = "workload", value_name = "WORKLOAD")]
+    pub workloads: Vec<String>,
+    /// The simulated machine.
+    #[arg(long, value_name = "MACHINE", default_value = "qemu-icount", value_hint = ValueHint::FilePath)]
+    pub model: String,
+    /// How long each runs.
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = positive_time)]
+    pub duration: Ns,
+    /// Put the tables into this file, between its lines that say where they begin and end.
+    #[arg(long, value_name = "FILE.md", value_hint = ValueHint::FilePath)]
+    pub write: Option<PathBuf>,
+    /// Virtual machines at the same time.  Default: the number of CPUs.
+    #[arg(long, value_name = "N", value_parser = positive::<u16>)]
+    pub jobs: Option<u16>,
+    /// The virtual machine.
+    #[command(flatten)]
+    pub machine: VmMachineArguments,
 }

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use schedlab_workload::rtapp;
 
 /// How rt-app files are read.
-#[derive(Args, Clone)]
+#[derive(Args, Clone, Default)]
 pub struct RtappArguments {
     /// Keys that occur twice in an object of an rt-app file.
     #[arg(long, value_name = "MEANING", default_value = "ordered")]
@@ -15,18 +15,20 @@ pub struct RtappArguments {
 }
 
 /// What to make of keys that occur twice in an object of an rt-app file.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum RtappKeys {
     /// All count, in their order.
+    #[default]
     Ordered,
     /// The last value counts, in the first one's place, as json-c reads them.
     JsonC,
 }
 
 /// Whom a suspended task of an rt-app file waits for.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum RtappSuspend {
     /// The given name if somebody resumes it and no task is called so, else the task's own.
+    #[default]
     Auto,
     /// The task's own name, as rt-app does since May 2025.
     Own,
