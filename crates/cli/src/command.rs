@@ -6,6 +6,8 @@ mod conform;
 mod convert;
 mod explain;
 mod generate;
+#[cfg(feature = "live")]
+mod hackbench;
 mod kernel_result;
 mod list;
 #[cfg(feature = "live")]
@@ -64,6 +66,8 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Command::Conform(arguments) => conform::conform(&arguments),
         #[cfg(feature = "live")]
         Command::Overhead(arguments) => overhead::overhead(&arguments),
+        #[cfg(feature = "live")]
+        Command::Hackbench(arguments) => hackbench::hackbench(&arguments),
         #[cfg(feature = "live")]
         Command::Status => status::status(),
         Command::Replay(arguments) => replay::replay(&arguments),
