@@ -52,6 +52,10 @@ pub enum Command {
     /// What switching costs under each scheduler, on a machine with one CPU (root).
     #[cfg(feature = "live")]
     Overhead(OverheadArguments),
+    /// Groups of processes in which everybody writes to everybody.
+    #[cfg(feature = "live")]
+    #[command(hide = true)]
+    Hackbench(HackbenchArguments),
     /// Say which scheduler this machine has.
     #[cfg(feature = "live")]
     Status,
@@ -329,7 +333,12 @@ pub struct OverheadArguments {
     #[arg(long, value_name = "LIST", default_value = "none,floor,all")]
     pub policies: String,
     /// How many tasks yield to each other, for each column of the second table.
-    #[arg(long, value_name = "N,N,...", value_delimiter = ',', default_value = "2,8,32,64,128,256")]
+    #[arg(
+        long,
+        value_name = "N,N,...",
+        value_delimiter = ',',
+        default_value = "2,8,32,64,128,256"
+    )]
     pub yielding: Vec<u32>,
     /// A BPF object to load instead of those of the policies.
     #[arg(long, value_name = "FILE", hide = true, value_hint = ValueHint::FilePath)]
@@ -337,6 +346,21 @@ pub struct OverheadArguments {
     /// How the tables are printed.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub format: Format,
+}
+
+/// How much of it.
+#[cfg(feature = "live")]
+#[derive(Args)]
+pub struct HackbenchArguments {
+    /// Groups of 20 senders and 20 receivers.
+    #[arg(short, long, value_name = "N", default_value_t = 10, value_parser = positive::<u32>)]
+    pub groups: u32,
+    /// Messages from each sender to each receiver.
+    #[arg(short, long, value_name = "N", default_value_t = 100, value_parser = positive::<u32>)]
+    pub loops: u32,
+    /// As tasks of class SCHED_EXT.
+    #[arg(long)]
+    pub ext: bool,
 }
 
 /// How a loaded scheduler's statistics are printed.

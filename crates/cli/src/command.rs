@@ -7,6 +7,8 @@ mod convert;
 mod explain;
 mod fidelity;
 mod generate;
+#[cfg(feature = "live")]
+mod hackbench;
 mod kernel_result;
 mod list;
 #[cfg(feature = "live")]
@@ -67,6 +69,8 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Command::Conform(arguments) => conform::conform(&arguments),
         #[cfg(feature = "live")]
         Command::Overhead(arguments) => overhead::overhead(&arguments),
+        #[cfg(feature = "live")]
+        Command::Hackbench(arguments) => hackbench::hackbench(&arguments),
         #[cfg(feature = "live")]
         Command::Status => status::status(),
         Command::Replay(arguments) => replay::replay(&arguments),

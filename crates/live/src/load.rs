@@ -126,10 +126,7 @@ impl Options {
     }
 }
 
-fn attach(
-    mut object: libbpf_rs::OpenObject,
-    operations: &Operations,
-) -> Result<Loaded, Error> {
+fn attach(mut object: libbpf_rs::OpenObject, operations: &Operations) -> Result<Loaded, Error> {
     set_operations(&mut object, operations)?;
     let mut object = Object::load(object)?;
     let attached = object

@@ -103,9 +103,8 @@ impl Drop for Family {
 /// Joins the family (a new one, if `group` is 0) and ends with the parent.
 fn join(group: libc::pid_t) -> io::Result<()> {
     // SAFETY: plain system calls.
-    let done = unsafe {
-        libc::setpgid(0, group) | libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL)
-    };
+    let done =
+        unsafe { libc::setpgid(0, group) | libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
     match done {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),

@@ -52,3 +52,20 @@ pub fn marginal(rounds: u64, program: impl Fn(u64) -> io::Result<Cost>) -> io::R
     let short = program(warm_up)?;
     Ok(program(warm_up + rounds)? - short)
 }
+
+/// `SCHED_EXT` of the kernel's user-space interface.
+const SCHED_EXT: libc::c_int = 7;
+
+/// From now on this process, with all it starts, is of class SCHED_EXT.
+///
+/// # Errors
+/// The kernel has no such class, or does not let us.
+pub fn join_sched_ext() -> io::Result<()> {
+    // SAFETY: an all-zero `sched_param` is a valid one, and all this class takes.
+    let parameters = unsafe { std::mem::zeroed() };
+    // SAFETY: the parameters live through the call.
+    match unsafe { libc::sched_setscheduler(0, SCHED_EXT, &parameters) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}

@@ -106,10 +106,14 @@ fn schedulers(list: &str, interrupt: &Interrupt) -> Result<Vec<Scheduler>, Failu
     if !ours.is_empty() {
         let set = Assignments::read(&[], &[])?;
         let policies = choose::policies("--policies", &ours.join(","), &set, interrupt)?;
-        found.extend(policies.into_iter().map(|(written, tuned)| Scheduler::Policy {
-            written,
-            tuned: Box::new(tuned),
-        }));
+        found.extend(
+            policies
+                .into_iter()
+                .map(|(written, tuned)| Scheduler::Policy {
+                    written,
+                    tuned: Box::new(tuned),
+                }),
+        );
     }
     Ok(found)
 }
@@ -191,13 +195,22 @@ fn switches(bills: &[Bill]) -> Table {
     let floor = bills.iter().find(|bill| bill.name == FLOOR);
     let more = |value: f64, base: Option<f64>| Cell::maybe(base.map(|base| value / base - 1.0));
     let subject = |bill: &Bill| {
-        let (ping_pong, hackbench) = (bill.ping_pong.per_switch_ns(), bill.hackbench.per_switch_ns());
+        let (ping_pong, hackbench) = (
+            bill.ping_pong.per_switch_ns(),
+            bill.hackbench.per_switch_ns(),
+        );
         let whole = bill.hackbench.ns as f64;
         vec![
             Cell::number(ping_pong),
-            more(ping_pong, floor.map(|floor| floor.ping_pong.per_switch_ns())),
+            more(
+                ping_pong,
+                floor.map(|floor| floor.ping_pong.per_switch_ns()),
+            ),
             Cell::number(hackbench),
-            more(hackbench, floor.map(|floor| floor.hackbench.per_switch_ns())),
+            more(
+                hackbench,
+                floor.map(|floor| floor.hackbench.per_switch_ns()),
+            ),
             Cell::number(bill.hackbench.switches as f64),
             Cell::number(whole),
             more(whole, own.map(|own| own.hackbench.ns as f64)),
@@ -245,11 +258,14 @@ fn calls(bills: &[Bill]) -> Table {
         .collect();
     let subject = |bill: &Bill| {
         let of = |wanted: &&str| bill.calls.iter().find(|(name, _)| name == wanted);
-        let cells = names.iter().map(|name| Cell::maybe(of(name).map(|call| call.1)));
+        let cells = names
+            .iter()
+            .map(|name| Cell::maybe(of(name).map(|call| call.1)));
         cells.collect()
     };
     Table {
-        title: "What a call of the scheduler costs in ns, as the kernel's own statistics count".into(),
+        title: "What a call of the scheduler costs in ns, as the kernel's own statistics count"
+            .into(),
         stubs: vec!["policy".into()],
         fields: names
             .iter()
@@ -274,7 +290,10 @@ fn rows(bills: &[Bill], cells: impl Fn(&Bill) -> Vec<Cell>) -> Vec<Subject> {
 fn json(table: &Table) -> String {
     let lines = table.subjects.iter().map(|subject| {
         let values: Vec<f64> = subject.cells.iter().filter_map(value).collect();
-        format!("{}\n", serde_json::json!({ "policy": subject.labels[0], "values": values }))
+        format!(
+            "{}\n",
+            serde_json::json!({ "policy": subject.labels[0], "values": values })
+        )
     });
     lines.collect()
 }

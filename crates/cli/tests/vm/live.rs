@@ -24,14 +24,6 @@ fn conforms(policy: &str, scripts: &str) {
     assert!(said.ends_with(" 0 differences\n"), "{said}");
 }
 
-/// The object of one of the broken policies.
-fn broken(name: &str, folder: &tempfile::TempDir) -> String {
-    let source = root().join(format!("crates/cli/tests/policies/{name}.c"));
-    let object = folder.path().join(format!("{name}.o"));
-    fs::write(&object, schedlab_bpf::compile(&source).unwrap()).unwrap();
-    argument(&object).to_string()
-}
-
 #[test]
 fn native_and_bpf_builds_decide_alike() {
     if !have_kernel("native_and_bpf_builds_decide_alike") {
@@ -63,57 +55,44 @@ fn a_build_that_decides_otherwise_is_found_out() {
     );
 }
 
-/// The watchdog ends it, every program finishes, and the reason is told.
+/// Tables from a file and single rows mean the same to both builds, and reach a guest's loader.
 #[test]
-fn a_policy_that_loses_tasks_is_thrown_out() {
-    if !have_kernel("a_policy_that_loses_tasks_is_thrown_out") {
+fn tunables_from_files_reach_the_kernel() {
+    if !have_kernel("tunables_from_files_reach_the_kernel") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let object = broken("losing", &folder);
-    let ran = in_guest(&["load", "linux24", "--object", &object, "--timeout", "2s"]);
-    assert_eq!(ran.status.code(), Some(2), "{}", text(&ran.stderr));
-    let said = text(&ran.stderr);
-    assert!(said.contains("runnable task stall"), "{said}");
-    assert!(said.contains("back on its own scheduler"), "{said}");
-}
-
-#[test]
-fn a_policy_that_spins_is_thrown_out() {
-    if !have_kernel("a_policy_that_spins_is_thrown_out") {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let object = broken("looping", &folder);
-    let ran = in_guest(&["load", "linux24", "--object", &object]);
-    assert_eq!(ran.status.code(), Some(2), "{}", text(&ran.stderr));
-    let said = text(&ran.stderr);
-    assert!(said.contains("policy looping: enqueue() looped"), "{said}");
-}
-
-#[test]
-fn a_stray_pointer_never_gets_into_the_kernel() {
-    if !have_kernel("a_stray_pointer_never_gets_into_the_kernel") {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let object = broken("stray", &folder);
-    let ran = in_guest(&["load", "linux24", "--object", &object]);
-    assert_eq!(ran.status.code(), Some(2), "{}", text(&ran.stderr));
-    let said = text(&ran.stderr);
-    assert!(said.contains("the kernel refuses the program"), "{said}");
-    assert!(said.contains("invalid mem access"), "{said}");
-}
-
-#[test]
-fn the_task_limit_is_a_clear_error() {
-    if !have_kernel("the_task_limit_is_a_clear_error") {
-        return;
-    }
-    let ran = in_guest(&["load", "linux24", "--max-tasks", "20"]);
-    assert_eq!(ran.status.code(), Some(2), "{}", text(&ran.stderr));
-    let said = text(&ran.stderr);
-    assert!(said.contains("task limit of 20 reached"), "{said}");
+    let file = folder.path().join("table.toml");
+    let rows: Vec<String> = (0..60).map(|row| (row % 7 + 1).to_string()).collect();
+    fs::write(&file, format!("[svr4]\nquantum = [{}]\n", rows.join(", "))).unwrap();
+    let file = argument(&file);
+    let conform = "schedlab conform svr4 --scripts 50 --set 'quantum[45]=8' --tunables";
+    let script = format!(
+        "{conform} {file}; for p in $(pidof schedlab); do tr '\\0' ' ' </proc/$p/cmdline; done"
+    );
+    let ran = vm(&[
+        "--no-record",
+        "--clock",
+        "fast",
+        "--policy",
+        "svr4",
+        "--tunables",
+        file,
+        "--with",
+        file,
+        "--",
+        "sh",
+        "-c",
+        &script,
+    ]);
+    let said = text(&ran.stdout);
+    assert!(
+        said.contains(" 0 differences\n"),
+        "{said}{}",
+        text(&ran.stderr)
+    );
+    let passed = format!("--set quantum={}", rows.join(","));
+    assert!(said.contains(&passed), "{said}");
 }
 
 #[test]
