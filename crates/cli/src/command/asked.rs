@@ -29,6 +29,10 @@ pub fn ask(arguments: &ReproduceArguments, interrupt: &Interrupt) -> Result<(), 
         let mistake = Diagnostic::new("the book is of the simulator's results");
         return Err(mistake.at("--report", 0).expected("--world sim").into());
     }
+    if arguments.vm.cpus != 1 {
+        let mistake = Diagnostic::new("several CPUs of a virtual machine share one clock");
+        return Err(mistake.at("--cpus", 0).expected("1").into());
+    }
     let stop = || interrupt.signal().is_some();
     let machine = machine(&arguments.vm, &mut note, &stop).map_err(|e| failure(e, interrupt))?;
     let kernel = RealKernel {

@@ -8,6 +8,7 @@ mod common;
 mod guest;
 mod live;
 mod long;
+mod reproduce;
 
 use std::fs;
 use std::process::Stdio;
