@@ -154,7 +154,7 @@ pub struct ReproduceArguments {
     /// The experiments, such as elsc-figure-3; or all of them.
     #[arg(default_value = "all")]
     pub experiments: Vec<String>,
-    /// Shorter runs and fewer seeds, for the same verdicts: about a minute instead of ten.
+    /// Shorter runs and fewer seeds, for the same verdicts: about half a minute instead of three on two CPUs.
     #[arg(long)]
     pub quick: bool,
     /// Write the book of results into a folder: index.html, figures, workloads, results.json, results.md.
@@ -166,6 +166,13 @@ pub struct ReproduceArguments {
     /// Runs at the same time; results do not depend on it.  Default: the number of CPUs.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = positive::<u16>)]
     pub jobs: Option<u16>,
+    /// Where.  In a real kernel with one CPU a smaller form of some experiments is run beside the
+    /// simulator: ule-figure-3, ule-figure-5, ule-figure-6, elsc-figure-4.
+    #[arg(long, value_name = "WORLD", default_value = "sim")]
+    pub world: World,
+    /// The virtual machine of --world vm.
+    #[command(flatten)]
+    pub vm: VmMachineArguments,
 }
 
 /// What every run is made of.

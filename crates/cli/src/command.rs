@@ -1,5 +1,6 @@
 //! The commands: one file each.
 
+mod asked;
 mod compare;
 #[cfg(feature = "live")]
 mod conform;

@@ -117,6 +117,52 @@ fn the_book_has_figures_commands_and_workloads() {
     }
 }
 
+/// Whatever is linked to within the book is there, if the whole of it is written.
+#[test]
+fn links_within_the_book_lead_somewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let book = folder.path().join("book");
+    let some = ["molnar-axax", "ule-rules", "staircase-shares", "ule-smp"];
+    let quick = ["--quick", "--report", argument(&book)];
+    output(&[&["reproduce"], &some[..], &quick].concat());
+    let page = read(&book.join("index.html"));
+    let links: Vec<&str> = page
+        .split("href=\"#")
+        .skip(1)
+        .map(|rest| rest.split('"').next().unwrap())
+        .collect();
+    assert!(links.len() > 30, "{links:?}");
+    for link in links {
+        assert!(page.contains(&format!("id=\"{link}\"")), "#{link}");
+    }
+    assert!(!page.contains("href=\"../"));
+}
+
+#[test]
+fn a_real_kernel_answers_some_questions_only() {
+    let message = refused(&["reproduce", "elsc-table-2", "--world", "vm"]);
+    assert!(
+        message.contains("\"elsc-table-2\" is no question a real kernel"),
+        "{message}"
+    );
+    assert!(
+        message.contains("ule-figure-3, ule-figure-5, ule-figure-6, elsc-figure-4"),
+        "{message}"
+    );
+    let message = refused(&[
+        "reproduce",
+        "ule-figure-3",
+        "--world",
+        "vm",
+        "--report",
+        "x",
+    ]);
+    assert!(
+        message.contains("the book is of the simulator's results"),
+        "{message}"
+    );
+}
+
 #[test]
 fn interrupted_it_leaves_nothing_half_written() {
     let folder = tempfile::tempdir().unwrap();

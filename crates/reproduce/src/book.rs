@@ -1,7 +1,7 @@
 //! The book of results: one HTML file with every figure beside the paper's numbers.
 
 use minijinja::{context, AutoEscape, Environment};
-use pulldown_cmark::{html, Options, Parser};
+use pulldown_cmark::{html, Event as MarkdownEvent, Options, Parser, Tag};
 use schedlab_report::svg::STYLE;
 use schedlab_report::table::HtmlTable;
 use schedlab_report::{PAGE_STYLE, TABLE_TEMPLATE};
@@ -111,6 +111,32 @@ fn markdown_to_html(text: &str) -> String {
         None => text,
     };
     let mut out = String::new();
-    html::push_html(&mut out, Parser::new_ext(body, Options::ENABLE_TABLES));
+    let parser = Parser::new_ext(body, Options::ENABLE_TABLES);
+    html::push_html(&mut out, parser.map(to_chapter));
     out
+}
+
+/// A link to another experiment's README leads to its chapter.
+fn to_chapter(event: MarkdownEvent<'_>) -> MarkdownEvent<'_> {
+    let MarkdownEvent::Start(Tag::Link {
+        link_type,
+        dest_url,
+        title,
+        id,
+    }) = event
+    else {
+        return event;
+    };
+    let other = dest_url.strip_prefix("../");
+    let other = other.and_then(|rest| rest.strip_suffix("/README.md"));
+    let dest_url = match other {
+        Some(experiment) => format!("#{experiment}").into(),
+        None => dest_url,
+    };
+    MarkdownEvent::Start(Tag::Link {
+        link_type,
+        dest_url,
+        title,
+        id,
+    })
 }

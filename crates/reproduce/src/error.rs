@@ -20,6 +20,14 @@ pub enum Error {
         /// Why.
         error: Box<SimError>,
     },
+    /// A run elsewhere than in the simulator that cannot be done.
+    #[error("{run}: {problem}")]
+    Elsewhere {
+        /// Which, as a command.
+        run: String,
+        /// Why.
+        problem: String,
+    },
     /// The experiment itself is wrong.
     #[error("experiment {id}: {problem}")]
     Experiment {

@@ -11,7 +11,7 @@ use schedlab_reproduce::{
 };
 use schedlab_trace::AtomicFile;
 
-use crate::arguments::{ListFormat, ReproduceArguments};
+use crate::arguments::{ListFormat, ReproduceArguments, World};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::progress::Note;
@@ -19,6 +19,9 @@ use crate::progress::Note;
 /// Does the experiments again, prints their claims and verdicts, and writes the book.
 pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
+    if arguments.world == World::Vm {
+        return super::asked::ask(arguments, &interrupt);
+    }
     let chosen = choose(&arguments.experiments)?;
     let stop = || interrupt.signal().is_some();
     let note = Note::new();
@@ -30,13 +33,9 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         ));
     };
     let runner = Runner::new(arguments.quick, arguments.jobs.map(usize::from), &stop);
-    let reports = runner.reproduce(&chosen, meanwhile).map_err(|error| {
-        match (error, interrupt.signal()) {
-            (_, Some(signal)) => Failure::Interrupted(signal),
-            (Error::Input(diagnostic), None) => diagnostic.into(),
-            (error, None) => Failure::Other(error.to_string()),
-        }
-    })?;
+    let reports = runner
+        .reproduce(&chosen, meanwhile)
+        .map_err(|error| failed(error, &interrupt))?;
     drop(note);
     if let Some(folder) = &arguments.report {
         write_book(folder, &reports, arguments)?;
@@ -44,6 +43,15 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     match arguments.format {
         ListFormat::Table => super::print(&claims_table(&reports, width())),
         ListFormat::Json => super::print(&json(&reports)),
+    }
+}
+
+/// What the user hears of experiments without a result.
+pub fn failed(error: Error, interrupt: &Interrupt) -> Failure {
+    match (error, interrupt.signal()) {
+        (_, Some(signal)) => Failure::Interrupted(signal),
+        (Error::Input(diagnostic), None) => diagnostic.into(),
+        (error, None) => Failure::Other(error.to_string()),
     }
 }
 

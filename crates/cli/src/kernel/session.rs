@@ -225,7 +225,8 @@ impl KernelSession {
         })
     }
 
-    fn info(&self, scheduler: &Scheduler, outcome: &Outcome) -> TraceInfo {
+    /// What a trace of it says of itself.
+    pub fn info(&self, scheduler: &Scheduler, outcome: &Outcome) -> TraceInfo {
         let (policy, variant) = scheduler.label();
         TraceInfo {
             policy: format!("{policy} {variant}").trim().to_string(),

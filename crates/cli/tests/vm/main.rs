@@ -9,6 +9,7 @@ mod guest;
 mod live;
 mod long;
 mod safety;
+mod reproduce;
 
 use std::fs;
 use std::process::Stdio;

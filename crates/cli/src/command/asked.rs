@@ -1,0 +1,190 @@
+//! `schedlab reproduce --world vm`: the question asked of a real kernel beside the simulator.
+
+use std::time::Duration;
+
+use schedlab_input::Diagnostic;
+use schedlab_report::table::Terminal;
+use schedlab_reproduce::{questions, Answer, Error, Question, Runner, Trial, World};
+use schedlab_trace::Sink;
+use schedlab_vm::Machine;
+use serde::Serialize;
+
+use crate::arguments::{ListFormat, ReproduceArguments};
+use crate::choose::Assignments;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::kernel::{failure, machine, warnings, Echo, KernelSession, Scheduler, Task};
+use crate::progress::Note;
+use crate::recipe::exact;
+
+use super::{note, print};
+
+/// The policy that stands for the kernel's own scheduler.
+const OWN: &str = "eevdf";
+
+/// Asks both worlds and prints their answers side by side.
+pub fn ask(arguments: &ReproduceArguments, interrupt: &Interrupt) -> Result<(), Failure> {
+    let chosen = choose(&arguments.experiments)?;
+    if arguments.report.is_some() {
+        let mistake = Diagnostic::new("the book is of the simulator's results");
+        return Err(mistake.at("--report", 0).expected("--world sim").into());
+    }
+    if arguments.vm.cpus != 1 {
+        let mistake = Diagnostic::new("several CPUs of a virtual machine share one clock");
+        return Err(mistake.at("--cpus", 0).expected("1").into());
+    }
+    let stop = || interrupt.signal().is_some();
+    let machine = machine(&arguments.vm, &mut note, &stop).map_err(|e| failure(e, interrupt))?;
+    let kernel = RealKernel {
+        machine,
+        timeout: Duration::from_nanos(arguments.vm.timeout.0),
+        interrupt,
+    };
+    let runner = Runner::new(false, arguments.jobs.map(usize::from), &stop);
+    let line = Note::new();
+    let mut asked = Vec::new();
+    for question in chosen {
+        let ask = |world: Option<(&str, &dyn World)>| {
+            runner.ask(question, world, || line.show(question.experiment))
+        };
+        let answers = [ask(None), ask(Some(("kernel", &kernel)))];
+        let answers: Result<Vec<Answer>, Error> = answers.into_iter().collect();
+        asked.push((
+            question,
+            answers.map_err(|e| super::reproduce::failed(e, interrupt))?,
+        ));
+    }
+    drop(line);
+    match arguments.format {
+        ListFormat::Table => print(&tables(&asked)),
+        ListFormat::Json => print(&json(&asked)?),
+    }
+}
+
+fn tables(asked: &[(&Question, Vec<Answer>)]) -> String {
+    let terminal = Terminal::stdout();
+    let text =
+        |(question, answers): &(&Question, Vec<Answer>)| terminal.render(&question.table(answers));
+    let parts: Vec<String> = asked.iter().map(text).collect();
+    parts.join("\n")
+}
+
+#[derive(Serialize)]
+struct Asked<'a> {
+    experiment: &'a str,
+    answers: &'a [Answer],
+}
+
+fn json(asked: &[(&Question, Vec<Answer>)]) -> Result<String, Failure> {
+    let asked: Vec<Asked> = asked
+        .iter()
+        .map(|(question, answers)| Asked {
+            experiment: question.experiment,
+            answers,
+        })
+        .collect();
+    let text = serde_json::to_string_pretty(&serde_json::json!({ "questions": asked }));
+    text.map(|text| text + "\n")
+        .map_err(|e| Failure::Other(e.to_string()))
+}
+
+/// The questions a user means; all of them by "all".
+fn choose(names: &[String]) -> Result<Vec<&'static Question>, Failure> {
+    let all = || questions().iter();
+    if names.iter().any(|name| name == "all") {
+        return Ok(all().collect());
+    }
+    let find = |name: &String| {
+        all().find(|q| q.experiment == name).ok_or_else(|| {
+            let ids: Vec<&str> = all().map(|q| q.experiment).collect();
+            Diagnostic::new(format!(
+                "\"{name}\" is no question a real kernel with one CPU can answer"
+            ))
+            .at("--world vm", 0)
+            .expected(format!("all, or some of {}", ids.join(", ")))
+            .into()
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+/// A real kernel in a virtual machine with one CPU.
+struct RealKernel<'a> {
+    machine: Machine,
+    timeout: Duration,
+    interrupt: &'a Interrupt,
+}
+
+impl World for RealKernel<'_> {
+    fn run(
+        &self,
+        trial: &Trial,
+        sink: &mut dyn Sink,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<(), Error> {
+        let failed = |problem: String| Error::Elsewhere {
+            run: trial.command(),
+            problem,
+        };
+        let scheduler = self.scheduler(trial).map_err(|e| failed(e.to_string()))?;
+        let session = KernelSession {
+            machine: self.machine.clone(),
+            task: Task::Command(command(trial)),
+            with: Vec::new(),
+            record: true,
+            timeout: self.timeout,
+        };
+        let mut said = Vec::new();
+        let mut echo = Echo {
+            stdout: &mut std::io::sink(),
+            stderr: &mut said,
+            beat: &mut |_| (),
+        };
+        let outcome = session
+            .run(&scheduler, &mut echo, stop)
+            .map_err(|e| match stop() {
+                true => Error::Stopped,
+                false => failed(e.to_string()),
+            })?;
+        if outcome.ended.exit.code() != 0 {
+            return Err(failed(String::from_utf8_lossy(&said).trim().to_string()));
+        }
+        let recording = outcome.recording.as_ref();
+        let recording = recording.ok_or_else(|| failed("nothing was recorded".to_string()))?;
+        let mended = recording.play(&session.info(&scheduler, &outcome), sink);
+        for warning in warnings(recording, &mended) {
+            note(&format!("warning: {}: {warning}", trial.command()));
+        }
+        Ok(())
+    }
+}
+
+impl RealKernel<'_> {
+    fn scheduler(&self, trial: &Trial) -> Result<Scheduler, Failure> {
+        if trial.policy == OWN {
+            return Ok(Scheduler::Own);
+        }
+        let set: Vec<String> = trial
+            .set
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        let set = Assignments::read(&[], &set)?;
+        Scheduler::of_policy(&trial.policy, &set, self.interrupt)
+    }
+}
+
+/// The trial as a command in the guest.
+fn command(trial: &Trial) -> Vec<String> {
+    let workload = match &trial.work {
+        schedlab_reproduce::Work::Named(line) => line.clone(),
+        schedlab_reproduce::Work::Text { name, .. } => name.clone(),
+    };
+    let mut words = ["schedlab", "play", "--quiet", &workload]
+        .map(str::to_string)
+        .to_vec();
+    if let Some(duration) = trial.duration {
+        words.extend(["--duration".to_string(), exact(duration)]);
+    }
+    words
+}

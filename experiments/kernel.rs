@@ -1,0 +1,133 @@
+//! The questions a real kernel with one CPU can answer, too: shares, response times and scaling.
+//! Priorities (Figure 2 of ULE) are not among the events of a kernel; caches and several CPUs are
+//! beyond its deterministic clock.
+
+use crate::prelude::*;
+use crate::question::{Look, Question};
+use crate::ule::{self, mean, NICE, SHOWN};
+
+/// Simulated seconds of each run: a virtual machine takes a few real ones for each.
+const SECONDS: u64 = 20;
+/// From when on response times count: hogs have started and been found out.
+const SETTLED: usize = 10;
+
+pub const QUESTIONS: &[Question] = &[
+    Question {
+        experiment: "ule-figure-3",
+        title: "Nine hogs of nice -20 to 19 on one CPU, 20 s: share by nice",
+        trials: hogs,
+        readings: &[
+            ("-20", Unit::Share, |l| share(l, 0)),
+            ("-15", Unit::Share, |l| share(l, 1)),
+            ("-10", Unit::Share, |l| share(l, 2)),
+            ("-5", Unit::Share, |l| share(l, 3)),
+            ("0", Unit::Share, |l| share(l, 4)),
+            ("19", Unit::Share, |l| share(l, 8)),
+        ],
+        claims: &[
+            ("C8", "Solaris favours -20 over -15 more than 1.3 times as much as -15 over -10", |v| {
+                v[1][0] / v[1][1] > 1.3 * v[1][1] / v[1][2]
+            }),
+            ("C10", "Linux 2.5.73 gives nice 19 more than 0.2 %", |v| v[2][5] > 0.002),
+            ("C11", "Solaris gives nice 19 less than 0.5 %", |v| v[1][5] < 0.005),
+        ],
+    },
+    Question {
+        experiment: "ule-figure-5",
+        title: "4 vi and 2 Mozilla beside nine nice hogs on one CPU, 20 s",
+        trials: beside_hogs,
+        readings: &[
+            ("mean sum of responses", Unit::Time, |l| 1e9 * mean(&l.responses.sums()[3..])),
+            ("from 10 s on", Unit::Time, |l| 1e9 * mean(&l.responses.sums()[SETTLED..])),
+            ("longest response", Unit::Time, |l| 1e9 * l.responses.worst(0.0)),
+        ],
+        claims: &[("C28", "ULE's mean sum is the lowest of the four", |v| {
+            (0..3).all(|i| v[3][0] < v[i][0])
+        })],
+    },
+    Question {
+        experiment: "ule-figure-6",
+        title: "A vi beside five nice -5 programs of 25 % on one CPU, 20 s",
+        trials: loaders,
+        readings: &[
+            ("mean response", Unit::Time, |l| 1e9 * mean(&l.responses.sums()[SETTLED..])),
+            ("longest response", Unit::Time, |l| 1e9 * l.responses.worst(SETTLED as f64)),
+        ],
+        claims: &[
+            ("C29", "Linux's vi responds more than 10 times as late as alone", |v| {
+                v[0][0] > 10.0 * v[1][0]
+            }),
+            ("C30", "ULE's vi responds within 1.5 times its time alone", |v| {
+                v[2][0] < 1.5 * v[3][0]
+            }),
+        ],
+    },
+    Question {
+        experiment: "elsc-figure-4",
+        title: "VolanoMark on one CPU",
+        trials: chat,
+        readings: &[("messages a second", Unit::Rate, |l| {
+            let marks = l.metrics.marks.iter();
+            marks.filter(|m| m.name == "message").map(|m| m.per_second).sum()
+        })],
+        claims: &[
+            ("E3", "ELSC keeps more of its 5-room throughput with 20 rooms than stock", |v| {
+                v[3][0] / v[2][0] > v[1][0] / v[0][0]
+            }),
+            ("E4", "ELSC's throughput is higher with 20 rooms", |v| v[3][0] > v[1][0]),
+        ],
+    },
+];
+
+/// The share of a hog by its place in [`NICE`].
+fn share(look: &Look, place: usize) -> f64 {
+    let name = format!("hog-nice{}", NICE[place]);
+    let group = look.metrics.groups.iter().find(|g| *g.name == *name);
+    group.map_or(f64::NAN, |g| g.activity.cpu_share)
+}
+
+/// The paper's schedulers, and the one of the kernel itself.
+fn each(trial: impl Fn(&str) -> Trial) -> Vec<(&'static str, Trial)> {
+    let known = ule::SCHEDULERS.iter().chain(&[("EEVDF", "eevdf")]);
+    known.map(|(name, policy)| (*name, trial(policy).seconds(SECONDS))).collect()
+}
+
+fn hogs() -> Vec<(&'static str, Trial)> {
+    let nice = NICE.map(|n| n.to_string()).join(",");
+    each(|policy| ule::from_shell(Trial::new(policy, ule::MACHINE, &format!("hogs --nice={nice}"))))
+}
+
+fn beside_hogs() -> Vec<(&'static str, Trial)> {
+    each(|policy| ule::late(policy, &ule::figure_5(SHOWN)))
+}
+
+/// Linux needs a minute to give loaders that sleep the best priority: here they begin with it.
+fn loaders() -> Vec<(&'static str, Trial)> {
+    let run = |policy: &str, others: &str| {
+        let trial = Trial::new(policy, ule::MACHINE, &format!("late --task vi{others}")).seconds(SECONDS);
+        match policy {
+            "o1:2.5.73" => trial.set("initial_sleep_avg_ms", 10_000),
+            _ => trial,
+        }
+    };
+    let five = " --task loader:count=5,run=25ms,sleep=75ms,nice=-5";
+    vec![
+        ("Linux 2.5.73", run("o1:2.5.73", five)),
+        ("Linux 2.5.73, vi alone", run("o1:2.5.73", "")),
+        ("ULE", run("ule", five)),
+        ("ULE, vi alone", run("ule", "")),
+        ("EEVDF", run("eevdf", five)),
+    ]
+}
+
+fn chat() -> Vec<(&'static str, Trial)> {
+    let run = |policy, rooms| Trial::new(policy, "netfinity-7000-up", &format!("volanomark --rooms {rooms} --count 2"));
+    vec![
+        ("stock 2.3.99, 5 rooms", run(crate::elsc::STOCK, 5)),
+        ("stock 2.3.99, 20 rooms", run(crate::elsc::STOCK, 20)),
+        ("ELSC, 5 rooms", run(crate::elsc::ELSC, 5)),
+        ("ELSC, 20 rooms", run(crate::elsc::ELSC, 20)),
+        ("EEVDF, 5 rooms", run("eevdf", 5)),
+        ("EEVDF, 20 rooms", run("eevdf", 20)),
+    ]
+}
