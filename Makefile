@@ -3,6 +3,7 @@
 # make test    installs what is missing and runs everything CI runs
 # make test-vm runs the long tests in a real kernel, too
 # make bench   runs the benchmarks
+# make fidelity compares the simulator with a real kernel (docs/fidelity.md)
 # make clean   removes what the others made
 
 CARGO ?= cargo
@@ -11,7 +12,7 @@ export SCHEDLAB_REQUIRE_BROWSER ?= 1
 # Tests that had to be skipped leave a line here.
 export SCHEDLAB_SKIPPED := $(CURDIR)/out/skipped
 
-.PHONY: demo test test-vm skipped check perfetto release bench golden clean
+.PHONY: demo test test-vm skipped check perfetto release bench golden fidelity clean
 
 demo:
 	scripts/setup.sh demo
@@ -55,6 +56,12 @@ bench:
 # Trace hashes change when a scheduler, the engine or a machine does, and only then.
 golden:
 	SCHEDLAB_UPDATE_GOLDEN=1 $(CARGO) test --package schedlab --test determinism
+
+# Each workload under each policy in both worlds: a quarter of an hour on two CPUs with nothing else to do.
+fidelity:
+	scripts/setup.sh test
+	$(CARGO) build --release --package schedlab
+	target/release/schedlab fidelity --write docs/fidelity.md
 
 clean:
 	$(CARGO) clean
