@@ -4,6 +4,7 @@
 # make test-vm runs the long tests in a real kernel, too
 # make bench   runs the benchmarks
 # make results does the papers' experiments again: out/book, docs/results.md
+# make fidelity compares the simulator with a real kernel (docs/fidelity.md)
 # make clean   removes what the others made
 
 CARGO ?= cargo
@@ -12,7 +13,7 @@ export SCHEDLAB_REQUIRE_BROWSER ?= 1
 # Tests that had to be skipped leave a line here.
 export SCHEDLAB_SKIPPED := $(CURDIR)/out/skipped
 
-.PHONY: demo test test-vm skipped check perfetto release bench golden results clean
+.PHONY: demo test test-vm skipped check perfetto release bench golden results fidelity clean
 
 demo:
 	scripts/setup.sh demo
@@ -62,6 +63,12 @@ results:
 	$(CARGO) build --release --package schedlab
 	$${CARGO_TARGET_DIR:-target}/release/schedlab reproduce all --report out/book
 	cp out/book/results.md docs/results.md
+
+# Each workload under each policy in both worlds: a quarter of an hour on two CPUs with nothing else to do.
+fidelity:
+	scripts/setup.sh test
+	$(CARGO) build --release --package schedlab
+	$${CARGO_TARGET_DIR:-target}/release/schedlab fidelity --write docs/fidelity.md
 
 clean:
 	$(CARGO) clean

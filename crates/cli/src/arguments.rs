@@ -12,7 +12,7 @@ use schedlab_trace::Ns;
 
 use crate::seeds::Seeds;
 
-pub use programs::{FidelityArguments, PlayArguments, PlayedArguments};
+pub use programs::{FidelityArguments, LateArguments, PlayArguments, PlayedArguments};
 pub use replay::{ExplainArguments, ReplayArguments};
 pub use rtapp::RtappArguments;
 
@@ -63,6 +63,12 @@ pub enum Command {
     Vm(VmArguments),
     /// Execute a workload on this machine, with threads and processes.
     Play(PlayArguments),
+    /// Applications that compute and sleep, and how late this machine serves them.
+    Late(LateArguments),
+    /// VolanoMark's chat rooms over TCP: a server and its clients, four threads for each user.
+    Volanomark(schedlab_workload::builtin::VolanoMark),
+    /// Chat rooms over TCP whose users send all at once.
+    Chat(schedlab_workload::builtin::Chat),
     /// What if: a recording of a real machine under other schedulers.
     Replay(ReplayArguments),
     /// Why tasks had to wait: their worst waits, who ran instead and what ended them.

@@ -1,6 +1,7 @@
 //! The commands: one file each.
 
 mod asked;
+mod chat;
 mod compare;
 #[cfg(feature = "live")]
 mod conform;
@@ -11,6 +12,7 @@ mod generate;
 #[cfg(feature = "live")]
 mod hackbench;
 mod kernel_result;
+mod late;
 mod list;
 #[cfg(feature = "live")]
 mod load;
@@ -59,6 +61,9 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Command::Vm(arguments) => return vm::vm(&arguments),
         Command::Record(arguments) => return record::record(&arguments),
         Command::Play(arguments) => play::play(&arguments),
+        Command::Late(arguments) => late::late(&arguments),
+        Command::Volanomark(options) => chat::chat("volanomark", &options),
+        Command::Chat(options) => chat::chat("chat", &options),
         Command::Measure(arguments) => measure::measure(&arguments),
         Command::Convert(arguments) => convert::convert(&arguments),
         Command::List(arguments) => list::list(&arguments),

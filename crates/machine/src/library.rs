@@ -132,6 +132,7 @@ mod tests {
             ("netfinity-7000-4p", 4),
             ("netfinity-7000-up", 1),
             ("pentium-4-3ghz", 1),
+            ("qemu-icount", 1),
             ("server", 128),
             ("xeon-700-8p", 8),
             ("xeon-700-up", 1),

@@ -3,19 +3,21 @@
 //! It follows the same operations as the simulator, draws the same numbers, and waits by the
 //! same rules; what takes time and who runs meanwhile is the kernel's.
 
+mod attributes;
+mod processes;
+
 use std::io;
 use std::sync::atomic::Ordering::SeqCst;
 
 use schedlab_trace::{MarkId, Ns, TaskClass, Time};
 use schedlab_workload::{
-    Amount, Op, Process, SpecId, Stream, TaskSpec, TimerScope, Times, Workload, MAX_OWN_TIMERS,
+    Amount, Op, SpecId, Stream, TaskSpec, TimerScope, Times, Workload, MAX_OWN_TIMERS,
 };
 
 use crate::resources::NotOwner;
 use crate::stage::{Slot, Stage, TaskSlot, What};
 use crate::system::{
-    bury, exit_process, fork, now, rest, set_cpus, set_name, set_nice, set_standing, sleep,
-    sleep_until, wait_for_child, wait_while, wake, Standing,
+    now, rest, set_cpus, set_name, set_standing, sleep, sleep_until, wake, Standing,
 };
 use crate::work::Work;
 
@@ -198,19 +200,6 @@ impl Actor {
         Ok(())
     }
 
-    /// A new task has its parent's standing.
-    fn take_standing(&self) -> Result<(), Problem> {
-        match self.play.spec(self.me) {
-            TaskSpec {
-                nice: 0,
-                class: TaskClass::Normal,
-                cpus: None,
-                ..
-            } if is_ordinary() => Ok(()),
-            _ => self.play.apply(self.me),
-        }
-    }
-
     /// The task ends.
     fn bow(&self, born: Born) {
         let stage = self.play.stage;
@@ -369,113 +358,6 @@ impl Actor {
         }
     }
 
-    // ---- processes ------------------------------------------------------------------------
-
-    fn fork(&mut self, spec: u32) -> Result<(), Problem> {
-        let description = &self.play.workload.tasks[spec as usize];
-        let stage = self.play.stage;
-        let child = stage.new_slot(spec, description.background);
-        let child = child.ok_or_else(|| self.problem("would be the parent of too many tasks"))?;
-        let cannot = |error: io::Error| format!("{}: {error}", self.play.name(child));
-        let (play, parent) = (self.play, self.me);
-        if self.is_thread_of_mine(description.process) {
-            self.slot.threads.fetch_add(1, SeqCst);
-            let act = move || play.act(child, Born::Thread { parent });
-            let thread = std::thread::Builder::new()
-                .stack_size(STACK_BYTES)
-                .spawn(act);
-            return thread.map(drop).map_err(cannot);
-        }
-        // SAFETY: the child allocates, which the C library allows, and takes no locks but ours.
-        match unsafe { fork() }.map_err(cannot)? {
-            Some(_) => Ok(()),
-            None => {
-                play.act(child, Born::Process { parent });
-                exit_process(0)
-            }
-        }
-    }
-
-    fn is_thread_of_mine(&self, process: Process) -> bool {
-        match process {
-            Process::Own => false,
-            Process::Parent => true,
-            shared @ Process::Shared(_) => self.play.spec(self.me).process == shared,
-        }
-    }
-
-    /// Waits for the next child to end.  Threads that have ended come first, then processes.
-    fn wait_for_child(&self) {
-        if self.bury_thread() || wait_for_child() {
-            return;
-        }
-        self.wait_for_thread();
-    }
-
-    /// The same; false if there are none.
-    fn wait_for_one(&self) -> bool {
-        self.bury_thread() || wait_for_child() || self.wait_for_thread()
-    }
-
-    /// Waits for a thread of its own to end; false if there are none.
-    fn wait_for_thread(&self) -> bool {
-        while self.slot.threads.load(SeqCst) > 0 {
-            if self.bury_thread() {
-                return true;
-            }
-            wait_while(&self.slot.ended_threads, 0);
-        }
-        false
-    }
-
-    fn bury_thread(&self) -> bool {
-        if self.slot.ended_threads.load(SeqCst) == 0 {
-            return false;
-        }
-        self.slot.ended_threads.fetch_sub(1, SeqCst);
-        self.slot.threads.fetch_sub(1, SeqCst);
-        true
-    }
-
-    fn reap(&self) {
-        while self.bury_thread() {}
-        bury();
-    }
-
-    // ---- attributes -----------------------------------------------------------------------
-
-    fn for_each_of(
-        &self,
-        spec: SpecId,
-        mut each: impl FnMut(TaskSlot) -> Result<(), Problem>,
-    ) -> Result<(), Problem> {
-        let lives = |slot: &Slot| {
-            slot.spec.load(SeqCst) == spec.0
-                && slot.dead.load(SeqCst) == 0
-                && slot.thread.load(SeqCst) != 0
-        };
-        let all = self.play.stage.all_slots();
-        let mut living = all.filter(|(_, slot)| lives(slot));
-        living.try_for_each(|(task, _)| each(task))
-    }
-
-    fn renice(&self, task: TaskSlot, nice: i8) -> Result<(), Problem> {
-        let thread = self.play.stage.slot(task).thread.load(SeqCst);
-        set_nice(thread, nice)
-            .map_err(|error| format!("{}: nice {nice}: {error}", self.play.name(task)))
-    }
-
-    fn reclass(&self, task: TaskSlot, class: TaskClass, rt_priority: u8) -> Result<(), Problem> {
-        let thread = self.play.stage.slot(task).thread.load(SeqCst);
-        let standing = Standing {
-            class,
-            rt_priority,
-            nice: self.play.spec(task).nice,
-        };
-        set_standing(thread, standing)
-            .map_err(|error| format!("{}: {}: {error}", self.play.name(task), in_words(standing)))
-    }
-
     // ---- control flow -----------------------------------------------------------------------
 
     fn begin_loop(&mut self, times: Times, end: u32) {
@@ -506,11 +388,4 @@ impl Actor {
             self.loops.pop();
         }
     }
-}
-
-/// Has this thread the standing of tasks nobody said anything about?
-fn is_ordinary() -> bool {
-    // SAFETY: it takes a number.
-    let class = unsafe { libc::sched_getscheduler(0) };
-    class == libc::SCHED_OTHER && rustix::process::getpriority_process(None) == Ok(0)
 }

@@ -5,8 +5,13 @@
 //! who runs.
 
 mod actor;
+pub mod chat;
+pub mod late;
+mod locked;
+mod memory;
 mod notes;
 mod play;
+mod queue;
 mod resources;
 mod stage;
 mod system;

@@ -192,7 +192,7 @@ impl Crew {
     fn new(play: Play) -> io::Result<Crew> {
         let processes = play.workload.tasks.iter().map(|task| task.process);
         let shared: std::collections::BTreeSet<Process> = processes.collect();
-        let words = crate::stage::words(shared.len() + 2)?;
+        let words = crate::memory::words(shared.len() + 2)?;
         Ok(Crew {
             play,
             turn: &words[0],

@@ -8,7 +8,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use schedlab_trace::Time;
 
-use crate::stage::{Queue, Stage, TaskSlot};
+use crate::queue::Queue;
+use crate::stage::{Stage, TaskSlot};
 
 /// A mutex.
 #[derive(Default)]

@@ -3,19 +3,16 @@
 //! Everything in it is made of atomics, or of plain values behind a lock; all zeros is a valid
 //! beginning for all of it.  It holds no pointers to what one process alone has.
 
-use std::cell::UnsafeCell;
-use std::ffi::c_void;
 use std::io;
-use std::mem::{align_of, size_of};
-use std::ops::{Deref, DerefMut};
-use std::ptr;
+use std::mem::size_of;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-use rustix::mm::{mmap_anonymous, MapFlags, ProtFlags};
 use schedlab_trace::{MarkId, Ns, Time};
 use schedlab_workload::{Op, Workload};
 
+use crate::locked::Locked;
+use crate::memory::Memory;
 use crate::resources::{Barrier, Channel, Condition, Disk, Mutex, Semaphore, SharedTimer};
 use crate::system::{now, thread_id, wait_while, wake, wake_all};
 
@@ -88,7 +85,7 @@ pub struct Slot {
     /// Somebody woke it.
     woken: AtomicU32,
     /// Whoever waits behind it for the same thing, plus 1.
-    next: AtomicU32,
+    pub next: AtomicU32,
     /// The mutex it wants back when it is woken, plus 1.
     pub wanted_mutex: AtomicU32,
     /// Threads it started that have not been waited for, and those of them that have ended.
@@ -146,7 +143,7 @@ impl Stage {
             true => sizes.iter().map(|&size| size as usize).sum(),
             false => 0,
         };
-        let mut memory = Memory::reserve(workload, nr_clocks)?;
+        let mut memory = reserve(workload, nr_clocks)?;
         // SAFETY: each of these types is valid when it is all zeros.
         let stage = unsafe {
             Stage {
@@ -359,154 +356,21 @@ impl Slot {
     }
 }
 
-/// Tasks that wait, the longest first.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct Queue {
-    /// Plus 1; 0 is nobody.
-    first: u32,
-    last: u32,
-    length: u32,
-}
-
-impl Queue {
-    /// Puts a task behind all others.
-    pub fn push(&mut self, stage: &Stage, task: TaskSlot) {
-        stage.slot(task).next.store(0, Relaxed);
-        match self.last {
-            0 => self.first = task.0 + 1,
-            last => stage.slots[last as usize - 1]
-                .next
-                .store(task.0 + 1, Relaxed),
-        }
-        self.last = task.0 + 1;
-        self.length += 1;
-    }
-
-    /// Takes the one that has waited longest.
-    pub fn pop(&mut self, stage: &Stage) -> Option<TaskSlot> {
-        let first = TaskSlot(self.first.checked_sub(1)?);
-        self.first = stage.slot(first).next.load(Relaxed);
-        if self.first == 0 {
-            self.last = 0;
-        }
-        self.length -= 1;
-        Some(first)
-    }
-
-    /// How many wait.
-    pub fn length(&self) -> u32 {
-        self.length
-    }
-}
-
-/// A value behind a lock that works between processes.
-#[repr(C)]
-pub struct Locked<T> {
-    /// 0: free, 1: taken, 2: taken and somebody may wait for it.
-    state: AtomicU32,
-    value: UnsafeCell<T>,
-}
-
-// SAFETY: the value is reached through the lock alone.
-unsafe impl<T: Send> Sync for Locked<T> {}
-
-/// The right to use what a lock protects.
-pub struct Guard<'a, T>(&'a Locked<T>);
-
-impl<T> Locked<T> {
-    /// Waits for the right to use it.
-    pub fn lock(&self) -> Guard<'_, T> {
-        if self.state.compare_exchange(0, 1, Acquire, Relaxed).is_err() {
-            while self.state.swap(2, Acquire) != 0 {
-                wait_while(&self.state, 2);
-            }
-        }
-        Guard(self)
-    }
-}
-
-impl<T> Drop for Guard<'_, T> {
-    fn drop(&mut self) {
-        if self.0.state.swap(0, Release) == 2 {
-            wake(&self.0.state);
-        }
-    }
-}
-
-impl<T> Deref for Guard<'_, T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        // SAFETY: whoever has the guard has the lock.
-        unsafe { &*self.0.value.get() }
-    }
-}
-
-impl<T> DerefMut for Guard<'_, T> {
-    fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as above, and the guard is borrowed for as long.
-        unsafe { &mut *self.0.value.get() }
-    }
-}
-
-/// Memory all processes see, given out piece by piece and never taken back.
-struct Memory {
-    next: usize,
-    end: usize,
-}
-
-/// Some words all processes see, all 0.
-pub fn words(length: usize) -> io::Result<&'static [AtomicU32]> {
-    let mut memory = Memory::map(length * size_of::<AtomicU32>())?;
-    // SAFETY: zero is a valid number.
-    Ok(unsafe { memory.array(length) })
-}
-
-impl Memory {
-    fn reserve(workload: &Workload, nr_clocks: usize) -> io::Result<Memory> {
-        let small = workload.nr_mutexes as usize
-            + workload.nr_conditions as usize
-            + workload.semaphores.len()
-            + workload.barriers.len()
-            + workload.channels.len()
-            + workload.tasks.len()
-            + workload.nr_disks as usize
-            + workload.nr_shared_timers as usize;
-        let size = size_of::<Head>()
-            + MAX_TASKS as usize * size_of::<Slot>()
-            + MAX_RECORDS * size_of::<Record>()
-            + nr_clocks * size_of::<AtomicU64>()
-            + small * size_of::<Locked<Channel>>()
-            + 4096;
-        Memory::map(size)
-    }
-
-    fn map(size: usize) -> io::Result<Memory> {
-        // Pages nobody touches take no memory.
-        let flags = MapFlags::SHARED | MapFlags::NORESERVE;
-        // SAFETY: the kernel chooses a place where nothing is.
-        let start = unsafe {
-            mmap_anonymous(
-                ptr::null_mut::<c_void>(),
-                size,
-                ProtFlags::READ | ProtFlags::WRITE,
-                flags,
-            )
-        }? as usize;
-        Ok(Memory {
-            next: start,
-            end: start + size,
-        })
-    }
-
-    /// The next piece.
-    ///
-    /// # Safety
-    /// All zeros must be a valid `T`.
-    unsafe fn array<T>(&mut self, length: usize) -> &'static [T] {
-        let start = self.next.next_multiple_of(align_of::<T>());
-        self.next = start + length * size_of::<T>();
-        assert!(self.next <= self.end, "the stage is too small");
-        // SAFETY: the memory is mapped for good, nobody else's, aligned, and zero.
-        unsafe { std::slice::from_raw_parts(start as *const T, length) }
-    }
+/// Memory for everything a workload needs.
+fn reserve(workload: &Workload, nr_clocks: usize) -> io::Result<Memory> {
+    let small = workload.nr_mutexes as usize
+        + workload.nr_conditions as usize
+        + workload.semaphores.len()
+        + workload.barriers.len()
+        + workload.channels.len()
+        + workload.tasks.len()
+        + workload.nr_disks as usize
+        + workload.nr_shared_timers as usize;
+    let size = size_of::<Head>()
+        + MAX_TASKS as usize * size_of::<Slot>()
+        + MAX_RECORDS * size_of::<Record>()
+        + nr_clocks * size_of::<AtomicU64>()
+        + small * size_of::<Locked<Channel>>()
+        + 4096;
+    Memory::map(size)
 }

@@ -22,21 +22,29 @@ pub struct Work {
     time: Ns,
     /// Asked for, but less than a round.
     owed: Ns,
+    /// The loop.
+    spin: fn(u64),
 }
 
 impl Work {
     /// Measures how fast this CPU is.
     pub fn calibrate() -> Work {
-        let mut rounds = 1000;
-        while shortest(rounds) < LEAST_SAMPLE {
+        Work::of(spin)
+    }
+
+    /// Measures how fast this CPU is at a loop of yours, which goes round so many times.
+    pub fn of(spin: fn(u64)) -> Work {
+        let mut rounds = 100;
+        while shortest(spin, rounds) < LEAST_SAMPLE {
             rounds *= 2;
         }
         // What starting and stopping the clock costs is in both.
-        let time = shortest(2 * rounds).0 - shortest(rounds).0;
+        let [long, short] = [2 * rounds, rounds].map(|rounds| shortest(spin, rounds));
         Work {
             rounds,
-            time: Ns(time.max(1)),
+            time: Ns(long.0.saturating_sub(short.0).max(1)),
             owed: Ns::ZERO,
+            spin,
         }
     }
 
@@ -47,16 +55,16 @@ impl Work {
         let rounds = (wanted * u128::from(self.rounds) / time) as u64;
         let done = u128::from(rounds) * time / u128::from(self.rounds);
         self.owed = Ns((wanted - done) as u64);
-        spin(rounds);
+        (self.spin)(rounds);
     }
 
     /// Computes for about a microsecond.
     pub fn run_a_moment(&self) {
-        spin((self.rounds * 1000 / self.time.0).max(1));
+        (self.spin)((self.rounds * 1000 / self.time.0).max(1));
     }
 }
 
-fn shortest(rounds: u64) -> Ns {
+fn shortest(spin: fn(u64), rounds: u64) -> Ns {
     let time = || {
         let start = now();
         spin(rounds);
@@ -104,6 +112,7 @@ mod tests {
             rounds: 1,
             time: Ns(32),
             owed: Ns::ZERO,
+            spin,
         };
         for _ in 0..1000 {
             work.run(Ns(7));

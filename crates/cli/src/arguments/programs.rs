@@ -40,6 +40,19 @@ pub struct PlayedArguments {
     pub rtapp: RtappArguments,
 }
 
+/// late, as the ULE paper describes it.
+///
+/// All tasks begin together; a line a second tells how they fare, a table in the end.
+#[derive(Args)]
+pub struct LateArguments {
+    /// What runs: as the built-in workload.
+    #[command(flatten)]
+    pub late: schedlab_workload::builtin::Late,
+    /// The seed of everything random.
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = seed)]
+    pub seed: u64,
+}
+
 /// The simulator beside a real kernel.
 ///
 /// Each workload runs under each policy in the simulator, and in the deterministic virtual machine

@@ -10,6 +10,7 @@ mod live;
 mod long;
 mod safety;
 mod reproduce;
+mod programs;
 
 use std::fs;
 use std::process::Stdio;
@@ -157,9 +158,11 @@ fn mistakes_are_named() {
         "none",
         "--workload",
         "hogs",
+        "--seeds",
+        "3",
     ]);
     assert!(
-        message.starts_with("--world vm: a real kernel needs a command"),
+        message.starts_with("--seeds: a real kernel plays a workload with one seed"),
         "{message}"
     );
     let message = refused(&["run", "--policy", "o1", "--", "true"]);

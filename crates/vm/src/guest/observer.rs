@@ -9,10 +9,18 @@ use std::io;
 /// # Errors
 /// What the kernel says.
 pub fn rise() -> io::Result<()> {
+    raise(0)
+}
+
+/// The same for another process; 0 is this one.
+///
+/// # Errors
+/// What the kernel says.
+pub fn raise(pid: u32) -> io::Result<()> {
     let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
     let lowest = libc::sched_param { sched_priority: 1 };
     // SAFETY: the parameter lives through the call.
-    match unsafe { libc::sched_setscheduler(0, policy, &lowest) } {
+    match unsafe { libc::sched_setscheduler(pid as libc::pid_t, policy, &lowest) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }

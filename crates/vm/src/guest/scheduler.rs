@@ -10,7 +10,7 @@ use crate::channel::Kind;
 use crate::job::Job;
 
 use super::processes::{spawn, Children, Pump};
-use super::{Host, Problem};
+use super::{observer, Host, Problem};
 
 /// What the kernel says of sched_ext: "enabled" once a scheduler is attached.
 const STATE: &str = "/sys/kernel/sched_ext/state";
@@ -46,7 +46,11 @@ impl Scheduler {
         };
         let attached = scheduler.wait(children, host, is_attached)?;
         match (attached, children.end_of(scheduler.pid)) {
-            (true, _) => Ok(scheduler),
+            (true, _) => {
+                // It looks after its scheduler now and then, and shall not be scheduled by it.
+                observer::raise(scheduler.pid).map_err(|e| format!("real-time priority: {e}"))?;
+                Ok(scheduler)
+            }
             (false, Some(_)) => Err(format!("{}: ended without attaching", argv[0])),
             (false, None) => Err(format!("{}: did not attach", argv[0])),
         }

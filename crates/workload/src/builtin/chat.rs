@@ -15,34 +15,34 @@ use crate::{Amount, Op, Times, Workload};
 
 /// The options.
 #[derive(clap::Parser, Debug)]
-pub(super) struct Chat {
+pub struct Chat {
     /// Chat rooms.
     #[arg(long, default_value_t = 10, value_parser = number(1, 25_000))]
-    rooms: u32,
+    pub rooms: u32,
     /// Messages each user sends.
     #[arg(long, default_value_t = 100, value_parser = number(1, 1_000_000))]
-    messages: u32,
+    pub messages: u32,
     /// Users in each room.
     #[arg(long, default_value_t = 20, value_parser = number(2, 200))]
-    users: u32,
+    pub users: u32,
     /// Median CPU time to send 100 bytes over a loopback socket.  Assumed, as are the others.
     #[arg(long, default_value = "30us", value_name = "TIME", value_parser = time)]
-    send: Ns,
+    pub send: Ns,
     /// Median CPU time to receive them.
     #[arg(long, default_value = "25us", value_name = "TIME", value_parser = time)]
-    receive: Ns,
+    pub receive: Ns,
     /// Median CPU time to put a message into one user's queue.
     #[arg(long, default_value = "3us", value_name = "TIME", value_parser = time)]
-    put: Ns,
+    pub put: Ns,
     /// How much the CPU times vary: standard deviation of their logarithm.  Assumed.
     #[arg(long, default_value = "0.2", value_name = "SIGMA", value_parser = sigma)]
-    variation: u32,
+    pub variation: u32,
     /// Messages a socket holds: 64 KiB at about 512 bytes for each small packet.  Assumed.
     #[arg(long, default_value_t = 128, value_name = "MESSAGES", value_parser = number(1, u32::MAX))]
-    socket: u32,
+    pub socket: u32,
     /// Memory each thread touches again and again.  Assumed.
     #[arg(long, default_value = "4KiB", value_name = "SIZE", value_parser = size)]
-    working_set: u64,
+    pub working_set: u64,
 }
 
 /// What all threads need to know.

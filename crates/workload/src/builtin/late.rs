@@ -14,30 +14,32 @@ use schedlab_input::{nearest, Diagnostic};
 use schedlab_trace::Ns;
 
 use super::errors::bad_option;
-use super::values::{nice, number, positive_time, size, time};
+use super::values::{nice, number, positive_time, sigma, size, time, yes_or_no};
 use super::Benchmark;
 use crate::builder::{task, Builder, Ops};
-use crate::{Amount, Distribution, Op, ProgramId, TaskSpec, Times, Workload};
+use crate::{Amount, Distribution, Op, Process, ProgramId, TaskSpec, Times, Workload};
 
 /// The options.
 #[derive(clap::Parser, Debug)]
-pub(super) struct Late {
+pub struct Late {
     /// Tasks: NAME or NAME:KEY=VALUE,...
     ///
     /// Keys: run (CPU time of a period, 0 < run), sleep (0: never), cpu (CPU time after which it
     /// ends, 0: never), count (how many), batches (how many such groups, one after the other; needs
-    /// cpu), nice, start (when it begins), ws (working set).  The names vi (1ms/100ms), mozilla
+    /// cpu), nice, start (when it begins), ws (working set), vary (how much the CPU time varies: the
+    /// standard deviation of its logarithm), burst (so many periods' work at once, after as many
+    /// sleeps), threads (yes: they are threads of one process).  The names vi (1ms/100ms), mozilla
     /// (20ms/300ms; also plausible: 25ms/100ms, 60ms/400ms) and compiler (200ms/10ms, cpu 1.2s)
     /// bring run, sleep and cpu along.  Without --task: 4 vi, 2 mozilla and two batches of 30
     /// compilers, Figure 4 of the ULE paper.
     #[arg(long = "task", value_name = "TASK", value_parser = Task::parse, verbatim_doc_comment)]
-    tasks: Vec<Task>,
+    pub tasks: Vec<Task>,
     /// How long the run lasts; without it until all tasks with a cpu have ended, or 60s.
     #[arg(long, value_name = "TIME", value_parser = positive_time)]
-    duration: Option<Ns>,
+    pub duration: Option<Ns>,
     /// Let all sleepers begin at once rather than anywhere in their first period.
     #[arg(long)]
-    aligned: bool,
+    pub aligned: bool,
 }
 
 /// How long a run of endless tasks lasts.
@@ -48,16 +50,31 @@ const COUNT_MAX: u32 = 1_000_000;
 
 /// One kind of simulated application.
 #[derive(Clone, Debug, PartialEq)]
-struct Task {
-    name: String,
-    run: Ns,
-    sleep: Ns,
-    cpu: Ns,
-    count: u32,
-    batches: u32,
-    nice: i8,
-    start: Ns,
-    working_set_bytes: u64,
+pub struct Task {
+    /// What it is called.
+    pub name: String,
+    /// CPU time of a period.
+    pub run: Ns,
+    /// How long it sleeps in each; 0: never.
+    pub sleep: Ns,
+    /// CPU time after which it ends; 0: never.
+    pub cpu: Ns,
+    /// How many there are at a time.
+    pub count: u32,
+    /// How many such groups there are, one after the other.
+    pub batches: u32,
+    /// nice.
+    pub nice: i8,
+    /// When it begins.
+    pub start: Ns,
+    /// Memory it touches again and again.
+    pub working_set_bytes: u64,
+    /// How much its CPU time varies: the standard deviation of its logarithm, in thousandths.
+    pub vary_milli: u32,
+    /// Periods whose work comes at once, after as many sleeps.
+    pub burst: u32,
+    /// Are all tasks of the kind threads of one process?
+    pub threads: bool,
 }
 
 impl Benchmark for Late {
@@ -66,14 +83,10 @@ impl Benchmark for Late {
         "simulated applications that run and sleep; measures how late they are served";
 
     fn workload(&self, mut builder: Builder) -> Result<Workload, Diagnostic> {
-        let tasks = match self.tasks.is_empty() {
-            true => default_mix(),
-            false => self.tasks.clone(),
-        };
-        check(&tasks)?;
+        let tasks = self.kinds()?;
         let ends = tasks.iter().any(Task::ends);
-        for kind in &tasks {
-            self.add(&mut builder, kind, ends);
+        for (number, kind) in (1..).zip(&tasks) {
+            self.add(&mut builder, kind, Process::Shared(number), ends);
         }
         builder.workload().duration = match ends {
             true => self.duration,
@@ -84,8 +97,32 @@ impl Benchmark for Late {
 }
 
 impl Late {
+    /// The kinds of tasks: those that were asked for, or the usual ones.
+    ///
+    /// # Errors
+    /// Two have the same name.
+    pub fn kinds(&self) -> Result<Vec<Task>, Diagnostic> {
+        let tasks = match self.tasks.is_empty() {
+            true => default_mix(),
+            false => self.tasks.clone(),
+        };
+        check(&tasks)?;
+        Ok(tasks)
+    }
+
+    /// How long the run lasts; none: until all tasks that end have ended.
+    ///
+    /// # Errors
+    /// As [`Late::kinds`].
+    pub fn lasts(&self) -> Result<Option<Ns>, Diagnostic> {
+        Ok(match self.kinds()?.iter().any(Task::ends) {
+            true => self.duration,
+            false => Some(self.duration.unwrap_or(DURATION)),
+        })
+    }
+
     /// Adds one kind of tasks; if any kind ends, those that do not are background.
-    fn add(&self, builder: &mut Builder, kind: &Task, some_end: bool) {
+    fn add(&self, builder: &mut Builder, kind: &Task, process: Process, some_end: bool) {
         let total = kind.count * kind.batches;
         let gates = (kind.batches > 1).then(|| Gates {
             open: builder.semaphore(kind.count),
@@ -96,6 +133,7 @@ impl Late {
         builder.task(TaskSpec {
             count: total,
             background: some_end && !kind.ends(),
+            process: if kind.threads { process } else { Process::Own },
             ..kind.spec(program)
         });
         if let Some(gates) = gates {
@@ -118,9 +156,9 @@ impl Late {
         let cycle = cycle(builder, kind);
         match kind.ends() {
             true => {
-                let rounds = kind.cpu.0 / kind.run.0;
-                ops.repeat(Times::Fixed(rounds as u32), cycle);
-                ops.run(Amount::Fixed(Ns(kind.cpu.0 % kind.run.0)));
+                let (rounds, rest) = kind.rounds();
+                ops.repeat(Times::Fixed(rounds), cycle);
+                ops.run(Amount::Fixed(rest));
                 let mark = builder.mark(&format!("{} done", kind.name));
                 ops.push(Op::Mark { mark, count: 1 });
             }
@@ -137,8 +175,9 @@ impl Late {
 
 /// One period: sleep, note how late it woke, work, note the response time.
 fn cycle(builder: &mut Builder, kind: &Task) -> impl FnOnce(&mut Ops) {
-    let run = Amount::Fixed(kind.run);
-    let sleep = Amount::Fixed(kind.sleep);
+    let run = builder.around(kind.run, kind.vary_milli);
+    let burst = Times::Fixed(kind.burst);
+    let sleep = Amount::Fixed(Ns(kind.sleep.0.saturating_mul(kind.burst.into())));
     let marks = (kind.sleep > Ns::ZERO).then(|| {
         let mut mark = |what| builder.mark(&format!("{} {what}", kind.name));
         (mark("lateness"), mark("response"))
@@ -150,8 +189,10 @@ fn cycle(builder: &mut Builder, kind: &Task) -> impl FnOnce(&mut Ops) {
         };
         ops.push(Op::TimedSleep(sleep));
         ops.push(Op::StopClock { mark: lateness });
-        ops.run(run);
-        ops.push(Op::StopClock { mark: response });
+        ops.repeat(burst, |ops| {
+            ops.run(run);
+            ops.push(Op::StopClock { mark: response });
+        });
     }
 }
 
@@ -181,8 +222,9 @@ impl Gates {
 }
 
 impl Task {
-    const KEYS: [&'static str; 8] = [
-        "run", "sleep", "cpu", "count", "batches", "nice", "start", "ws",
+    const KEYS: [&'static str; 11] = [
+        "run", "sleep", "cpu", "count", "batches", "nice", "start", "ws", "vary", "burst",
+        "threads",
     ];
 
     /// The preset of this name, or a task that has everything to be told.
@@ -208,6 +250,9 @@ impl Task {
             nice: 0,
             start: Ns::ZERO,
             working_set_bytes,
+            vary_milli: 0,
+            burst: 1,
+            threads: false,
         }
     }
 
@@ -245,6 +290,9 @@ impl Task {
             "nice" => self.nice = nice(value)?,
             "start" => self.start = time(value)?,
             "ws" => self.working_set_bytes = size(value)?,
+            "vary" => self.vary_milli = sigma(value)?,
+            "burst" => self.burst = number(1, 1000)(value)?,
+            "threads" => self.threads = yes_or_no(value)?,
             _ => {
                 let meant = nearest(key, Task::KEYS)
                     .map(|key| format!(" (did you mean \"{key}\"?)"))
@@ -277,8 +325,17 @@ impl Task {
         Ok(self)
     }
 
+    /// How many cycles its CPU time is enough for, on average, and what is left of it then.
+    pub fn rounds(&self) -> (u32, Ns) {
+        let cycle = match self.sleep {
+            Ns::ZERO => self.run.0,
+            _ => self.run.0.saturating_mul(self.burst.into()),
+        };
+        ((self.cpu.0 / cycle) as u32, Ns(self.cpu.0 % cycle))
+    }
+
     /// Does it end by itself?
-    fn ends(&self) -> bool {
+    pub fn ends(&self) -> bool {
         self.cpu > Ns::ZERO
     }
 

@@ -17,6 +17,10 @@ mod sysbench_oltp;
 mod values;
 mod volanomark;
 
+pub use chat::Chat;
+pub use late::{Late, Task as LateTask};
+pub use volanomark::VolanoMark;
+
 use schedlab_input::{nearest, Diagnostic};
 
 use crate::builder::Builder;

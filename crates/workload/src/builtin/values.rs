@@ -65,6 +65,15 @@ pub(super) fn nice(text: &str) -> Result<i8, String> {
         .ok_or_else(|| "a nice value, -20 to 19".to_string())
 }
 
+/// "yes" or "no".
+pub(super) fn yes_or_no(text: &str) -> Result<bool, String> {
+    match text {
+        "yes" => Ok(true),
+        "no" => Ok(false),
+        _ => Err("yes or no".to_string()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

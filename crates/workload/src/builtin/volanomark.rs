@@ -33,38 +33,38 @@ use crate::{Amount, Op, Times, Workload};
 
 /// The options.
 #[derive(clap::Parser, Debug)]
-pub(super) struct VolanoMark {
+pub struct VolanoMark {
     /// Chat rooms.
     #[arg(long, default_value_t = 10, value_parser = number(1, 25_000))]
-    rooms: u32,
+    pub rooms: u32,
     /// Users in each room.
     #[arg(long, default_value_t = 20, value_parser = number(2, 200))]
-    users: u32,
+    pub users: u32,
     /// Messages each user sends.
     #[arg(long, default_value_t = 100, value_parser = number(1, 1_000_000))]
-    count: u32,
+    pub count: u32,
     /// Median CPU time to write a packet to a socket.
     ///
     /// Assumed, as are the other two.  Together they make 173 us for each counted message.  Published
     /// throughputs of the time, 11,500 to 17,600 messages a second on 4 processors, mean 230 to
     /// 350 us, of which a part is schedule() and system calls.
     #[arg(long, default_value = "80us", value_name = "TIME", value_parser = time)]
-    write: Ns,
+    pub write: Ns,
     /// Median CPU time to read and parse a packet from a socket.
     #[arg(long, default_value = "70us", value_name = "TIME", value_parser = time)]
-    read: Ns,
+    pub read: Ns,
     /// Median CPU time to put a message into one user's queue.
     #[arg(long, default_value = "15us", value_name = "TIME", value_parser = time)]
-    put: Ns,
+    pub put: Ns,
     /// How much the CPU times vary: standard deviation of their logarithm.  Assumed.
     #[arg(long, default_value = "0.2", value_name = "SIGMA", value_parser = sigma)]
-    variation: u32,
+    pub variation: u32,
     /// Packets a socket holds: 64 KiB at about 512 bytes for each small packet.  Assumed.
     #[arg(long, default_value_t = 128, value_name = "PACKETS", value_parser = number(1, u32::MAX))]
-    socket: u32,
+    pub socket: u32,
     /// Memory each thread touches again and again: stack, buffers, its objects.  Assumed.
     #[arg(long, default_value = "8KiB", value_name = "SIZE", value_parser = size)]
-    working_set: u64,
+    pub working_set: u64,
 }
 
 /// The CPU time of each step.

@@ -1,0 +1,96 @@
+//! Real programs in a real kernel.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use crate::common::{argument, json, text};
+use crate::guest::{have_kernel, vm};
+
+const WORKLOAD: &str = r#"
+title = "two groups that talk"
+[channel.pipe]
+capacity = 4
+[task.talker]
+count = 2
+program = """
+loop 40
+  run 50us
+  send pipe
+end
+"""
+[task.listener-with-a-long-name]
+program = """
+loop 80
+  receive pipe
+  run 20us
+  mark heard
+end
+"""
+"#;
+
+/// Counts and groups of a result.
+fn figures(result: &serde_json::Value) -> BTreeMap<String, u64> {
+    let of = |list: &str, value: fn(&serde_json::Value) -> u64| {
+        let items = result[list].as_array().unwrap().iter();
+        let items = items.map(|item| (item["name"].as_str().unwrap().to_string(), value(item)));
+        items.collect::<Vec<_>>()
+    };
+    let marks = of("marks", |mark| mark["count"].as_u64().unwrap());
+    let groups = of("groups", |group| group["nr_tasks"].as_u64().unwrap());
+    let groups = groups
+        .into_iter()
+        .filter(|(name, _)| !name.starts_with('['));
+    marks.into_iter().chain(groups).collect()
+}
+
+/// Whether simulated or executed by a real kernel: the same tasks with the same names do the same.
+#[test]
+fn a_workload_is_the_same_in_both_worlds() {
+    if !have_kernel("a_workload_is_the_same_in_both_worlds") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let [file, result] = ["w.toml", "x.json"].map(|name| folder.path().join(name));
+    fs::write(&file, WORKLOAD).unwrap();
+    let words = ["--policy", "o1", "--workload", argument(&file)];
+    let ran = vm(&[&words[..], &["--json", argument(&result)]].concat());
+    assert!(ran.status.success(), "{}", text(&ran.stderr));
+    let real: serde_json::Value = serde_json::from_slice(&fs::read(&result).unwrap()).unwrap();
+    let simulated = json(&[&["run"], &words[..]].concat());
+    let wanted = [
+        ("heard", 80),
+        ("talker", 2),
+        ("listener-with-a-long-name", 1),
+    ];
+    let wanted = wanted.map(|(name, count)| (name.to_string(), count));
+    assert_eq!(figures(&simulated), wanted.clone().into());
+    assert_eq!(figures(&real), wanted.into());
+    // 80 x 70 us of work; what scheduling costs comes on top, what was before does not.
+    let duration = real["duration_ns"].as_u64().unwrap();
+    assert!((5_600_000..8_000_000).contains(&duration), "{duration}");
+    assert_eq!(real["accounting_error"], serde_json::Value::Null);
+}
+
+/// One task alone: its work takes what it was told, to the microsecond.
+#[test]
+fn late_is_on_time_where_nothing_disturbs_it() {
+    if !have_kernel("late_is_on_time_where_nothing_disturbs_it") {
+        return;
+    }
+    let late = [
+        "schedlab",
+        "late",
+        "--task",
+        "job:run=2ms,sleep=1ms,cpu=20ms",
+    ];
+    let ran = vm(&[&["--no-record", "--"], &late[..]].concat());
+    assert!(ran.status.success(), "{}", text(&ran.stderr));
+    let said = text(&ran.stdout);
+    let row = said.lines().find(|line| line.starts_with("job")).unwrap();
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(cells[1..3], ["1", "10"], "{said}");
+    let [work, late] = [cells[3], cells[5]].map(|cell| cell.parse::<f64>().unwrap());
+    // A tick that falls into the work takes some 20 us.
+    assert!((1.98..2.06).contains(&work), "{said}");
+    assert!((0.0..0.1).contains(&late), "{said}");
+}

@@ -1,0 +1,70 @@
+//! How tasks are scheduled, as far as they decide it themselves.
+
+use std::sync::atomic::Ordering::SeqCst;
+
+use schedlab_trace::TaskClass;
+use schedlab_workload::{SpecId, TaskSpec};
+
+use crate::stage::{Slot, TaskSlot};
+use crate::system::{set_nice, set_standing, Standing};
+
+use super::{in_words, Actor, Problem};
+
+impl Actor {
+    /// A new task has its parent's standing.
+    pub(super) fn take_standing(&self) -> Result<(), Problem> {
+        match self.play.spec(self.me) {
+            TaskSpec {
+                nice: 0,
+                class: TaskClass::Normal,
+                cpus: None,
+                ..
+            } if is_ordinary() => Ok(()),
+            _ => self.play.apply(self.me),
+        }
+    }
+
+    pub(super) fn for_each_of(
+        &self,
+        spec: SpecId,
+        mut each: impl FnMut(TaskSlot) -> Result<(), Problem>,
+    ) -> Result<(), Problem> {
+        let lives = |slot: &Slot| {
+            slot.spec.load(SeqCst) == spec.0
+                && slot.dead.load(SeqCst) == 0
+                && slot.thread.load(SeqCst) != 0
+        };
+        let all = self.play.stage.all_slots();
+        let mut living = all.filter(|(_, slot)| lives(slot));
+        living.try_for_each(|(task, _)| each(task))
+    }
+
+    pub(super) fn renice(&self, task: TaskSlot, nice: i8) -> Result<(), Problem> {
+        let thread = self.play.stage.slot(task).thread.load(SeqCst);
+        set_nice(thread, nice)
+            .map_err(|error| format!("{}: nice {nice}: {error}", self.play.name(task)))
+    }
+
+    pub(super) fn reclass(
+        &self,
+        task: TaskSlot,
+        class: TaskClass,
+        rt_priority: u8,
+    ) -> Result<(), Problem> {
+        let thread = self.play.stage.slot(task).thread.load(SeqCst);
+        let standing = Standing {
+            class,
+            rt_priority,
+            nice: self.play.spec(task).nice,
+        };
+        set_standing(thread, standing)
+            .map_err(|error| format!("{}: {}: {error}", self.play.name(task), in_words(standing)))
+    }
+}
+
+/// Has this thread the standing of tasks nobody said anything about?
+fn is_ordinary() -> bool {
+    // SAFETY: it takes a number.
+    let class = unsafe { libc::sched_getscheduler(0) };
+    class == libc::SCHED_OTHER && rustix::process::getpriority_process(None) == Ok(0)
+}
