@@ -20,10 +20,10 @@ use crate::interrupt::Interrupt;
 const OWN: &str = "none";
 const FLOOR: &str = "floor";
 
-const PING_PONG_ROUNDS: u64 = 10_000;
+const PING_PONG_ROUNDS: u64 = 2_000;
 
 /// Calls of sched_yield(2), by all tasks together.
-const YIELDS: u64 = 20_000;
+const YIELDS: u64 = 5_000;
 
 const HACKBENCH: Hackbench = Hackbench {
     groups: 4,
@@ -69,6 +69,7 @@ pub fn overhead(arguments: &OverheadArguments) -> Result<(), Failure> {
         switches(&bills),
         decisions(&bills, &arguments.yielding),
         calls(&bills),
+        lists()?,
     ];
     let terminal = Terminal::stdout();
     let texts = tables.iter().map(|table| match arguments.format {
@@ -146,7 +147,7 @@ impl Scheduler {
             Scheduler::Own => return Ok(None),
             Scheduler::Floor => {
                 let missing = "it was not compiled: there was no clang 19";
-                let code = schedlab_bpf::floor().ok_or(Failure::Other(missing.into()))?;
+                let code = schedlab_bpf::other("floor").ok_or(Failure::Other(missing.into()))?;
                 schedlab_live::load_floor(code, &options)
             }
             Scheduler::Policy { written, tuned } => {
@@ -275,6 +276,56 @@ fn calls(bills: &[Bill]) -> Table {
         layout: Layout::FieldsAsColumns,
         notes: Vec::new(),
     }
+}
+
+/// Nodes of the lists in lists.bpf.c, and how often each program goes round.
+const LIST_NODES: f64 = 64.0;
+const LIST_ROUNDS: f64 = 256.0;
+
+/// What linked lists cost in the arena, and linked by index in an array instead.
+fn lists() -> Result<Table, Failure> {
+    let failed = |error: String| Failure::Other(format!("lists: {error}"));
+    let _counting = schedlab_live::count_calls().map_err(|e| failed(e.to_string()))?;
+    let code = schedlab_bpf::other("lists").ok_or_else(|| failed("not compiled".into()))?;
+    let programs = [
+        "prepare",
+        "rotate_linked",
+        "rotate_indexed",
+        "walk_linked",
+        "walk_indexed",
+    ];
+    let calls = schedlab_live::run_programs(code, &programs, 4);
+    let calls = calls.map_err(|e| failed(e.to_string()))?;
+    let row = |(contest, (label, kind)): (usize, (&str, &str))| {
+        let each = |work: &str, steps: f64| {
+            let name = format!("{work}_{kind}");
+            let call = calls.iter().find(|(program, _)| *program == name);
+            Cell::maybe(call.map(|(_, c)| c.ns as f64 / c.runs.max(1) as f64 / steps))
+        };
+        Subject {
+            labels: vec![label.into()],
+            contest,
+            cells: vec![
+                each("rotate", LIST_ROUNDS),
+                each("walk", LIST_ROUNDS * LIST_NODES),
+            ],
+        }
+    };
+    let kinds = [
+        ("pointers in the arena", "linked"),
+        ("indices into an array", "indexed"),
+    ];
+    Ok(Table {
+        title: "What linked lists cost in ns".into(),
+        stubs: vec!["links".into()],
+        fields: vec![
+            Field::new("first to the end", Unit::Plain),
+            Field::new("a step of a walk", Unit::Plain),
+        ],
+        subjects: kinds.into_iter().enumerate().map(row).collect(),
+        layout: Layout::FieldsAsColumns,
+        notes: Vec::new(),
+    })
 }
 
 fn rows(bills: &[Bill], cells: impl Fn(&Bill) -> Vec<Cell>) -> Vec<Subject> {
