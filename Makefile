@@ -3,6 +3,7 @@
 # make test    installs what is missing and runs everything CI runs
 # make test-vm runs the long tests in a real kernel, too
 # make bench   runs the benchmarks
+# make overhead measures what each scheduler costs in a real kernel, for docs/overhead.md
 # make clean   removes what the others made
 
 CARGO ?= cargo
@@ -11,7 +12,7 @@ export SCHEDLAB_REQUIRE_BROWSER ?= 1
 # Tests that had to be skipped leave a line here.
 export SCHEDLAB_SKIPPED := $(CURDIR)/out/skipped
 
-.PHONY: demo test test-vm skipped check perfetto release bench golden clean
+.PHONY: demo test test-vm skipped check perfetto release bench overhead golden clean
 
 demo:
 	scripts/setup.sh demo
@@ -51,6 +52,11 @@ release: check
 bench:
 	scripts/setup.sh demo
 	$(CARGO) bench --package schedlab-bench
+
+overhead:
+	scripts/setup.sh test
+	$(CARGO) build --release --package schedlab
+	scripts/overhead.sh
 
 # Trace hashes change when a scheduler, the engine or a machine does, and only then.
 golden:

@@ -65,12 +65,11 @@ pub fn overhead(arguments: &OverheadArguments) -> Result<(), Failure> {
         note(&format!("measuring {}", scheduler.name()));
         bills.push(scheduler.measure(arguments)?);
     }
-    let tables = [
-        switches(&bills),
-        decisions(&bills, &arguments.yielding),
-        calls(&bills),
-        lists()?,
-    ];
+    let mut tables = vec![switches(&bills), decisions(&bills, &arguments.yielding)];
+    if bills.iter().any(|bill| !bill.calls.is_empty()) {
+        tables.push(calls(&bills));
+    }
+    tables.push(lists()?);
     let terminal = Terminal::stdout();
     let texts = tables.iter().map(|table| match arguments.format {
         Format::Markdown => table.markdown(),
@@ -208,10 +207,6 @@ fn switches(bills: &[Bill]) -> Table {
                 floor.map(|floor| floor.ping_pong.per_switch_ns()),
             ),
             Cell::number(hackbench),
-            more(
-                hackbench,
-                floor.map(|floor| floor.hackbench.per_switch_ns()),
-            ),
             Cell::number(bill.hackbench.switches as f64),
             Cell::number(whole),
             more(whole, own.map(|own| own.hackbench.ns as f64)),
@@ -224,7 +219,6 @@ fn switches(bills: &[Bill]) -> Table {
             Field::new("ping-pong: ns per switch", Unit::Count),
             Field::new("beside the floor", Unit::Share),
             Field::new("hackbench: ns per switch", Unit::Count),
-            Field::new("beside the floor", Unit::Share),
             Field::new("hackbench: switches", Unit::Count),
             Field::new("hackbench: time", Unit::Time),
             Field::new("beside none", Unit::Share),
