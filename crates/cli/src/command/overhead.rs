@@ -20,7 +20,8 @@ use crate::interrupt::Interrupt;
 const OWN: &str = "none";
 const FLOOR: &str = "floor";
 
-const PING_PONG_ROUNDS: u64 = 2_000;
+/// Long enough for policies to have learnt what kind of tasks these are.
+const PING_PONG_ROUNDS: u64 = 8_000;
 
 /// Calls of sched_yield(2), by all tasks together.
 const YIELDS: u64 = 5_000;
@@ -41,7 +42,8 @@ enum Scheduler {
     Policy { written: String, tuned: Box<Tuned> },
 }
 
-/// Tasks that yield while the scheduler's functions are timed.
+/// How long the scheduler's functions are timed, and how many tasks yield meanwhile.
+const PROFILED_ROUNDS: u64 = 2_000;
 const PROFILED_TASKS: u32 = 4;
 
 /// What the programs took under one of them.
@@ -179,8 +181,8 @@ impl Scheduler {
 fn profile(loaded: &Loaded) -> io::Result<Vec<(String, f64)>> {
     let _counting = schedlab_live::count_calls()?;
     let before = loaded.calls();
-    ping_pong(PING_PONG_ROUNDS)?;
-    yields(PROFILED_TASKS, PING_PONG_ROUNDS)?;
+    ping_pong(PROFILED_ROUNDS)?;
+    yields(PROFILED_TASKS, PROFILED_ROUNDS)?;
     let since = loaded.calls().into_iter().zip(before);
     let each = since.filter_map(|((name, now), (_, before))| {
         let runs = now.runs - before.runs;
