@@ -20,8 +20,7 @@ use crate::interrupt::Interrupt;
 const OWN: &str = "none";
 const FLOOR: &str = "floor";
 
-/// Long enough for policies to have learnt what kind of tasks these are.
-const PING_PONG_ROUNDS: u64 = 8_000;
+const PING_PONG_ROUNDS: u64 = 2_000;
 
 /// Calls of sched_yield(2), by all tasks together.
 const YIELDS: u64 = 5_000;
