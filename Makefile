@@ -5,6 +5,7 @@
 # make bench   runs the benchmarks
 # make results does the papers' experiments again: out/book, docs/results.md
 # make fidelity compares the simulator with a real kernel (docs/fidelity.md)
+# make overhead measures what each scheduler costs in a real kernel, for docs/overhead.md
 # make clean   removes what the others made
 
 CARGO ?= cargo
@@ -13,7 +14,7 @@ export SCHEDLAB_REQUIRE_BROWSER ?= 1
 # Tests that had to be skipped leave a line here.
 export SCHEDLAB_SKIPPED := $(CURDIR)/out/skipped
 
-.PHONY: demo test test-vm skipped check perfetto release bench golden results fidelity clean
+.PHONY: demo test test-vm skipped check perfetto release bench golden results fidelity overhead clean
 
 demo:
 	scripts/setup.sh demo
@@ -53,6 +54,11 @@ release: check
 bench:
 	scripts/setup.sh bench
 	$(CARGO) bench --package schedlab-bench
+
+overhead:
+	scripts/setup.sh test
+	$(CARGO) build --release --package schedlab
+	scripts/overhead.sh
 
 # Trace hashes change when a scheduler, the engine or a machine does, and only then.
 golden:

@@ -10,6 +10,8 @@ use std::{env, fs, thread};
 
 include!("src/clang.rs");
 
+const OTHERS: [&str; 2] = ["floor", "lists"];
+
 fn main() {
     let root = Path::new("../..")
         .canonicalize()
@@ -20,17 +22,17 @@ fn main() {
     println!("cargo:rerun-if-env-changed=BPF_CLANG");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let policies = find_policies(&root.join("policies"));
-    let (built, floor) = match find_clang() {
+    let (built, others) = match find_clang() {
         Ok(clang) => (
             compile_all(&clang, &root, &policies, &out),
-            compile_floor(&clang, &root, &out),
+            compile_others(&clang, &root, &out),
         ),
         Err(reason) => {
             println!("cargo:warning=policies are not compiled for the kernel: {reason}");
-            (Vec::new(), None)
+            (Vec::new(), Vec::new())
         }
     };
-    let objects = table(&built) + &constant(floor.as_deref());
+    let objects = table("BUILT_IN", &built) + &table("OTHERS", &others);
     fs::write(out.join("objects.rs"), objects).expect("OUT_DIR is writable");
 }
 
@@ -75,11 +77,14 @@ fn compile_all(
     built
 }
 
-/// The scheduler that is no policy.
-fn compile_floor(clang: &str, root: &Path, out: &Path) -> Option<PathBuf> {
-    let object = out.join("floor.bpf.o");
-    let source = root.join("policy/bpf/floor.bpf.c");
-    run(clang, root, &source, &source, &object).then_some(object)
+/// Programs that hold no policy.
+fn compile_others(clang: &str, root: &Path, out: &Path) -> Vec<(String, PathBuf)> {
+    let compiled = OTHERS.iter().filter_map(|name| {
+        let source = root.join(format!("policy/bpf/{name}.bpf.c"));
+        let object = out.join(format!("{name}.bpf.o"));
+        run(clang, root, &source, &source, &object).then(|| (name.to_string(), object))
+    });
+    compiled.collect()
 }
 
 fn compile(clang: &str, root: &Path, policy: &Path, object: &Path) -> bool {
@@ -108,17 +113,11 @@ fn run(clang: &str, root: &Path, policy: &Path, glue: &Path, object: &Path) -> b
     false
 }
 
-/// Rust source of the table of objects.
-fn table(built: &[(String, PathBuf)]) -> String {
-    let mut text = String::from("static BUILT_IN: &[(&str, &[u8])] = &[\n");
+/// Rust source of a table of objects.
+fn table(name: &str, built: &[(String, PathBuf)]) -> String {
+    let mut text = format!("static {name}: &[(&str, &[u8])] = &[\n");
     for (name, object) in built {
         text += &format!("    ({name:?}, include_bytes!({object:?})),\n");
     }
     text + "];\n"
-}
-
-fn constant(floor: Option<&Path>) -> String {
-    let object = floor.map(|object| format!("Some(include_bytes!({object:?}))"));
-    let object = object.unwrap_or("None".into());
-    format!("static FLOOR: Option<&[u8]> = {object};\n")
 }

@@ -17,11 +17,17 @@
  * map can be looked into while one is held, so a policy could never take the lock
  * of a second run queue that it has just chosen.
  */
-__apart u32 host_wait_for_lock(host_lock_t *l __in_arena, u32 ticket)
+__apart u32 host_wait_a_while(host_lock_t *l __in_arena, u32 ticket)
 {
 	spin_while(READ_ONCE(l->owner) != ticket)
 		;
 	return __sync_val_compare_and_swap(&l->owner, ticket, ticket) == ticket;	/* and a barrier */
+}
+
+/* Longer than a hook may loop: who loops shall be named, not who waits for it. */
+__apart u32 host_wait_for_lock(host_lock_t *l __in_arena, u32 ticket)
+{
+	return host_wait_a_while(l, ticket) || host_wait_a_while(l, ticket) || host_wait_a_while(l, ticket);
 }
 
 static __always_inline u32 host_lock(host_lock_t *l)

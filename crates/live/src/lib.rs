@@ -14,6 +14,6 @@ mod topology;
 pub use conform::{conform, ConformError, Conformance};
 pub use ending::{Ending, Kind};
 pub use kernel::{status, Status};
-pub use load::{load, load_floor, Error, Loaded, Options, Program};
+pub use load::{load, load_floor, run_programs, Error, Loaded, Options, Program};
 pub use object::{count_calls, Calls, Object};
 pub use statistics::{Histogram, Statistics};

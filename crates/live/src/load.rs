@@ -103,7 +103,7 @@ pub fn load(program: &Program, options: &Options) -> Result<Loaded, Error> {
     Ok(loaded)
 }
 
-/// Makes the least of all schedulers, [`schedlab_bpf::floor`], the machine's.  It counts nothing.
+/// Makes the least of all schedulers, "floor" of [`schedlab_bpf::other`], the machine's.  It counts nothing.
 ///
 /// # Errors
 /// As [`load`].
@@ -112,6 +112,30 @@ pub fn load_floor(code: &[u8], options: &Options) -> Result<Loaded, Error> {
     keep_log();
     let operations = options.operations("schedlab_floor".into(), false);
     attach(open_plain(code)?, &operations)
+}
+
+/// Runs programs that are no scheduler, one after the other, so many times each; see
+/// [`crate::count_calls`].
+///
+/// # Errors
+/// The kernel refuses them, or one does not end well.
+pub fn run_programs(
+    code: &[u8],
+    names: &[&str],
+    times: u32,
+) -> Result<Vec<(String, Calls)>, Error> {
+    kernel::check()?;
+    keep_log();
+    let mut object = Object::load(open_plain(code)?)?;
+    for name in names {
+        for _ in 0..times {
+            object
+                .run(name)
+                .filter(|&answer| answer == 0)
+                .ok_or_else(|| Error::Refused(format!("{name} does not end well")))?;
+        }
+    }
+    Ok(object.calls())
 }
 
 impl Options {

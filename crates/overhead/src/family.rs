@@ -110,3 +110,17 @@ fn join(group: libc::pid_t) -> io::Result<()> {
         _ => Err(io::Error::last_os_error()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_that_fails_ends_those_that_wait() {
+        let (mut hear, _say) = channel().unwrap();
+        let waits: Work = Box::new(move || hear.read_exact(&mut [0]));
+        let fails: Work = Box::new(|| Err(io::Error::other("on purpose")));
+        let error = run(vec![waits, fails]).unwrap_err();
+        assert!(error.to_string().starts_with("a process ended"), "{error}");
+    }
+}

@@ -23,9 +23,11 @@ pub fn built_in(name: &str) -> Option<&'static [u8]> {
     found.map(|&(_, object)| object)
 }
 
-/// The least a sched_ext scheduler can do (`floor.bpf.c`), to see the price of a policy beside.
-pub fn floor() -> Option<&'static [u8]> {
-    FLOOR
+/// An object that holds no policy: "floor", the least a sched_ext scheduler can do, to see the
+/// price of a policy beside; "lists", the price of linked lists.
+pub fn other(name: &str) -> Option<&'static [u8]> {
+    let found = OTHERS.iter().find(|(n, _)| *n == name);
+    found.map(|&(_, object)| object)
 }
 
 /// Compiles the policy in a C file.

@@ -20,10 +20,10 @@ use crate::interrupt::Interrupt;
 const OWN: &str = "none";
 const FLOOR: &str = "floor";
 
-const PING_PONG_ROUNDS: u64 = 10_000;
+const PING_PONG_ROUNDS: u64 = 2_000;
 
 /// Calls of sched_yield(2), by all tasks together.
-const YIELDS: u64 = 20_000;
+const YIELDS: u64 = 5_000;
 
 const HACKBENCH: Hackbench = Hackbench {
     groups: 4,
@@ -41,7 +41,8 @@ enum Scheduler {
     Policy { written: String, tuned: Box<Tuned> },
 }
 
-/// Tasks that yield while the scheduler's functions are timed.
+/// How long the scheduler's functions are timed, and how many tasks yield meanwhile.
+const PROFILED_ROUNDS: u64 = 2_000;
 const PROFILED_TASKS: u32 = 4;
 
 /// What the programs took under one of them.
@@ -65,11 +66,11 @@ pub fn overhead(arguments: &OverheadArguments) -> Result<(), Failure> {
         note(&format!("measuring {}", scheduler.name()));
         bills.push(scheduler.measure(arguments)?);
     }
-    let tables = [
-        switches(&bills),
-        decisions(&bills, &arguments.yielding),
-        calls(&bills),
-    ];
+    let mut tables = vec![switches(&bills), decisions(&bills, &arguments.yielding)];
+    if bills.iter().any(|bill| !bill.calls.is_empty()) {
+        tables.push(calls(&bills));
+    }
+    tables.push(lists()?);
     let terminal = Terminal::stdout();
     let texts = tables.iter().map(|table| match arguments.format {
         Format::Markdown => table.markdown(),
@@ -146,7 +147,7 @@ impl Scheduler {
             Scheduler::Own => return Ok(None),
             Scheduler::Floor => {
                 let missing = "it was not compiled: there was no clang 19";
-                let code = schedlab_bpf::floor().ok_or(Failure::Other(missing.into()))?;
+                let code = schedlab_bpf::other("floor").ok_or(Failure::Other(missing.into()))?;
                 schedlab_live::load_floor(code, &options)
             }
             Scheduler::Policy { written, tuned } => {
@@ -179,8 +180,8 @@ impl Scheduler {
 fn profile(loaded: &Loaded) -> io::Result<Vec<(String, f64)>> {
     let _counting = schedlab_live::count_calls()?;
     let before = loaded.calls();
-    ping_pong(PING_PONG_ROUNDS)?;
-    yields(PROFILED_TASKS, PING_PONG_ROUNDS)?;
+    ping_pong(PROFILED_ROUNDS)?;
+    yields(PROFILED_TASKS, PROFILED_ROUNDS)?;
     let since = loaded.calls().into_iter().zip(before);
     let each = since.filter_map(|((name, now), (_, before))| {
         let runs = now.runs - before.runs;
@@ -207,10 +208,6 @@ fn switches(bills: &[Bill]) -> Table {
                 floor.map(|floor| floor.ping_pong.per_switch_ns()),
             ),
             Cell::number(hackbench),
-            more(
-                hackbench,
-                floor.map(|floor| floor.hackbench.per_switch_ns()),
-            ),
             Cell::number(bill.hackbench.switches as f64),
             Cell::number(whole),
             more(whole, own.map(|own| own.hackbench.ns as f64)),
@@ -223,7 +220,6 @@ fn switches(bills: &[Bill]) -> Table {
             Field::new("ping-pong: ns per switch", Unit::Count),
             Field::new("beside the floor", Unit::Share),
             Field::new("hackbench: ns per switch", Unit::Count),
-            Field::new("beside the floor", Unit::Share),
             Field::new("hackbench: switches", Unit::Count),
             Field::new("hackbench: time", Unit::Time),
             Field::new("beside none", Unit::Share),
@@ -275,6 +271,56 @@ fn calls(bills: &[Bill]) -> Table {
         layout: Layout::FieldsAsColumns,
         notes: Vec::new(),
     }
+}
+
+/// Nodes of the lists in lists.bpf.c, and how often each program goes round.
+const LIST_NODES: f64 = 64.0;
+const LIST_ROUNDS: f64 = 256.0;
+
+/// What linked lists cost in the arena, and linked by index in an array instead.
+fn lists() -> Result<Table, Failure> {
+    let failed = |error: String| Failure::Other(format!("lists: {error}"));
+    let _counting = schedlab_live::count_calls().map_err(|e| failed(e.to_string()))?;
+    let code = schedlab_bpf::other("lists").ok_or_else(|| failed("not compiled".into()))?;
+    let programs = [
+        "prepare",
+        "rotate_linked",
+        "rotate_indexed",
+        "walk_linked",
+        "walk_indexed",
+    ];
+    let calls = schedlab_live::run_programs(code, &programs, 4);
+    let calls = calls.map_err(|e| failed(e.to_string()))?;
+    let row = |(contest, (label, kind)): (usize, (&str, &str))| {
+        let each = |work: &str, steps: f64| {
+            let name = format!("{work}_{kind}");
+            let call = calls.iter().find(|(program, _)| *program == name);
+            Cell::maybe(call.map(|(_, c)| c.ns as f64 / c.runs.max(1) as f64 / steps))
+        };
+        Subject {
+            labels: vec![label.into()],
+            contest,
+            cells: vec![
+                each("rotate", LIST_ROUNDS),
+                each("walk", LIST_ROUNDS * LIST_NODES),
+            ],
+        }
+    };
+    let kinds = [
+        ("pointers in the arena", "linked"),
+        ("indices into an array", "indexed"),
+    ];
+    Ok(Table {
+        title: "What linked lists cost in ns".into(),
+        stubs: vec!["links".into()],
+        fields: vec![
+            Field::new("first to the end", Unit::Plain),
+            Field::new("a step of a walk", Unit::Plain),
+        ],
+        subjects: kinds.into_iter().enumerate().map(row).collect(),
+        layout: Layout::FieldsAsColumns,
+        notes: Vec::new(),
+    })
 }
 
 fn rows(bills: &[Bill], cells: impl Fn(&Bill) -> Vec<Cell>) -> Vec<Subject> {

@@ -9,15 +9,15 @@ use schedlab_policy::Policy;
 use crate::common::{argument, root, text};
 use crate::guest::{have_kernel, vm};
 
-/// This program, run in the guest as root.
-fn in_guest(arguments: &[&str]) -> Output {
+/// A script, run in the guest as root.
+fn in_guest(script: &str) -> Output {
     let host = ["--no-record", "--clock", "fast", "--memory", "2GiB"];
-    vm(&[&host[..], &["--", "schedlab"], arguments].concat())
+    vm(&[&host[..], &["--timeout", "1h", "--", "sh", "-c", script]].concat())
 }
 
 #[track_caller]
 fn conforms(policy: &str, scripts: &str) {
-    let ran = in_guest(&["conform", policy, "--scripts", scripts]);
+    let ran = in_guest(&format!("schedlab conform {policy} --scripts {scripts}"));
     let said = text(&ran.stdout);
     assert!(ran.status.success(), "{policy}: {}", text(&ran.stderr));
     assert!(said.contains(&format!("{scripts} scripts")), "{said}");
@@ -39,14 +39,7 @@ fn a_build_that_decides_otherwise_is_found_out() {
         return;
     }
     // 2.3.99 counts slices in another way than the native arm's 2.4.16.
-    let ran = in_guest(&[
-        "conform",
-        "linux24:2.4.16",
-        "--against",
-        "linux24:2.3.99",
-        "--scripts",
-        "100",
-    ]);
+    let ran = in_guest("schedlab conform linux24:2.4.16 --against linux24:2.3.99 --scripts 100");
     assert_eq!(ran.status.code(), Some(2), "{}", text(&ran.stdout));
     assert!(
         text(&ran.stderr).contains("native:"),
@@ -114,7 +107,7 @@ fn programs_grow_by_a_tenth_at_most() {
         return;
     }
     let golden = root().join("tests/golden/verified.txt");
-    let now: BTreeMap<String, u64> = Policy::all().iter().flat_map(sizes).collect();
+    let now = sizes();
     if std::env::var_os("SCHEDLAB_UPDATE_GOLDEN").is_some() {
         let lines = now.iter().map(|(name, size)| format!("{name} {size}\n"));
         fs::write(&golden, lines.collect::<String>()).unwrap();
@@ -133,13 +126,19 @@ fn programs_grow_by_a_tenth_at_most() {
     }
 }
 
-fn sizes(policy: &Policy) -> Vec<(String, u64)> {
-    let name = policy.name();
-    let ran = in_guest(&["load", name, "--verified", "--stats", "none", "--for", "1s"]);
-    assert!(ran.status.success(), "{name}: {}", text(&ran.stderr));
-    text(&ran.stdout)
-        .lines()
-        .filter_map(|line| line.rsplit_once(' '))
-        .map(|(program, size)| (format!("{name} {program}"), size.parse().unwrap()))
+/// By "POLICY PROGRAM".
+fn sizes() -> BTreeMap<String, u64> {
+    let names: Vec<&str> = Policy::all().iter().map(Policy::name).collect();
+    let load = "schedlab load $policy --verified --stats none --for 100ms >/tmp/sizes || exit 1";
+    let script = format!(
+        "for policy in {}; do {load}; sed \"s/^/$policy /\" /tmp/sizes; done",
+        names.join(" ")
+    );
+    let ran = in_guest(&script);
+    assert!(ran.status.success(), "{}", text(&ran.stderr));
+    let said = text(&ran.stdout);
+    let lines = said.lines().filter_map(|line| line.rsplit_once(' '));
+    lines
+        .map(|(program, size)| (program.to_string(), size.parse().unwrap()))
         .collect()
 }
