@@ -29,6 +29,7 @@ pub fn head(line: &str) -> Option<Head<'_>> {
             time,
             digits,
             by: context(flags, pid),
+            has_flags: flags.is_some(),
             event,
             arguments,
         })
