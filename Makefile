@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# make demo    installs what is missing, builds, and compares three schedulers on two workloads
+# make demo    installs what is missing, builds, and compares schedulers on two workloads and on a recording
 # make test    installs what is missing and runs everything CI runs
 # make test-vm runs the long tests in a real kernel, too
+# make fuzz    fuzzes the readers of recordings, SECONDS=120 each
 # make bench   runs the benchmarks
 # make clean   removes what the others made
 
@@ -11,7 +12,7 @@ export SCHEDLAB_REQUIRE_BROWSER ?= 1
 # Tests that had to be skipped leave a line here.
 export SCHEDLAB_SKIPPED := $(CURDIR)/out/skipped
 
-.PHONY: demo test test-vm skipped check perfetto release bench golden clean
+.PHONY: demo test test-vm skipped check perfetto release bench fuzz golden clean
 
 demo:
 	scripts/setup.sh demo
@@ -51,6 +52,10 @@ release: check
 bench:
 	scripts/setup.sh demo
 	$(CARGO) bench --package schedlab-bench
+
+SECONDS ?= 120
+fuzz:
+	scripts/fuzz.sh $(SECONDS)
 
 # Trace hashes change when a scheduler, the engine or a machine does, and only then.
 golden:
