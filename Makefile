@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# make demo    installs what is missing, builds, and compares three schedulers on two workloads
+# make demo    installs what is missing, builds, and compares schedulers on two workloads and on a recording
 # make test    installs what is missing and runs everything CI runs
 # make test-vm runs the long tests in a real kernel, too
+# make fuzz    fuzzes the readers of recordings, SECONDS=120 each
 # make bench   runs the benchmarks
 # make results does the papers' experiments again: out/book, docs/results.md
 # make fidelity compares the simulator with a real kernel (docs/fidelity.md)
@@ -14,7 +15,7 @@ export SCHEDLAB_REQUIRE_BROWSER ?= 1
 # Tests that had to be skipped leave a line here.
 export SCHEDLAB_SKIPPED := $(CURDIR)/out/skipped
 
-.PHONY: demo test test-vm skipped check perfetto release bench golden results fidelity overhead clean
+.PHONY: demo test test-vm skipped check perfetto release bench golden results fidelity overhead fuzz clean
 
 demo:
 	scripts/setup.sh demo
@@ -59,6 +60,10 @@ overhead:
 	scripts/setup.sh test
 	$(CARGO) build --release --package schedlab
 	scripts/overhead.sh
+
+SECONDS ?= 120
+fuzz:
+	scripts/fuzz.sh $(SECONDS)
 
 # Trace hashes change when a scheduler, the engine or a machine does, and only then.
 golden:

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The demonstration: three schedulers of Linux on the paper's benchmark and on an interactive mix.
+# The demonstration: three schedulers of Linux on the paper's benchmark and on an interactive mix; a recording replayed.
 # usage: scripts/demo.sh [FOLDER]     leaves reports and a trace there (out/demo)
 set -eu
 cd "$(dirname "$0")/.."
@@ -32,8 +32,15 @@ say "How do they bear four times the load?  The stock scheduler does worse with 
 python3 scripts/scaling.py "5 rooms=$out/volanomark-5.json" "10 rooms=$out/volanomark-10.json" \
     "15 rooms=$out/volanomark-15.json" "20 rooms=$out/volanomark-20.json"
 
+say "What if: a recorded make -j4, under the scheduler it had and under every other"
+"$schedlab" replay examples/recordings/make-j4-gcc.perf-script.txt.zst --policies all \
+    --report "$out/what-if.html" --trace "$out/what-if.tar" >"$out/what-if.txt"
+sed -n '1,/^Recalculations/p' "$out/what-if.txt"
+echo "  (the rest is in $out/what-if.txt)"
+
 say "To look at"
 printf '  %s\n' "$out"/*.html
+echo "  $out/what-if.tar        all of it on one timeline: open it in https://ui.perfetto.dev"
 echo "  $out/mixed-*.pftrace    open them in https://ui.perfetto.dev"
 
 say "To go on"

@@ -157,6 +157,12 @@ fn ftrace_text() {
 }
 
 #[test]
+fn trace_cmd_text() {
+    survives("trace-cmd-l.txt", &sample_bytes("trace-cmd-l.txt"), 300);
+    survives("trace-cmd-R.txt", &sample_bytes("trace-cmd-R.txt"), 300);
+}
+
+#[test]
 fn perf_script_text() {
     let (recording, _) = read(&sample("perf.data")).unwrap();
     let mut text = Vec::new();

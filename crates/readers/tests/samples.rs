@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::{events, sample};
+use common::{assert_same, events, sample};
 use schedlab_readers::{read, read_from, Compression, Format};
 use schedlab_recording::{KernelEventKind, KernelState, Pid, Recording};
 use schedlab_trace::WakeContext;
@@ -318,4 +318,26 @@ fn what_is_no_file_is_refused_at_once() {
         "{missing}"
     );
     assert_eq!(says("."), ".: this is a folder; expected a recording");
+}
+
+/// One recording, printed by trace-cmd 3.1.6 in three ways.  With `-l` there are flags, so who woke is
+/// known; `-R` prints fields as they are in memory.  Counted with grep.
+#[test]
+fn trace_cmd_report() {
+    let read = |name| read(&sample(name)).unwrap();
+    let (plain, report) = read("trace-cmd.txt");
+    assert_eq!(report.format, Format::Ftrace);
+    assert_eq!((report.resolution_ns, report.nr_other_lines), (1, 1));
+    assert_eq!(kinds(&plain), [66, 32, 32 + 6, 3, 6, 6, 0, 0, 0]);
+    assert_eq!(plain.nr_cpus(), 2);
+    let (raw, _) = read("trace-cmd-R.txt");
+    assert_same(&events(&plain), &events(&raw));
+    let (flagged, _) = read("trace-cmd-l.txt");
+    let but_for_contexts = |recording| -> Vec<String> {
+        let events = events(recording).into_iter();
+        let but = |line: String| line.replace(" by Irq ", " by Task ");
+        events.map(but).collect()
+    };
+    assert_same(&but_for_contexts(&plain), &but_for_contexts(&flagged));
+    assert!((flagged.has_contexts, plain.has_contexts) == (true, false));
 }

@@ -100,14 +100,18 @@ impl Decoder {
     /// A format that cannot be understood.
     pub fn new(description: &Description) -> Result<Decoder, RecordingError> {
         let mut events = HashMap::new();
+        // sched_wakeup_new is a wakeup, too, but says nothing of sleepers.
+        let mut tells_wakeups = false;
         for text in &description.formats {
-            let event = Event::new(Format::parse(text)?)?;
+            let format = Format::parse(text)?;
+            tells_wakeups |= format.name == "sched_wakeup";
+            let event = Event::new(format)?;
             events.extend(event.map(|event| (event.id, event)));
         }
-        let has = |kind: fn(&Content) -> bool| events.values().any(|e: &Event| kind(&e.content));
+        let is_waking = |event: &Event| matches!(event.content, Content::Waking(..));
         let carries = Carries {
-            waking: has(|content| matches!(content, Content::Waking(..))),
-            wakeup: has(|content| matches!(content, Content::Wakeup(..))),
+            waking: events.values().any(is_waking),
+            wakeup: tells_wakeups,
         };
         let mut recording = Recording::new(carries, description.nr_cpus);
         recording.tasks = description.tasks.clone();

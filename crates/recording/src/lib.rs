@@ -13,12 +13,14 @@
 //! a thread id are the same task, finds each task's last name, mends what lost events leave
 //! behind, and counts what it had to mend ([`Mended`]).
 
+mod context;
 mod decode;
 mod error;
 mod event;
 mod format;
 mod identity;
 mod notes;
+mod idle;
 mod order;
 mod page;
 mod play;

@@ -44,7 +44,7 @@ pub fn play(recording: &Recording, info: &TraceInfo, sink: &mut dyn Sink) -> Men
             pass.seen(*task);
         }
     }
-    for event in recording.events() {
+    for event in recording.completed() {
         first_pass.learn(event);
     }
     let mut player = Player {
@@ -63,15 +63,13 @@ pub fn play(recording: &Recording, info: &TraceInfo, sink: &mut dyn Sink) -> Men
         cpu: CpuId(0),
         mended: Mended {
             lost: recording.nr_lost,
+            switches: recording.nr_left_idle(),
             ..Mended::default()
         },
     };
     player.sink.begin(info);
     player.begin(&initial);
-    recording
-        .events()
-        .iter()
-        .for_each(|event| player.event(event));
+    recording.completed().for_each(|event| player.event(event));
     player.end()
 }
 

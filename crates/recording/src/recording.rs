@@ -4,9 +4,11 @@ use std::collections::HashMap;
 
 use schedlab_trace::{CpuId, Sink, Time, TraceInfo};
 
+use crate::context::guess_contexts;
 use crate::event::{Comm, KernelEvent, KernelEventKind, Pid};
 use crate::identity::KnownTask;
 use crate::notes::Notes;
+use crate::idle::{left_idle, merged};
 use crate::order::straighten;
 use crate::play::{play, Mended};
 
@@ -25,6 +27,8 @@ pub struct Carries {
 pub struct Recording {
     /// Which events it was made of.
     pub carries: Carries,
+    /// Is it known which wakeups interrupts made?
+    pub has_contexts: bool,
     /// The moments between which everything was recorded, on the recording's clock.
     pub span: (Time, Time),
     /// Events the kernel says it lost.
@@ -39,6 +43,7 @@ pub struct Recording {
     names: Names,
     nr_cpus: u32,
     nr_straightened: u64,
+    left_idle: Vec<KernelEvent>,
 }
 
 /// Names, each kept once.
@@ -53,6 +58,7 @@ impl Recording {
     pub fn new(carries: Carries, nr_cpus: u32) -> Recording {
         Recording {
             carries,
+            has_contexts: true,
             span: (Time::ZERO, Time::ZERO),
             nr_lost: 0,
             tasks: Vec::new(),
@@ -63,6 +69,7 @@ impl Recording {
             names: Names::default(),
             nr_cpus,
             nr_straightened: 0,
+            left_idle: Vec::new(),
         }
     }
 
@@ -114,6 +121,11 @@ impl Recording {
         // Equal times keep the order in which they were added.
         self.events.sort_by_key(|event| event.time);
         self.nr_straightened = straighten(&mut self.events, self.carries.wakeup);
+        self.left_idle = left_idle(&self.events);
+        if !self.has_contexts {
+            guess_contexts(&mut self.events, &self.left_idle);
+        }
+        self.events.shrink_to_fit();
         let time = |event: Option<&KernelEvent>| event.map_or(Time::ZERO, |event| event.time);
         let events = (time(self.events.first()), time(self.events.last()));
         let (start, end) = span.unwrap_or(events);
@@ -143,6 +155,16 @@ impl Recording {
     /// microseconds, and were put right.
     pub fn nr_straightened(&self) -> u64 {
         self.nr_straightened
+    }
+
+    /// How many switches from the idle task are missing.
+    pub(crate) fn nr_left_idle(&self) -> u64 {
+        self.left_idle.len() as u64
+    }
+
+    /// All events, and switches from the idle task where they must have been.
+    pub(crate) fn completed(&self) -> impl Iterator<Item = &KernelEvent> {
+        merged(&self.events, &self.left_idle)
     }
 
     /// How many CPUs the machine has, as far as the recording shows.

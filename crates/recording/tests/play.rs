@@ -258,6 +258,53 @@ fn lost_events_are_mended_and_counted() {
     assert_eq!(played.run_ns("t2"), 100);
 }
 
+/// The switch from the idle task to 1 at 160 was lost.  It was queued at 151 on an idle CPU.
+#[test]
+fn who_is_queued_on_an_idle_cpu_runs() {
+    let mut script = Script::new(BOTH);
+    let played = script
+        .switch(100, 1, "S", 0)
+        .waking(150, 1)
+        .wakeup(151, 1)
+        .switch(300, 1, "S", 0)
+        .play(0, 400);
+    assert_eq!((played.mended.switches, played.mended.wakeups), (1, 0));
+    assert_eq!(played.run_ns("t1"), 100 + 149);
+    assert_eq!(script.recording.events().len(), 4, "as recorded");
+}
+
+/// Without flags, what ends a sleep in state D is an interrupt, except the sleeper's own child.
+#[test]
+fn devices_answer_with_interrupts() {
+    for (has_contexts, sleeper, state, woken_by) in [
+        (false, 2, "D", WakeContext::Irq),
+        (false, 2, "S", WakeContext::Task),
+        (false, 3, "D", WakeContext::Task),
+        (true, 2, "D", WakeContext::Task),
+    ] {
+        let mut script = Script::new(BOTH);
+        script.recording.has_contexts = has_contexts;
+        let kind = KernelEventKind::Waking {
+            task: script.task(sleeper),
+            by: WakeContext::Task,
+            target: CpuId(0),
+        };
+        let played = script
+            .fork(50, 3, 1)
+            .switch(100, sleeper, state, 1)
+            .push(150, kind)
+            .wakeup(151, sleeper)
+            .switch(300, 1, "R", sleeper)
+            .play(0, 400);
+        let wakings = played.events.iter().filter_map(|event| match event.kind {
+            EventKind::Waking { by, .. } => Some(by),
+            _ => None,
+        });
+        let case = format!("{sleeper} {state}, known: {has_contexts}");
+        assert_eq!(wakings.collect::<Vec<_>>(), [woken_by], "{case}");
+    }
+}
+
 /// CPU 0 was left by 1 without a word; CPU 1 says that 1 runs there.
 #[test]
 fn nobody_runs_twice() {

@@ -10,14 +10,22 @@ use crate::Replay;
 /// is as recorded.
 pub fn machine_like(replay: &Replay, hz: u32) -> Machine {
     let ideal = Machine::ideal(replay.nr_cpus);
-    let ipi = replay.reactions.idle_ns.unwrap_or(Ns::ZERO);
+    let reactions = &replay.reactions;
+    let idle = reactions.idle_ns.or(reactions.interrupt_ns);
+    let idle = idle.unwrap_or(Ns::ZERO);
+    // A CPU that computes is no slower to hear than an idle one.
+    let ipi = reactions.interrupt_ns.unwrap_or(idle).min(idle);
     Machine {
         name: "recorded".to_string(),
         title: format!(
-            "The recorded machine: {} CPUs, {hz} Hz; an idle CPU reacts after {ipi}",
+            "The recorded machine: {} CPUs, {hz} Hz; an idle CPU reacts after {idle}, others after {ipi}",
             replay.nr_cpus
         ),
-        costs: Costs { ipi, ..ideal.costs },
+        costs: Costs {
+            ipi,
+            idle_exit: idle - ipi,
+            ..ideal.costs
+        },
         hz,
         ..ideal
     }

@@ -9,6 +9,8 @@ use serde::Serialize;
 pub struct ReactionTimes {
     /// Until an idle CPU ran what another CPU had queued on it.
     pub idle_ns: Option<Ns>,
+    /// Until a task was preempted by one another CPU had queued beside it.
+    pub interrupt_ns: Option<Ns>,
     /// Until a task was preempted by one it had woken itself on its own CPU: the kernel's way back.
     pub preemption_ns: Option<Ns>,
 }
@@ -21,6 +23,8 @@ const ENOUGH: usize = 5;
 enum Obstacle {
     /// An idle CPU, told by another one.
     Idle,
+    /// A task on another CPU than the waker's.
+    Elsewhere(TaskId),
     /// The task that woke it.
     Waker(TaskId),
 }
@@ -38,6 +42,7 @@ pub(crate) struct Reactions {
     /// By CPU: who was queued on it last, if nothing has happened since.
     queued: Vec<Option<Queued>>,
     idle: Vec<u64>,
+    interrupt: Vec<u64>,
     preemption: Vec<u64>,
 }
 
@@ -67,13 +72,12 @@ impl Reactions {
                     return;
                 };
                 let took = event.time.since(queued.since).0;
+                let preempted = |task| prev == Some(task) && prev_state == PrevState::Preempted;
                 match queued.obstacle {
-                    Obstacle::Idle if prev.is_none() => self.idle.push(took),
-                    Obstacle::Waker(waker)
-                        if prev == Some(waker) && prev_state == PrevState::Preempted =>
-                    {
-                        self.preemption.push(took);
-                    }
+                    // Nothing reacts in no time: that switch was not recorded.
+                    Obstacle::Idle if prev.is_none() && took > 0 => self.idle.push(took),
+                    Obstacle::Elsewhere(task) if preempted(task) => self.interrupt.push(took),
+                    Obstacle::Waker(waker) if preempted(waker) => self.preemption.push(took),
                     _ => {}
                 }
             }
@@ -84,6 +88,7 @@ impl Reactions {
     pub fn medians(self) -> ReactionTimes {
         ReactionTimes {
             idle_ns: median(self.idle),
+            interrupt_ns: median(self.interrupt),
             preemption_ns: median(self.preemption),
         }
     }
@@ -92,12 +97,55 @@ impl Reactions {
 fn obstacle(cpu: CpuId, target: CpuId, running: &[Option<TaskId>]) -> Option<Obstacle> {
     match running[target.index()] {
         None if target != cpu => Some(Obstacle::Idle),
+        None => None,
         Some(waker) if target == cpu => Some(Obstacle::Waker(waker)),
-        _ => None,
+        Some(task) => Some(Obstacle::Elsewhere(task)),
     }
 }
 
 fn median(mut took: Vec<u64>) -> Option<Ns> {
     let middle = took.len() / 2;
     (took.len() >= ENOUGH).then(|| Ns(*took.select_nth_unstable(middle).1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Task 3 is queued on CPU 1 by CPU 0, five times; each time CPU 1 runs it so much later.
+    fn queued_elsewhere(on_cpu_1: Option<TaskId>, took: u64) -> ReactionTimes {
+        let mut reactions = Reactions::default();
+        reactions.begin(2);
+        let running = [Some(TaskId(1)), on_cpu_1];
+        for time in (0..).step_by(1_000_000).take(ENOUGH) {
+            let mut event = |time, cpu, kind| {
+                let (time, cpu) = (Time(time), CpuId(cpu));
+                reactions.event(&Event { time, cpu, kind }, &running);
+            };
+            let (task, target) = (TaskId(3), CpuId(1));
+            event(time, 0, EventKind::Wakeup { task, target });
+            let switch = EventKind::Switch {
+                prev: on_cpu_1,
+                prev_state: PrevState::Preempted,
+                next: Some(task),
+            };
+            event(time + took, 1, switch);
+        }
+        reactions.medians()
+    }
+
+    #[test]
+    fn idle_and_busy_cpus_are_measured_apart() {
+        let (busy, idle) = (
+            queued_elsewhere(Some(TaskId(2)), 1700),
+            queued_elsewhere(None, 2500),
+        );
+        assert_eq!((busy.interrupt_ns, busy.idle_ns), (Some(Ns(1700)), None));
+        assert_eq!((idle.interrupt_ns, idle.idle_ns), (None, Some(Ns(2500))));
+    }
+
+    #[test]
+    fn a_switch_that_was_put_there_is_no_measurement() {
+        assert_eq!(queued_elsewhere(None, 0), ReactionTimes::default());
+    }
 }

@@ -49,7 +49,7 @@ pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
     let report = text_file("--report", arguments.report.as_deref(), "html")?;
     let json = text_file("--json", arguments.json.as_deref(), "json")?;
     let export = text_file("--export", arguments.export.as_deref(), "json")?;
-    let source = Source::read(&arguments.recording)?;
+    let mut source = Source::read(&arguments.recording)?;
     let mut traces = ReplayTraces::parse(arguments.trace.as_deref(), chosen.len() + 1)?;
     let mut replay = source.rebuild(&Options {
         mode: arguments.mode.mode(),
@@ -60,7 +60,16 @@ pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
     let command = command(arguments, &tuned);
     let (recorded, mended) = source.recorded(&command, traces.recorded()?);
     let mut runs = vec![recorded];
-    let mut check = Some(self_check(&replay, &runs[0], under, arguments, &interrupt)?);
+    if arguments.minimise.is_none() {
+        source.forget_events();
+    }
+    let mut check = Some(self_check(
+        &mut replay,
+        &runs[0],
+        under,
+        arguments,
+        &interrupt,
+    )?);
     let mut smallest = None;
     if let Some(symptom) = &arguments.minimise {
         let trial = smallest::Trial {
@@ -157,6 +166,12 @@ impl Source {
         }
     }
 
+    /// What was to be learnt from the events has been; they take most of the memory.
+    fn forget_events(&mut self) {
+        let empty = Recording::new(self.recording.carries, self.recording.nr_cpus());
+        self.recording = empty;
+    }
+
     /// The workload behind it.
     pub fn rebuild(&self, options: &Options) -> Replay {
         let mut rebuild = Rebuild::new(options.clone());
@@ -224,7 +239,7 @@ fn session(
 
 /// Replays under the recording's own scheduler on its own machine and compares with it.
 fn self_check(
-    replay: &Replay,
+    replay: &mut Replay,
     recorded: &Run,
     under: Tuned,
     arguments: &ReplayArguments,
@@ -233,10 +248,12 @@ fn self_check(
     let name = under.name();
     let machine = machine_like(replay, arguments.hz);
     let identities = Identities::of(replay);
-    let mut workload = replay.workload.clone();
+    // Lent, not copied: there may be a lot of it.
+    let mut workload = std::mem::take(&mut replay.workload);
     fit(&mut workload, replay.nr_cpus);
     let session = session(workload, identities, machine, vec![under], arguments);
     let results: Vec<RunResult> = session.run(interrupt)?;
+    replay.workload = session.workload;
     let work: Ns = replay.counts.work_ns;
     let check = results.first().map(|result| {
         SelfCheck::new(

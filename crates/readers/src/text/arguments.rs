@@ -135,11 +135,13 @@ fn migrate(text: &str, intake: &mut Intake) -> Option<KernelEventKind> {
     Some(KernelEventKind::Migrate { task, from, to })
 }
 
-/// "comm=X pid=1 child_comm=Y child_pid=2"
+/// "comm=X pid=1 child_comm=Y child_pid=2"; with `trace-cmd report -R` the parent's keys begin
+/// with "parent_", as the fields are called.
 fn fork(text: &str, intake: &mut Intake) -> Option<KernelEventKind> {
     let (text, child) = text.rsplit_once(" child_pid=")?;
     let (text, child_comm) = text.rsplit_once(" child_comm=")?;
-    let (_, parent) = text.rsplit_once(" pid=")?;
+    let parent = text.rsplit_once(" pid=");
+    let (_, parent) = parent.or_else(|| text.rsplit_once(" parent_pid="))?;
     Some(KernelEventKind::Fork {
         parent: thread(parent)?,
         child: thread(first(child))?,

@@ -1,7 +1,7 @@
 //! Lines of ftrace and trace-cmd report.
 
 use schedlab_recording::Pid;
-use schedlab_trace::WakeContext;
+use schedlab_trace::{CpuId, WakeContext};
 
 use super::head::{cpus, event, thread, time, Head};
 use super::Other;
@@ -14,24 +14,55 @@ pub const EXAMPLE: &str =
 /// The longest run of flags a kernel prints.
 const MAX_FLAGS: usize = 8;
 
-/// "comm-pid (tgid) [cpu] flags seconds: event: arguments"; process and flags may be missing.
+/// The shortest.
+const MIN_FLAGS: usize = 4;
+
+/// A line with an event.
 pub fn head(line: &str) -> Option<Head<'_>> {
+    usual_head(line).or_else(|| latency_head(line))
+}
+
+/// "comm-pid (tgid) [cpu] flags seconds: event: arguments"; process and flags may be missing.
+fn usual_head(line: &str) -> Option<Head<'_>> {
     cpus(line).find_map(|(before, cpu, behind)| {
-        let (task, tgid) = without_process(before.trim_end());
-        let pid = thread(task.trim_end().rsplit_once('-')?.1)?;
         let (flags, behind) = flags(behind.trim_start())?;
-        let (time, digits, rest) = time(behind)?;
-        let (event, arguments) = event(rest)?;
-        Some(Head {
-            pid: Some(pid),
-            tgid: tgid.filter(|_| pid != Pid::IDLE),
-            cpu,
-            time,
-            digits,
-            by: context(flags, pid),
-            event,
-            arguments,
-        })
+        head_of(before, cpu, flags, behind)
+    })
+}
+
+/// "comm-pid cpuflags seconds: event: arguments", as `trace-cmd report -l` prints it: "3d..2.".
+fn latency_head(line: &str) -> Option<Head<'_>> {
+    line.match_indices(' ').find_map(|(at, _)| {
+        let (word, behind) = line[at + 1..].split_once(' ')?;
+        let digits = word.bytes().take_while(u8::is_ascii_digit).count();
+        let (cpu, flags) = word.split_at(digits);
+        let cpu = crate::intake::cpu(cpu.parse().ok()?)?;
+        let flags = Some(flags).filter(|flags| flags.len() >= MIN_FLAGS && are_flags(flags))?;
+        head_of(&line[..at], cpu, Some(flags), behind.trim_start())
+    })
+}
+
+/// What stands before the CPU and behind the flags.
+fn head_of<'a>(
+    before: &'a str,
+    cpu: CpuId,
+    flags: Option<&str>,
+    behind: &'a str,
+) -> Option<Head<'a>> {
+    let (task, tgid) = without_process(before.trim_end());
+    let pid = thread(task.trim_end().rsplit_once('-')?.1)?;
+    let (time, digits, rest) = time(behind)?;
+    let (event, arguments) = event(rest)?;
+    Some(Head {
+        pid: Some(pid),
+        tgid: tgid.filter(|_| pid != Pid::IDLE),
+        cpu,
+        time,
+        digits,
+        by: context(flags, pid),
+        has_flags: flags.is_some(),
+        event,
+        arguments,
     })
 }
 
@@ -57,9 +88,12 @@ fn flags(text: &str) -> Option<(Option<&str>, &str)> {
     if first.ends_with(':') {
         return Some((None, text));
     }
+    are_flags(first).then_some((Some(first), rest.trim_start()))
+}
+
+fn are_flags(text: &str) -> bool {
     let is_flag = |b: u8| b.is_ascii_alphanumeric() || b == b'.' || b == b'#';
-    let are_flags = first.len() <= MAX_FLAGS && first.bytes().all(is_flag);
-    are_flags.then_some((Some(first), rest.trim_start()))
+    text.len() <= MAX_FLAGS && text.bytes().all(is_flag)
 }
 
 /// Was it an interrupt?  However many flags a kernel prints, these letters stand for nothing

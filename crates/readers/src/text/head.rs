@@ -19,6 +19,8 @@ pub struct Head<'a> {
     pub digits: u32,
     /// Was it in an interrupt, by its flags or what else is known?
     pub by: WakeContext,
+    /// Are there flags?
+    pub has_flags: bool,
     /// The event's name, without its system.
     pub event: &'a str,
     /// What the event says.

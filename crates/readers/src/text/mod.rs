@@ -95,6 +95,7 @@ impl Reader {
 
     fn event(&mut self, head: &Head<'_>, line: &str) -> Result<(), Failure> {
         self.digits = self.digits.max(head.digits);
+        self.intake.recording.has_contexts &= head.has_flags;
         if let (Some(tgid), Some(pid)) = (head.tgid, head.pid) {
             self.intake.recording.thread(pid, tgid);
         }
@@ -152,7 +153,7 @@ impl Reader {
         if self.format == Format::PerfScript {
             self.intake.note(
                 "perf script does not say what is done in interrupts: \
-                 wakings by an idle CPU count as interrupts', all others as tasks'",
+                 wakings by an idle CPU and of tasks in state D count as interrupts', all others as tasks'",
             );
         }
         self.intake.finish()

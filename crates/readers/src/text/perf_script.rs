@@ -31,6 +31,7 @@ pub fn head(line: &str) -> Option<Head<'_>> {
                 Some(Pid::IDLE) => WakeContext::Irq,
                 _ => WakeContext::Task,
             },
+            has_flags: false,
             event,
             arguments,
         })

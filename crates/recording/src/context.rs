@@ -1,0 +1,63 @@
+//! Who ends the sleeps of a recording that does not say what was done in interrupts.
+//!
+//! A task in state D waits for a device as a rule, and that answers with an interrupt, whoever
+//! runs just then.  A parent that waits so for its child to exec or exit (vfork) is woken by it.
+
+use std::collections::HashMap;
+
+use schedlab_trace::{CpuId, WakeContext};
+
+use crate::event::{KernelEvent, KernelEventKind, KernelState, Pid};
+
+/// Says of wakeups from state D that they are interrupts', but for those by the sleeper's child.
+/// `missing` are switches between these events, both in the order of their times.
+pub fn guess_contexts(events: &mut [KernelEvent], missing: &[KernelEvent]) {
+    let mut guess = Guess::default();
+    let mut missing = missing.iter().copied().peekable();
+    for event in events {
+        while let Some(mut before) = missing.next_if(|missing| missing.time < event.time) {
+            guess.event(&mut before);
+        }
+        guess.event(event);
+    }
+}
+
+#[derive(Default)]
+struct Guess {
+    running: HashMap<CpuId, Pid>,
+    parents: HashMap<Pid, Pid>,
+    /// In state D?
+    waits_for_device: HashMap<Pid, bool>,
+}
+
+impl Guess {
+    fn event(&mut self, event: &mut KernelEvent) {
+        let cpu = event.cpu;
+        match &mut event.kind {
+            KernelEventKind::Switch {
+                prev,
+                prev_state,
+                next,
+            } => {
+                self.running.insert(cpu, next.pid);
+                let device = *prev_state == KernelState::DiskSleep;
+                self.waits_for_device.insert(prev.pid, device);
+            }
+            KernelEventKind::Fork { parent, child, .. } => {
+                self.parents.insert(*child, *parent);
+            }
+            KernelEventKind::Waking { task, by, .. } | KernelEventKind::Wakeup { task, by, .. } => {
+                if self.is_device(cpu, task.pid) {
+                    *by = WakeContext::Irq;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn is_device(&self, cpu: CpuId, woken: Pid) -> bool {
+        let waker = self.running.get(&cpu);
+        let by_child = waker.is_some_and(|waker| self.parents.get(waker) == Some(&woken));
+        !by_child && self.waits_for_device.get(&woken) == Some(&true)
+    }
+}

@@ -1,0 +1,25 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Fuzzes each reader of recordings, starting from the samples of the tests.
+# usage: scripts/fuzz.sh [SECONDS-EACH]     needs a nightly Rust and cargo-fuzz (cargo install cargo-fuzz)
+set -eu
+cd "$(dirname "$0")/.."
+seconds=${1:-120}
+samples=crates/readers/tests/samples
+
+seed() {
+    target=$1
+    shift
+    mkdir -p "fuzz/corpus/$target"
+    cp "$@" "fuzz/corpus/$target/"
+}
+
+seed perf_data $samples/*.data
+seed ftrace $samples/*.ftrace
+seed perfetto $samples/*.pftrace
+mkdir -p fuzz/corpus/perf_script
+zstd -dcq examples/recordings/hackbench-4g.perf-script.txt.zst | head -200 >fuzz/corpus/perf_script/hackbench.txt
+
+for target in perf_data perf_script ftrace perfetto; do
+    cargo +nightly fuzz run "$target" -- -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -max_len=65536
+done
