@@ -59,9 +59,11 @@ impl<'a> From<(&'a String, &'a Vec<String>)> for Done<'a> {
     }
 }
 
-/// The claims as a Markdown page.
-pub fn markdown(reports: &[Report]) -> String {
-    let mut text = String::from(HEAD);
+/// The claims as a Markdown page, made by a command.
+pub fn markdown(reports: &[Report], command: &str) -> String {
+    let mut text = format!(
+        "{HEAD}`{command}`, a part of `make results`; tests do some of it again and compare.\n"
+    );
     text += &totals(reports);
     for report in reports {
         text += &section(report);
@@ -71,10 +73,8 @@ pub fn markdown(reports: &[Report]) -> String {
 
 const HEAD: &str = "# Results
 
-Every claim of the papers, done again on simulated versions of their machines. Written by `make results`
-(`schedlab reproduce all --report DIR`, which also draws the figures); tests compare this page with what
-the program finds.
-";
+Every claim of the papers, done again on simulated versions of their machines; the same command draws the
+figures. Written by ";
 
 /// How many claims of each paper hold.
 fn totals(reports: &[Report]) -> String {

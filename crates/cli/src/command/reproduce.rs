@@ -85,14 +85,14 @@ fn write_book(
         command += " --quick";
     }
     let info = BookInfo {
-        command,
+        command: command.clone(),
         version: concat!("schedlab ", env!("CARGO_PKG_VERSION")).to_string(),
     };
     let book = render_book(reports, &info)
         .map_err(|e| Failure::Other(format!("the book's template: {e}")))?;
     write(&folder.join("index.html"), &book)?;
     write(&folder.join("results.json"), &json(reports))?;
-    write(&folder.join("results.md"), &markdown(reports))?;
+    write(&folder.join("results.md"), &markdown(reports, &command))?;
     for report in reports {
         for (i, exhibit) in report.findings.exhibits.iter().enumerate() {
             let name = format!("{}-{}.svg", report.experiment.id, i + 1);
