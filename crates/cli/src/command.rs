@@ -18,9 +18,9 @@ mod list;
 mod load;
 mod measure;
 mod new;
-mod play;
 #[cfg(feature = "live")]
 mod overhead;
+mod play;
 mod record;
 mod replay;
 mod reproduce;

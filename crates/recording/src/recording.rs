@@ -7,8 +7,8 @@ use schedlab_trace::{CpuId, Sink, Time, TraceInfo};
 use crate::context::guess_contexts;
 use crate::event::{Comm, KernelEvent, KernelEventKind, Pid};
 use crate::identity::KnownTask;
-use crate::notes::Notes;
 use crate::idle::{left_idle, merged};
+use crate::notes::Notes;
 use crate::order::straighten;
 use crate::play::{play, Mended};
 

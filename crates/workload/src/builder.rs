@@ -47,6 +47,12 @@ impl Builder {
         push(&mut self.workload.semaphores, value)
     }
 
+    /// Adds a condition variable.
+    pub fn condition(&mut self) -> u32 {
+        self.workload.nr_conditions += 1;
+        self.workload.nr_conditions - 1
+    }
+
     /// Adds a barrier for so many tasks.
     pub fn barrier(&mut self, tasks: u32) -> u32 {
         push(&mut self.workload.barriers, tasks)

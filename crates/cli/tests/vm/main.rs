@@ -8,9 +8,9 @@ mod common;
 mod guest;
 mod live;
 mod long;
-mod safety;
-mod reproduce;
 mod programs;
+mod reproduce;
+mod safety;
 
 use std::fs;
 use std::process::Stdio;

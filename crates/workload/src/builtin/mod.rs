@@ -5,11 +5,14 @@
 
 mod ab;
 mod chat;
+mod contest;
 mod errors;
 mod hackbench;
 mod hogs;
+mod interbench;
 mod kernel_build;
 mod late;
+mod loads;
 mod mab;
 mod massive_intr;
 mod rooms;
@@ -74,11 +77,13 @@ impl Builtin {
 }
 
 /// All benchmarks, in the order of their names.
-const BUILTINS: [Builtin; 10] = [
+const BUILTINS: [Builtin; 12] = [
     Builtin::of::<ab::Ab>(),
     Builtin::of::<chat::Chat>(),
+    Builtin::of::<contest::Contest>(),
     Builtin::of::<hackbench::Hackbench>(),
     Builtin::of::<hogs::Hogs>(),
+    Builtin::of::<interbench::Interbench>(),
     Builtin::of::<kernel_build::KernelBuild>(),
     Builtin::of::<late::Late>(),
     Builtin::of::<mab::Mab>(),

@@ -322,7 +322,7 @@ fn mistakes_get_one_clear_line() {
     let cases = [
         (
             "volanomrk",
-            "--workload: there is no built-in workload \"volanomrk\"; expected one of ab, chat, hackbench, hogs, \
+            "--workload: there is no built-in workload \"volanomrk\"; expected one of ab, chat, contest, hackbench, hogs, interbench, \
              kernel-build, late, mab, massive-intr, sysbench-oltp, volanomark (did you mean \"volanomark\"?)",
         ),
         (
@@ -517,4 +517,69 @@ fn mab_has_four_phases_one_after_the_other() {
     let both = workload("mab --kernel-jobs 2 --kernel-options '--files 3'");
     assert!(both.tasks.iter().any(|t| t.name == "make"));
     assert!(refused("mab --kernel-jobs 2 --kernel-options '--fils 3'").contains("--fils"));
+}
+
+#[test]
+fn interbench_has_the_frames_of_the_original() {
+    let runs = |bench: &str| {
+        let outcome = ideal::run(&workload(&format!("interbench --bench {bench} -t 1s")));
+        (outcome.runs[bench].clone(), outcome.marks)
+    };
+    // The first frame is due at 50 ms, the last that is done at 950 ms.
+    let (audio, marks) = runs("audio");
+    let (ms, us) = (1_000_000, 1_000);
+    let expected: Vec<(u64, u64)> = (1..20)
+        .map(|n| (n * 50 * ms, n * 50 * ms + 2500 * us))
+        .collect();
+    assert_eq!(audio[..19], expected);
+    assert_eq!(marks["burn"], 19);
+    let (video, _) = runs("video");
+    assert_eq!(video[2], (3 * 16_666 * us, 3 * 16_666 * us + 6_666_400));
+    // X: nothing, then 1 ms, 2 ms and so on.
+    let (x, _) = runs("x");
+    assert_eq!(x[..2], [(200 * ms, 201 * ms), (300 * ms, 302 * ms)]);
+}
+
+#[test]
+fn interbench_wakes_its_thread_from_above_but_not_its_load() {
+    let both = workload("interbench --bench video --load video");
+    let class = |name: &str| {
+        let spec = both.tasks.iter().find(|t| t.name == name).unwrap();
+        (spec.class, spec.rt_priority)
+    };
+    assert_eq!(class("timekeeper"), (TaskClass::Fifo, 96));
+    assert_eq!(class("video"), (TaskClass::Normal, 0));
+    assert_eq!(class("load-video-timer"), (TaskClass::Normal, 0));
+    let real_time = workload("interbench -r -B 5 --load compile -L 2 -N -5");
+    let audio = real_time.tasks.iter().find(|t| t.name == "audio").unwrap();
+    assert_eq!(
+        (audio.class, audio.rt_priority, audio.nice),
+        (TaskClass::Fifo, 95, 5)
+    );
+    let load = real_time.tasks.iter().filter(|t| t.group == "load");
+    assert_eq!(
+        load.clone().map(|t| t.count).sum::<u32>(),
+        4,
+        "two burners, write, read"
+    );
+    assert!(load.clone().all(|t| t.nice == -5 && t.background));
+    assert_eq!(real_time.nr_disks, 1);
+    assert!(refused("interbench --bench vido").contains("did you mean \"video\""));
+    assert!(refused("interbench --bench custom -C 1 -I 50ns").contains("100ns"));
+}
+
+#[test]
+fn contest_is_a_build_beside_a_load_nobody_waits_for() {
+    let line = |load: &str| {
+        format!("contest --load {load} --build '--files 2 --variation 0 --disk 0 --link 1s'")
+    };
+    let alone = ideal::run(&workload(&line("none"))).end;
+    for load in ["mem", "io", "read", "list", "ctar", "xtar", "dbench"] {
+        let outcome = ideal::run(&workload(&line(load)));
+        assert_eq!(outcome.end, alone, "{load}: each task has a CPU here");
+    }
+    let ring = workload(&line("process --processes 6 --chunks 2"));
+    assert_eq!(ring.tasks.iter().filter(|t| t.group == "load").count(), 6);
+    assert_eq!(ring.semaphores.iter().sum::<u32>(), 2);
+    assert!(refused("contest --build '--fils 3'").contains("--fils"));
 }

@@ -1,0 +1,94 @@
+//! What the classic tests share: all policies, and tables with a row for each.
+
+use std::sync::Arc;
+
+use schedlab_policy::Policy;
+
+use crate::prelude::*;
+
+/// The scheduler of Linux 2.6.20 and thereabouts: the nearest there is.
+pub const STOCK: &str = "o1:2.6.13";
+
+/// Variants that have a part of their own in these tests.
+const VARIANTS: [&str; 3] = ["cfs:2.6.24", STOCK, "staircase:12"];
+/// The policies that claims are about: enough when it shall be quick.
+const JUDGED: [&str; 5] = ["bsd4", "cfs", "eevdf", "o1", "ule14"];
+
+/// Every policy, and the variants.
+pub fn policies(lab: &Lab) -> Vec<String> {
+    let names = || Policy::all().iter().map(|policy| policy.name());
+    let judged = names().filter(|name| !lab.quick || JUDGED.contains(name));
+    let mut names: Vec<String> = judged.chain(VARIANTS).map(str::to_string).collect();
+    names.sort();
+    names
+}
+
+/// Runs a trial of each policy and notes what was run.
+pub fn under_all(
+    lab: &Lab,
+    findings: &mut Findings,
+    trial: impl Fn(&str) -> Trial,
+) -> Result<Vec<Arc<Outcome>>, Error> {
+    let trials: Vec<Trial> = policies(lab).iter().map(|policy| trial(policy)).collect();
+    run(lab, findings, &trials)
+}
+
+/// Runs trials and notes what was run.
+pub fn run(lab: &Lab, findings: &mut Findings, trials: &[Trial]) -> Result<Vec<Arc<Outcome>>, Error> {
+    let done = lab.run(trials)?;
+    done.iter().for_each(|outcome| findings.ran(outcome));
+    Ok(done)
+}
+
+/// The outcome of a policy among several.
+///
+/// # Panics
+/// There is none.
+pub fn of<'a>(done: &'a [Arc<Outcome>], policy: &str) -> &'a Outcome {
+    let found = done.iter().find(|outcome| outcome.trial.policy == policy);
+    found.unwrap_or_else(|| panic!("{policy} was not run"))
+}
+
+/// A table with a row for each outcome, named by its policy.
+pub fn table(title: &str, fields: Vec<Field>, done: &[Arc<Outcome>], cells: impl Fn(&Outcome) -> Vec<Cell>) -> Table {
+    let row = |outcome: &Arc<Outcome>| Subject {
+        labels: vec![outcome.trial.policy.clone()],
+        contest: 0,
+        cells: cells(outcome),
+    };
+    Table {
+        title: title.to_string(),
+        stubs: vec!["policy".to_string()],
+        fields,
+        subjects: done.iter().map(row).collect(),
+        layout: Layout::FieldsAsColumns,
+        notes: Vec::new(),
+    }
+}
+
+/// CPU time of each task of a run, the most first, as shares of their sum.
+pub fn shares(metrics: &Metrics) -> Vec<f64> {
+    let mut ns: Vec<f64> = metrics.tasks.iter().map(|t| t.activity.run_ns.0 as f64).collect();
+    ns.sort_by(|a, b| b.total_cmp(a));
+    let sum: f64 = ns.iter().sum();
+    ns.iter().map(|x| x / sum).collect()
+}
+
+/// CPU time of the task that got least over that of the one that got most.
+pub fn least_over_most(metrics: &Metrics) -> f64 {
+    let shares = shares(metrics);
+    shares[shares.len() - 1] / shares[0]
+}
+
+/// The 99th percentile of what the workload timed, in ns; no number if it never finished any.
+pub fn p99(metrics: &Metrics, mark: &str) -> f64 {
+    let latency = metrics.marks.iter().find(|m| m.name == mark).and_then(|m| m.latency_ns);
+    latency.map_or(f64::NAN, |d| d.p99.0 as f64)
+}
+
+/// The longest wait of a group, over or not, in ns.
+pub fn longest_wait(metrics: &Metrics, group: &str) -> f64 {
+    let group = metrics.groups.iter().find(|g| &*g.name == group);
+    let wait = group.and_then(|g| g.activity.longest_wait);
+    wait.map_or(0.0, |w| w.ns.0 as f64)
+}
