@@ -17,7 +17,8 @@ const JUDGED: [&str; 5] = ["bsd4", "cfs", "eevdf", "o1", "ule14"];
 /// Every policy, and the variants.
 pub fn policies(lab: &Lab) -> Vec<String> {
     let names = || Policy::all().iter().map(|policy| policy.name());
-    let judged = names().filter(|name| !lab.quick || JUDGED.contains(name));
+    let all = lab.pick(true, false);
+    let judged = names().filter(|name| all || JUDGED.contains(name));
     let mut names: Vec<String> = judged.chain(VARIANTS).map(str::to_string).collect();
     names.sort();
     names
