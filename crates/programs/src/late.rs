@@ -150,12 +150,13 @@ impl Stage {
     fn start_all(self) -> io::Result<Vec<i32>> {
         let mut processes = Vec::new();
         for (number, kind) in self.kinds.iter().enumerate() {
-            let alone = |index| index..index + 1;
-            let groups: Vec<_> = match kind.task.threads {
-                true => vec![0..kind.tallies.len()],
-                false => (0..kind.tallies.len()).map(alone).collect(),
+            // How many tasks share a process.
+            let size = match kind.task.threads {
+                true => kind.tallies.len(),
+                false => 1,
             };
-            for members in groups {
+            for first in (0..kind.tallies.len()).step_by(size) {
+                let members = first..first + size;
                 // SAFETY: this process has one thread that does anything in the child.
                 match unsafe { fork() }? {
                     Some(pid) => processes.push(pid as i32),

@@ -366,12 +366,7 @@ impl Manager {
         // They may be gone already.
         let _ = kill_process_group(self.pid, Signal::KILL);
         self.life = None;
-        loop {
-            match wait(WaitOptions::empty()) {
-                Err(rustix::io::Errno::INTR) | Ok(_) => {}
-                Err(_) => break,
-            }
-        }
+        while let Err(rustix::io::Errno::INTR) | Ok(_) = wait(WaitOptions::empty()) {}
     }
 }
 
