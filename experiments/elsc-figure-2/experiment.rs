@@ -19,9 +19,11 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
         .iter()
         .map(|(kernel, stock, elsc)| format!("{kernel} {:.1} against {:.1}", elsc.mean(), stock.mean()))
         .collect();
-    // Linux recalculates for a lone yielder on SMP kernels only; on UP there is nothing to save.
+    // Linux recalculates for a lone yielder on SMP kernels only; on UP there is nothing to save.  On 1P it does so
+    // twice in a run, a number too small to divide by: the SMP kernels are judged together.
     let smp = &groups[1..];
-    let holds = smp.iter().all(|(_, stock, elsc)| elsc.mean() < 0.5 * stock.mean());
+    let (stock, elsc) = smp.iter().fold((0.0, 0.0), |(s, e), (_, stock, elsc)| (s + stock.mean(), e + elsc.mean()));
+    let holds = elsc <= 0.1 * stock;
     findings.judge_text("E2", text.join(", "), "", holds);
     stock_rule(lab, &mut findings)?;
     findings.exhibit_of(
