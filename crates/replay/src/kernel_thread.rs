@@ -22,7 +22,6 @@ const OTHERS: &[&str] = &[
     "kauditd",
     "kblockd",
     "kcompactd",
-    "kdamond",
     "kdevtmpfs",
     "khugepaged",
     "khungtaskd",
