@@ -149,7 +149,7 @@ fn late_does_its_work_in_the_periods_it_was_told() {
         "other:run=1ms,cpu=3ms,nice=5",
     ]);
     let row = |name: &str| -> Vec<String> {
-        let row = said.lines().filter(|line| line.starts_with(name)).last();
+        let row = said.lines().rfind(|line| line.starts_with(name));
         let row = row.unwrap_or_else(|| panic!("no {name} in {said}"));
         row.split_whitespace().map(str::to_string).collect()
     };
