@@ -189,9 +189,9 @@ fn the_task_limit_is_a_clear_error() {
     if !have_kernel("the_task_limit_is_a_clear_error") {
         return;
     }
-    let script = "work; load linux24 --max-tasks 300\n\
+    let script = "load linux24 --max-tasks 300\n\
                   for i in $(seq 300); do sleep 1 & done\n\
-                  wait $loader; echo status $?; finish; wait";
+                  wait $loader; echo status $?; work; finish; wait";
     let ran = survives("1", &[], script);
     assert!(
         text(&ran.stdout).contains("status 2\n"),
