@@ -22,6 +22,7 @@ const OTHERS: &[&str] = &[
     "kauditd",
     "kblockd",
     "kcompactd",
+    "kdamond",
     "kdevtmpfs",
     "khugepaged",
     "khungtaskd",

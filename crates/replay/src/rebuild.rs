@@ -226,6 +226,11 @@ impl Rebuild {
         let mode = self.options.mode;
         let Some(life) = self.life(task) else { return };
         let wanted = life.wanted.take();
+        // The kernel's own timers do not wait for its threads.
+        let mode = match life.is_kernel() {
+            true => Mode::Open,
+            false => mode,
+        };
         if device {
             life.ops.push(Op::Uninterruptible);
         }
@@ -310,6 +315,10 @@ impl Life {
             parent: None,
             dying: false,
         }
+    }
+
+    fn is_kernel(&self) -> bool {
+        self.info.group == "[kernel]" || is_kernel_thread(&self.info.name)
     }
 
     /// Work until now is owed.
@@ -470,7 +479,6 @@ impl Lowering {
 
     fn spec(&mut self, life: &Life, program: ProgramId, workload: &mut Workload) -> TaskSpec {
         let info = &life.info;
-        let kernel = is_kernel_thread(&info.name);
         let (start, count, dormant) = match life.begin {
             Begin::At(time) => (time.since(Time::ZERO), 1, false),
             Begin::Dormant => (Ns::ZERO, 1, true),
@@ -486,7 +494,7 @@ impl Lowering {
             class: info.class,
             rt_priority: if real_time { info.rt_priority } else { 0 },
             cpus: cpu_of(&info.name).map(|cpu| cpu_set(workload, cpu)),
-            process: match kernel {
+            process: match life.is_kernel() {
                 true => Process::Shared(0),
                 false => Process::Shared(self.processes[&info.process]),
             },

@@ -126,6 +126,26 @@ fn bursts_wakes_and_waits() {
     assert_eq!(replay.span, Ns::from_us(1000));
 }
 
+/// Both sleep from 100 to 500 µs.  A thread of the kernel that comes late finds its timer has gone on.
+#[test]
+fn the_kernels_own_timers_do_not_wait() {
+    for (name, sleeps) in [
+        ("bash", sleep(400)),
+        ("kdamond.0", Op::SleepUntil(Ns::from_us(500))),
+    ] {
+        let mut script = Script::new();
+        let (task, idle) = (script.task(10, name), script.task(0, "swapper/0"));
+        script.switch(0, 0, idle, "R", task);
+        script.switch(100, 0, task, "S", idle);
+        script.wake(500, 0, task, WakeContext::Irq);
+        script.switch(510, 0, idle, "R", task);
+        script.switch(600, 0, task, "S", idle);
+        let replay = script.rebuild(Options::default());
+        let ops = program(&replay, &format!("{name}-10"));
+        assert_eq!(ops, [run(100), sleeps, run(90), Op::Rest], "{name}");
+    }
+}
+
 #[test]
 fn open_mode_keeps_the_times_of_the_world_outside() {
     let replay = request().rebuild(Options {
