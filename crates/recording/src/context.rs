@@ -46,10 +46,10 @@ impl Guess {
             KernelEventKind::Fork { parent, child, .. } => {
                 self.parents.insert(*child, *parent);
             }
-            KernelEventKind::Waking { task, by, .. } | KernelEventKind::Wakeup { task, by, .. } => {
-                if self.is_device(cpu, task.pid) {
-                    *by = WakeContext::Irq;
-                }
+            KernelEventKind::Waking { task, by, .. } | KernelEventKind::Wakeup { task, by, .. }
+                if self.is_device(cpu, task.pid) =>
+            {
+                *by = WakeContext::Irq;
             }
             _ => {}
         }
