@@ -112,9 +112,7 @@ SEC("struct_ops.s/init") s32 init_op(u64 *ctx)
 	if (code)
 		return code;
 	s = host_view(0);
-	code = host_init_policy(s);
-	if (!code)
-		host_init_timers(s);
-	return code;
+	host_init_timers(s);	/* before the policy, which may start some */
+	return host_init_policy(s);
 }
 #endif

@@ -414,9 +414,9 @@ static inline __unused s32 decay_init(sched_t *s)
 	runq_init(s);
 	if (tun(s)->held_load >= 0)
 		b->load = (u32)div_u64((u64)tun(s)->held_load * FSCALE, 100);
-	b->next_second_ns = NSEC_PER_SEC;
-	b->next_load_ns = load_period_ns(s);
-	b->next_roundrobin_ns = (u64)tun(s)->quantum_ms * NSEC_PER_MSEC;
+	b->next_second_ns = s->now + NSEC_PER_SEC;
+	b->next_load_ns = s->now + load_period_ns(s);
+	b->next_roundrobin_ns = s->now + (u64)tun(s)->quantum_ms * NSEC_PER_MSEC;
 	arm_softclock(s);
 	return 0;
 }

@@ -94,3 +94,27 @@ fn late_is_on_time_where_nothing_disturbs_it() {
     assert!((1.98..2.06).contains(&work), "{said}");
     assert!((0.0..0.1).contains(&late), "{said}");
 }
+
+/// 4.3BSD takes turns every 100 ms and renews priorities every second by nothing but its timers.
+#[test]
+fn a_policys_timers_expire() {
+    if !have_kernel("a_policys_timers_expire") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let result = folder.path().join("x.json");
+    let hogs = "hogs --count 3 --duration 2500ms";
+    let words = ["--policy", "bsd43", "--workload", hogs];
+    let ran = vm(&[&words[..], &["--json", argument(&result)]].concat());
+    assert!(ran.status.success(), "{}", text(&ran.stderr));
+    let real: serde_json::Value = serde_json::from_slice(&fs::read(&result).unwrap()).unwrap();
+    let renewed = real["counters"]["recalculations"].as_u64().unwrap();
+    assert!(renewed >= 2, "once a second: {renewed}");
+    let groups = real["groups"].as_array().unwrap();
+    let hogs = groups.iter().find(|group| group["name"] == "hog-nice0");
+    let longest = hogs.unwrap()["run_delay_ns"]["max"].as_u64().unwrap();
+    assert!(
+        longest < 400_000_000,
+        "three take turns of 100 ms: {longest}"
+    );
+}
