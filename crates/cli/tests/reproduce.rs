@@ -21,7 +21,7 @@ fn an_unknown_experiment_is_refused_with_the_nearest() {
         "{message}"
     );
     assert!(
-        message.contains("all, or some of elsc-figure-2, "),
+        message.contains("all, or some of ") && message.contains(" elsc-figure-2, "),
         "{message}"
     );
 }

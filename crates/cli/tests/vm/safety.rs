@@ -185,6 +185,7 @@ fn affinity_may_change_under_any_policy() {
 
 /// Forks until the policy has no room: a clear error, and all that were forked end.
 #[test]
+#[ignore = "long: make test-vm"]
 fn the_task_limit_is_a_clear_error() {
     if !have_kernel("the_task_limit_is_a_clear_error") {
         return;
