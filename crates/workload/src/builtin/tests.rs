@@ -361,7 +361,7 @@ fn mistakes_get_one_clear_line() {
         (
             "late --task vi:cuont=4",
             "--workload: late --task: \"vi:cuont=4\" is not valid; expected one of run, sleep, cpu, count, \
-             batches, nice, start, ws (did you mean \"count\"?) for cuont",
+             batches, nice, start, ws, vary, burst, threads (did you mean \"count\"?) for cuont",
         ),
         (
             "late --task emacs",

@@ -528,10 +528,14 @@ fn every_workload_that_comes_along_is_valid() {
     let names: Vec<_> = list().into_iter().map(|(name, _)| name).collect();
     let expected = [
         "closed-loop-server",
+        "fiftyp",
         "mixed",
         "nice-pair",
         "producer-consumer",
+        "ring",
         "rt-over-normal",
+        "thud",
+        "victims",
         "wake-storm",
     ];
     assert_eq!(names, expected);
