@@ -43,8 +43,8 @@ finish() { rm /tmp/at-work; wait $worker1 && wait $worker2 && echo "all programs
 #[track_caller]
 fn survives(cpus: &str, with: &[&str], script: &str) -> Output {
     let script = format!("{PRELUDE}\n{script}\nawait disabled\necho the end");
-    // With several CPUs the deterministic clock, which runs one at a time: QEMU's threads may still
-    // execute what the kernel has just replaced in its own code, as it does whenever a scheduler comes.
+    // With several CPUs the deterministic clock, which runs one at a time.  With a thread for each, the kernel
+    // panicked once in code it had just patched; perhaps QEMU still executed what had been there.  Never seen again.
     let clock = if cpus == "1" { "fast" } else { "deterministic" };
     let machine = ["--no-record", "--cpus", cpus, "--clock", clock];
     let memory = ["--memory", "1GiB", "--timeout", "1h"];
