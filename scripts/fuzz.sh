@@ -16,7 +16,7 @@ seed() {
 
 seed perf_data $samples/*.data
 seed ftrace $samples/*.ftrace
-seed perfetto $samples/*.pftrace
+seed perfetto $samples/*.pftrace fuzz/found/*.pftrace
 mkdir -p fuzz/corpus/perf_script
 zstd -dcq examples/recordings/hackbench-4g.perf-script.txt.zst | head -200 >fuzz/corpus/perf_script/hackbench.txt
 
