@@ -109,7 +109,9 @@ impl Recording {
     pub fn push(&mut self, event: KernelEvent) {
         let also = match event.kind {
             KernelEventKind::Migrate { from, to, .. } => from.max(to),
-            KernelEventKind::Wakeup { target, .. } => target,
+            KernelEventKind::Waking { target, .. } | KernelEventKind::Wakeup { target, .. } => {
+                target
+            }
             _ => CpuId(0),
         };
         self.nr_cpus = self.nr_cpus.max(event.cpu.max(also).0 + 1);
