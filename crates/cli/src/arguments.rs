@@ -342,8 +342,13 @@ pub struct ConformArguments {
 #[cfg(feature = "live")]
 #[derive(Args)]
 pub struct OverheadArguments {
-    /// Policies, "none" for the kernel's own scheduler, "floor" for the least that sched_ext can do.
-    #[arg(long, value_name = "LIST", default_value = "none,floor,all")]
+    /// Policies, "none" for the kernel's own scheduler, "floor" for the least that sched_ext can do,
+    /// "floor-preempting" for the least that preempts at each wakeup.
+    #[arg(
+        long,
+        value_name = "LIST",
+        default_value = "none,floor,floor-preempting,all"
+    )]
     pub policies: String,
     /// How many tasks yield to each other, for each column of the second table.
     #[arg(

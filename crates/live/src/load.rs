@@ -6,7 +6,9 @@ use std::time::Duration;
 use libbpf_rs::{Link, PrintLevel};
 use schedlab_policy::Tuned;
 
-use crate::object::{open, open_plain, set_operations, Calls, Config, Object, Operations};
+use crate::object::{
+    open, open_floor, open_plain, set_operations, Calls, Config, Object, Operations,
+};
 use crate::{kernel, topology, Ending, Statistics};
 
 /// Why a policy cannot be loaded.
@@ -104,14 +106,15 @@ pub fn load(program: &Program, options: &Options) -> Result<Loaded, Error> {
 }
 
 /// Makes the least of all schedulers, "floor" of [`schedlab_bpf::other`], the machine's.  It counts nothing.
+/// Who wakes may preempt who runs, or waits until that one stops.
 ///
 /// # Errors
 /// As [`load`].
-pub fn load_floor(code: &[u8], options: &Options) -> Result<Loaded, Error> {
+pub fn load_floor(code: &[u8], preempts: bool, options: &Options) -> Result<Loaded, Error> {
     kernel::check()?;
     keep_log();
     let operations = options.operations("schedlab_floor".into(), false);
-    attach(open_plain(code)?, &operations)
+    attach(open_floor(code, preempts)?, &operations)
 }
 
 /// Runs programs that are no scheduler, one after the other, so many times each; see

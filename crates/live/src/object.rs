@@ -98,6 +98,18 @@ pub(crate) fn open_plain(code: &[u8]) -> Result<OpenObject, Error> {
         .map_err(Error::open)
 }
 
+/// Opens the least of all schedulers, preempting or not.
+pub(crate) fn open_floor(code: &[u8], preempts: bool) -> Result<OpenObject, Error> {
+    let mut object = open_plain(code)?;
+    let value = u32::from(preempts).to_ne_bytes();
+    for mut map in object.maps_mut() {
+        if map.name() == ".rodata.floor" {
+            map.set_initial_value(&value).map_err(Error::open)?;
+        }
+    }
+    Ok(object)
+}
+
 /// Opens an object and fills in what must be known before its programs are verified.
 pub(crate) fn open(code: &[u8], tuned: &Tuned, config: &Config) -> Result<OpenObject, Error> {
     let mut object = open_plain(code)?;

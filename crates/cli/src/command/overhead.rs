@@ -19,6 +19,7 @@ use crate::interrupt::Interrupt;
 
 const OWN: &str = "none";
 const FLOOR: &str = "floor";
+const PREEMPTING_FLOOR: &str = "floor-preempting";
 
 const PING_PONG_ROUNDS: u64 = 2_000;
 
@@ -37,7 +38,7 @@ const MOST_TASKS: u32 = 2048;
 /// Whose cost.
 enum Scheduler {
     Own,
-    Floor,
+    Floor { preempts: bool },
     Policy { written: String, tuned: Box<Tuned> },
 }
 
@@ -97,12 +98,14 @@ fn schedulers(list: &str, interrupt: &Interrupt) -> Result<Vec<Scheduler>, Failu
     if names.contains(&OWN) {
         found.push(Scheduler::Own);
     }
-    if names.contains(&FLOOR) {
-        found.push(Scheduler::Floor);
+    for (name, preempts) in [(FLOOR, false), (PREEMPTING_FLOOR, true)] {
+        if names.contains(&name) {
+            found.push(Scheduler::Floor { preempts });
+        }
     }
     let ours: Vec<&str> = names
         .into_iter()
-        .filter(|&name| name != OWN && name != FLOOR)
+        .filter(|name| ![OWN, FLOOR, PREEMPTING_FLOOR].contains(name))
         .collect();
     if !ours.is_empty() {
         let set = Assignments::read(&[], &[])?;
@@ -123,7 +126,8 @@ impl Scheduler {
     fn name(&self) -> String {
         match self {
             Scheduler::Own => "none (EEVDF)".into(),
-            Scheduler::Floor => FLOOR.into(),
+            Scheduler::Floor { preempts: false } => FLOOR.into(),
+            Scheduler::Floor { preempts: true } => PREEMPTING_FLOOR.into(),
             Scheduler::Policy { tuned, .. } => tuned.name(),
         }
     }
@@ -145,10 +149,10 @@ impl Scheduler {
         };
         let loaded = match self {
             Scheduler::Own => return Ok(None),
-            Scheduler::Floor => {
+            &Scheduler::Floor { preempts } => {
                 let missing = "it was not compiled: there was no clang 19";
                 let code = schedlab_bpf::other("floor").ok_or(Failure::Other(missing.into()))?;
-                schedlab_live::load_floor(code, &options)
+                schedlab_live::load_floor(code, preempts, &options)
             }
             Scheduler::Policy { written, tuned } => {
                 let code = load::object_or(object, written, tuned)?;

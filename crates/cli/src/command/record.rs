@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::io;
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, ExitStatus};
 use std::time::{Duration, Instant};
 
 use schedlab_measure::Measure;
-use schedlab_recording::{tracefs, Mended, Recording};
+use schedlab_recording::{tracefs, Mended, Notes, Recording, NOTES_VARIABLE};
 use schedlab_report::table::Terminal;
 use schedlab_report::{Run, World};
 use schedlab_trace::{HashSink, Tee, TraceHash, TraceInfo};
@@ -30,10 +31,13 @@ pub fn record(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
     let traces = Traces::parse(&arguments.output, 1).map_err(|m| Failure::flag("--output", m))?;
     let trace = traces.create(traces.path_of(None))?;
     let files = Files::create(arguments.report.as_deref(), arguments.json.as_deref())?;
-    let mut observed = Observed::new(arguments, &interrupt);
+    let mut observed = Observed::new(arguments, &interrupt)?;
     let recording = tracefs::record(|| observed.goes_on());
-    let recording = recording.map_err(|error| Failure::Other(error.to_string()))?;
-    let status = observed.finish()?;
+    let mut recording = recording.map_err(|error| Failure::Other(error.to_string()))?;
+    let status = observed.end()?;
+    if let Some(notes) = observed.notes()? {
+        recording.note(notes);
+    }
     let (run, mut finished) = measure(&recording, trace, arguments, status)?;
     let (command, machine) = (run.command.clone(), run.machine.clone());
     let runs = [run];
@@ -55,27 +59,44 @@ struct Observed<'a> {
     interrupt: &'a Interrupt,
     started: Option<Instant>,
     child: Option<io::Result<Child>>,
+    /// Where the command leaves its notes, if it is one that writes any.
+    desk: tempfile::TempDir,
 }
 
 impl<'a> Observed<'a> {
-    fn new(arguments: &'a RecordArguments, interrupt: &'a Interrupt) -> Observed<'a> {
+    fn new(
+        arguments: &'a RecordArguments,
+        interrupt: &'a Interrupt,
+    ) -> Result<Observed<'a>, Failure> {
         let asked = arguments.duration.map(|time| Duration::from_nanos(time.0));
         let default = arguments.command.is_empty().then_some(DEFAULT);
-        Observed {
+        let desk = tempfile::tempdir();
+        Ok(Observed {
             command: &arguments.command,
             limit: asked.or(default),
             interrupt,
             started: None,
             child: None,
-        }
+            desk: desk.map_err(|e| Failure::Other(format!("no temporary folder: {e}")))?,
+        })
+    }
+
+    fn start(&self) -> io::Result<Child> {
+        Command::new(&self.command[0])
+            .args(&self.command[1..])
+            .env(NOTES_VARIABLE, self.notes_file())
+            .spawn()
+    }
+
+    fn notes_file(&self) -> PathBuf {
+        self.desk.path().join("notes")
     }
 
     /// Starts the command when asked first; is there more to see?
     fn goes_on(&mut self) -> bool {
         let Some(started) = self.started else {
             self.started = Some(Instant::now());
-            let start = |words: &[String]| Command::new(&words[0]).args(&words[1..]).spawn();
-            self.child = (!self.command.is_empty()).then(|| start(self.command));
+            self.child = (!self.command.is_empty()).then(|| self.start());
             return true;
         };
         let runs = match &mut self.child {
@@ -89,9 +110,9 @@ impl<'a> Observed<'a> {
 
     /// How the command ended.  One that still runs is not waited for: it gets the signal we got,
     /// or is ended as its time is over.
-    fn finish(self) -> Result<Option<ExitStatus>, Failure> {
+    fn end(&mut self) -> Result<Option<ExitStatus>, Failure> {
         let cannot = |error: io::Error| Failure::Other(format!("{}: {error}", self.command[0]));
-        let Some(child) = self.child else {
+        let Some(child) = self.child.take() else {
             return Ok(None);
         };
         let mut child = child.map_err(cannot)?;
@@ -100,6 +121,16 @@ impl<'a> Observed<'a> {
             let _ = child.kill();
         }
         child.wait().map(Some).map_err(cannot)
+    }
+
+    /// What the command noted of itself.
+    fn notes(&self) -> Result<Option<Notes>, Failure> {
+        let damaged = || Failure::Other(format!("{}: its notes are damaged", self.command[0]));
+        match fs::read(self.notes_file()) {
+            Ok(bytes) => Notes::from_bytes(&bytes).ok_or_else(damaged).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Failure::Other(format!("the command's notes: {error}"))),
+        }
     }
 }
 

@@ -41,6 +41,30 @@ fn a_kernel_is_recorded_from_inside() {
     assert_eq!(lines.next(), None, "the recorder leaves nothing behind");
 }
 
+/// What a program notes of itself is in its recording.
+#[test]
+#[ignore = "long: make test-vm"]
+fn a_recorded_play_counts_what_it_does() {
+    if !have_kernel("a_recorded_play_counts_what_it_does") {
+        return;
+    }
+    let script = "schedlab record -o /tmp/x.ftrace --json /tmp/x.json -- \
+                  schedlab play 'massive-intr -n 2' --duration 200ms >/dev/null 2>&1; cat /tmp/x.json";
+    let ran = vm(&["--no-record", "--", "sh", "-c", script]);
+    let result: serde_json::Value = serde_json::from_str(&text(&ran.stdout)).unwrap();
+    let tasks = result["tasks"].as_array().unwrap();
+    let named = |name: &str| tasks.iter().any(|task| task["name"] == name);
+    assert!(
+        named("massive-intr-0") && named("massive-intr-1"),
+        "{tasks:?}"
+    );
+    let counted = result["marks"].as_array().unwrap();
+    assert!(
+        counted.iter().any(|mark| mark["count"].as_u64() > Some(10)),
+        "{counted:?}"
+    );
+}
+
 /// A trace larger than the guest's buffers (an eighth of 160 MiB) arrives whole.
 #[test]
 #[ignore = "long: make test-vm"]
