@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use schedlab_trace::Time;
 
+use crate::locked::Guard;
 use crate::queue::Queue;
 use crate::stage::{Stage, TaskSlot};
 
