@@ -1,9 +1,10 @@
-//! The questions a real kernel with one CPU can answer, too: shares, response times and scaling.
+//! The questions a real kernel with one CPU can answer, too: shares, response times, scaling, and real servers.
 //! Priorities (Figure 2 of ULE) are not among the events of a kernel; caches and several CPUs are
 //! beyond its deterministic clock.
 
 use crate::prelude::*;
-use crate::question::{Look, Question};
+use crate::question::{Look, Programs, Question, Reading};
+use crate::staircase::{self, Served, COMPUTE, INT0, INT1, O1};
 use crate::ule::{self, mean, NICE, SHOWN};
 
 /// Simulated seconds of each run: a virtual machine takes a few real ones for each.
@@ -16,6 +17,7 @@ pub const QUESTIONS: &[Question] = &[
         experiment: "ule-figure-3",
         title: "Nine hogs of nice -20 to 19 on one CPU, 20 s: share by nice",
         trials: hogs,
+        programs: None,
         readings: &[
             ("-20", Unit::Share, |l| share(l, 0)),
             ("-15", Unit::Share, |l| share(l, 1)),
@@ -36,6 +38,7 @@ pub const QUESTIONS: &[Question] = &[
         experiment: "ule-figure-5",
         title: "4 vi and 2 Mozilla beside nine nice hogs on one CPU, 20 s",
         trials: beside_hogs,
+        programs: None,
         readings: &[
             ("mean sum of responses", Unit::Time, |l| 1e9 * mean(&l.responses.sums()[3..])),
             ("from 10 s on", Unit::Time, |l| 1e9 * mean(&l.responses.sums()[SETTLED..])),
@@ -49,6 +52,7 @@ pub const QUESTIONS: &[Question] = &[
         experiment: "ule-figure-6",
         title: "A vi beside five nice -5 programs of 25 % on one CPU, 20 s",
         trials: loaders,
+        programs: None,
         readings: &[
             ("mean response", Unit::Time, |l| 1e9 * mean(&l.responses.sums()[SETTLED..])),
             ("longest response", Unit::Time, |l| 1e9 * l.responses.worst(SETTLED as f64)),
@@ -66,6 +70,7 @@ pub const QUESTIONS: &[Question] = &[
         experiment: "elsc-figure-4",
         title: "VolanoMark on one CPU",
         trials: chat,
+        programs: None,
         readings: &[("messages a second", Unit::Rate, |l| {
             let marks = l.metrics.marks.iter();
             marks.filter(|m| m.name == "message").map(|m| m.per_second).sum()
@@ -77,7 +82,83 @@ pub const QUESTIONS: &[Question] = &[
             ("E4", "ELSC's throughput is higher with 20 rooms", |v| v[3][0] > v[1][0]),
         ],
     },
+    Question {
+        experiment: "staircase-apache",
+        title: "ab -c 150 -n 600 on an Apache of 150 processes, one CPU",
+        trials: web,
+        programs: Some(Programs {
+            script: include_str!("staircase-apache/real.sh"),
+            needs: &[("apache2", "apache2-bin"), ("ab", "apache2-utils")],
+            with: &[
+                "/usr/lib/apache2/modules/mod_mpm_prefork.so",
+                "/usr/lib/apache2/modules/mod_authz_core.so",
+                "/usr/lib/apache2/modules/mod_lua.so",
+            ],
+        }),
+        readings: SERVED,
+        claims: &[
+            ("S1", "Staircase without compute mode takes as long as O(1), within 1 %", |v| {
+                [INT0, INT1].iter().all(|&mode| (v[mode][0] / v[O1][0] - 1.0).abs() < 0.01)
+            }),
+            ("S2", "Compute mode takes longest, by more than 0.1 %", |v| {
+                [O1, INT0, INT1].iter().all(|&mode| v[COMPUTE][0] > 1.001 * v[mode][0])
+            }),
+            ("S3", "interactive=0 is faster than interactive=1, by more than 0.1 %", |v| {
+                v[INT1][0] > 1.001 * v[INT0][0]
+            }),
+            ("S4", BEST_WORST, best_worst),
+            ("S5", BEST_MAJORITY, best_majority),
+            ("S6", "Compute mode has Staircase's best 95 %-min, and a max-min of a third of the run", |v| {
+                let best = [INT0, INT1].iter().all(|&mode| v[COMPUTE][2] < v[mode][2]);
+                best && v[COMPUTE][1] > v[COMPUTE][0] / 3.0
+            }),
+        ],
+    },
+    Question {
+        experiment: "staircase-mysql",
+        title: "sysbench on a database without a disk: 8 threads, 300 transactions, 10,000 rows, one CPU",
+        trials: database,
+        programs: Some(Programs {
+            script: include_str!("staircase-mysql/real.sh"),
+            needs: &[("mariadbd", "mariadb-server-core"), ("sysbench", "sysbench")],
+            with: &["/usr/share/mysql/english", "/usr/share/mysql/charsets", "/usr/share/sysbench"],
+        }),
+        readings: SERVED,
+        claims: &[
+            ("S3", "interactive=1 is faster than interactive=0, by more than 0.1 %", |v| {
+                v[INT0][0] > 1.001 * v[INT1][0]
+            }),
+            ("S4", BEST_WORST, best_worst),
+            ("S5", BEST_MAJORITY, best_majority),
+            ("S7", "interactive=1 takes 1 to 4 % longer than O(1)", |v| {
+                (0.01..0.04).contains(&(v[INT1][0] / v[O1][0] - 1.0))
+            }),
+        ],
+    },
 ];
+
+/// What the article measures.
+const SERVED: &[Reading] = &[
+    ("completion", Unit::Time, |l| served(l, |s| s.completion)),
+    ("max-min", Unit::Time, |l| served(l, |s| s.max_min)),
+    ("95 %-min", Unit::Time, |l| served(l, |s| s.major_min)),
+];
+
+fn served(look: &Look, value: fn(&Served) -> f64) -> f64 {
+    look.served.as_ref().map_or(f64::NAN, value)
+}
+
+const BEST_WORST: &str = "interactive=0's max-min is below O(1)'s by more than 5 %";
+
+fn best_worst(v: &[Vec<f64>]) -> bool {
+    v[INT0][1] < 0.95 * v[O1][1]
+}
+
+const BEST_MAJORITY: &str = "O(1) has the lowest 95 %-min, within 1 %";
+
+fn best_majority(v: &[Vec<f64>]) -> bool {
+    [INT0, INT1, COMPUTE].iter().all(|&mode| v[O1][2] <= 1.01 * v[mode][2])
+}
 
 /// The share of a hog by its place in [`NICE`].
 fn share(look: &Look, place: usize) -> f64 {
@@ -130,4 +211,19 @@ fn chat() -> Vec<(&'static str, Trial)> {
         ("EEVDF, 5 rooms", run("eevdf", 5)),
         ("EEVDF, 20 rooms", run("eevdf", 20)),
     ]
+}
+
+/// All servers are there from the beginning: a run this short is over before Apache has forked many.
+fn web() -> Vec<(&'static str, Trial)> {
+    modes("ab -n 600 --start-servers 150")
+}
+
+fn database() -> Vec<(&'static str, Trial)> {
+    modes("sysbench-oltp -t 8 -n 300 --rows 10000 --read 0 --flush 0")
+}
+
+/// The article's modes, and the kernel's own scheduler.
+fn modes(workload: &str) -> Vec<(&'static str, Trial)> {
+    let trials = staircase::MODES.iter().map(|mode| (mode.0, staircase::trial(mode, workload)));
+    trials.chain([("EEVDF", Trial::new("eevdf", staircase::MACHINE, workload))]).collect()
 }

@@ -67,6 +67,54 @@ impl Requests {
     }
 }
 
+/// How requests were served: what the article measures of a run, in ns.
+pub struct Served {
+    /// Until the last was.
+    pub completion: f64,
+    /// Longest minus shortest request.
+    pub max_min: f64,
+    /// 95th percentile minus shortest.
+    pub major_min: f64,
+}
+
+impl Requests {
+    /// All of it, if anything was timed.
+    pub fn served(&self) -> Option<Served> {
+        let one = || Served {
+            completion: 1e9 * self.seconds(),
+            max_min: self.max_min(),
+            major_min: self.major_min(),
+        };
+        (!self.ns.is_empty()).then(one)
+    }
+}
+
+impl Served {
+    /// What ab or sysbench print.
+    pub fn printed(text: &str) -> Option<Served> {
+        let of = |completion, [least, most, majority]: [Option<f64>; 3]| {
+            let least = least?;
+            Some(Served {
+                completion: 1e9 * completion?,
+                max_min: 1e6 * (most? - least),
+                major_min: 1e6 * (majority? - least),
+            })
+        };
+        let number = |label, place| number(text, label, place);
+        let ab = [number("Total:", 0), number("Total:", 4), number("95%", 0)];
+        let sysbench = [number("min:", 0), number("max:", 0), number("95th percentile:", 0)];
+        of(number("Time taken for tests:", 0), ab)
+            .or_else(|| of(number("total time:", 0), sysbench))
+    }
+}
+
+/// A number in the line that begins with a label, by its place.
+fn number(text: &str, label: &str, place: usize) -> Option<f64> {
+    let mut lines = text.lines().map(str::trim_start);
+    let words = lines.find_map(|line| line.strip_prefix(label))?;
+    words.split_whitespace().nth(place)?.trim_end_matches('s').parse().ok()
+}
+
 /// The runs of one mode.
 pub struct Runs {
     /// Completion times.
@@ -77,6 +125,12 @@ pub struct Runs {
     pub major_min: Sample,
 }
 
+/// A workload in a mode.
+pub fn trial((_, policy, set): &Mode, workload: &str) -> Trial {
+    let trial = Trial::new(policy, MACHINE, workload);
+    set.iter().fold(trial, |trial, (name, value)| trial.set(name, *value))
+}
+
 /// A workload in the first so many modes.
 pub fn in_modes(
     lab: &Lab,
@@ -85,12 +139,8 @@ pub fn in_modes(
     workload: &str,
     seeds: u64,
 ) -> Result<Vec<Runs>, Error> {
-    let trial = |(_, policy, set): &Mode| {
-        let trial = Trial::new(policy, MACHINE, workload).seeds(seeds);
-        set.iter()
-            .fold(trial, |trial, (name, value)| trial.set(name, *value))
-    };
-    let trials: Vec<Trial> = MODES[..modes].iter().map(trial).collect();
+    let modes = MODES[..modes].iter();
+    let trials: Vec<Trial> = modes.map(|mode| trial(mode, workload).seeds(seeds)).collect();
     let observed = lab.observe_once::<Requests>(&trials)?;
     let mut all = Vec::new();
     for (trial, runs) in trials.iter().zip(observed) {
@@ -173,4 +223,24 @@ pub fn longer(this: &Sample, than: &Sample) -> f64 {
 /// A share as a signed percentage.
 pub fn percent(share: f64) -> String {
     format!("{:+.2} %", 100.0 * share)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(text: &str) -> Option<[f64; 3]> {
+        Served::printed(text).map(|s| [s.completion, s.max_min, s.major_min])
+    }
+
+    #[test]
+    fn what_ab_and_sysbench_print_is_read() {
+        let ab = "Time taken for tests:   2.819 seconds\n              min  mean[+/-sd] median   max\n\
+                  Total:         29  621 173.8    699     741\n\n  95%    725\n 100%    741 (longest request)\n";
+        assert_eq!(numbers(ab), Some([2.819e9, 712e6, 696e6]));
+        let sysbench = "    total time:                          1.5000s\nLatency (ms):\n         min:    17.50\n\
+                        avg:    36.27\n         max:    67.75\n         95th percentile:    46.75\n";
+        assert_eq!(numbers(sysbench), Some([1.5e9, 50.25e6, 29.25e6]));
+        assert_eq!(numbers("FATAL: unable to connect"), None);
+    }
 }

@@ -1,14 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Installs the Debian packages that are missing; does nothing where everything is there.
-# usage: scripts/setup.sh demo|test|bench
+# usage: scripts/setup.sh demo|test|bench|servers
 set -eu
 
 case "${1:-}" in
 demo) wanted="cc python3 clang-19 libelf zlib" ;;
 bench) wanted="cc python3 clang-19 libelf zlib valgrind" ;;
 test) wanted="cc gcc clang-19 libelf zlib python3 python-venv chromium qemu-system-x86_64 busybox" ;;
-*) echo "usage: scripts/setup.sh demo|test|bench" >&2; exit 2 ;;
+servers) wanted="qemu-system-x86_64 busybox apache2 ab mariadbd sysbench" ;;
+*) echo "usage: scripts/setup.sh demo|test|bench|servers" >&2; exit 2 ;;
 esac
 
 # Is what we need there?  By command, not by package: it may come from elsewhere.
@@ -28,6 +29,9 @@ package() {
     cc | gcc) echo gcc libc6-dev ;;
     qemu-system-x86_64) echo qemu-system-x86 ;;
     busybox) echo busybox-static ;;
+    apache2) echo apache2-bin ;;
+    ab) echo apache2-utils ;;
+    mariadbd) echo mariadb-server-core ;;
     python-venv) echo python3-venv ;;
     libelf) echo libelf-dev pkg-config ;;
     zlib) echo zlib1g-dev ;;

@@ -20,6 +20,18 @@ fn shared(root: &Path) -> String {
     files.iter().map(module).collect()
 }
 
+/// What the names of a paper's experiments begin with, in the order the papers are told; then the classic tests.
+const PAPERS: [&str; 6] = ["elsc", "molnar", "rbs", "staircase", "ule", "classic"];
+
+/// The place of an experiment's paper.
+fn paper(folder: &Path) -> usize {
+    let id = folder.file_name().unwrap().to_str().expect("a plain name");
+    let known = PAPERS
+        .iter()
+        .position(|paper| id.starts_with(&format!("{paper}-")));
+    known.unwrap_or_else(|| panic!("{id}: none of {PAPERS:?}"))
+}
+
 fn main() {
     let root = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap()).join("../../experiments");
     let root = root.canonicalize().expect("experiments/ exists");
@@ -29,7 +41,7 @@ fn main() {
         .map(|entry| entry.expect("experiments/ can be read").path())
         .filter(|path| path.join("experiment.rs").is_file())
         .collect();
-    folders.sort();
+    folders.sort_by_key(|folder| (paper(folder), folder.clone()));
     let mut modules = shared(&root);
     let mut list = String::new();
     for folder in &folders {

@@ -147,7 +147,9 @@ fn a_real_kernel_answers_some_questions_only() {
         "{message}"
     );
     assert!(
-        message.contains("ule-figure-3, ule-figure-5, ule-figure-6, elsc-figure-4"),
+        message.contains(
+            "ule-figure-3, ule-figure-5, ule-figure-6, elsc-figure-4, staircase-apache, staircase-mysql"
+        ),
         "{message}"
     );
     let message = refused(&[
@@ -161,6 +163,21 @@ fn a_real_kernel_answers_some_questions_only() {
     assert!(
         message.contains("the book is of the simulator's results"),
         "{message}"
+    );
+}
+
+#[test]
+fn programs_that_are_not_here_are_named_with_their_packages() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = schedlab(&["reproduce", "staircase-mysql", "--world", "vm"])
+        .env("PATH", folder.path())
+        .output()
+        .unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    assert_eq!(
+        text(&refused.stderr),
+        "schedlab: staircase-mysql asks real programs, and this machine has no mariadbd and sysbench\n\
+         hint: apt-get install mariadb-server-core sysbench\n"
     );
 }
 

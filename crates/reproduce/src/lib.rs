@@ -30,7 +30,7 @@ pub use error::Error;
 pub use findings::{Exhibit, Findings};
 pub use lab::{Lab, Observed};
 pub use paper::{ClaimData, Paper};
-pub use question::{questions, Answer, Look, Question, World};
+pub use question::{questions, Answer, Look, Programs, Question, World};
 pub use runner::{Beat, Runner};
 pub use sample::Sample;
 pub use terminal::claims_table;
@@ -88,7 +88,7 @@ impl Experiment {
     }
 }
 
-/// All experiments, by name.
+/// All experiments, paper by paper, the classic tests last.
 pub fn experiments() -> &'static [Experiment] {
     ALL
 }

@@ -8,23 +8,43 @@ use schedlab_trace::{HashSink, Sink, Tee, TraceHash};
 use serde::Serialize;
 
 use crate::kernel::QUESTIONS;
+use crate::staircase::{Requests, Served};
 use crate::ule::Responses;
 use crate::{Error, Lab, Runner, Trial};
 
 /// Somewhere else than the simulator to run trials.
 pub trait World: Sync {
-    /// Runs a trial with its first seed before a sink, unless `stop` says to.
+    /// Runs a trial with its first seed before a sink, unless `stop` says to; what the programs printed that
+    /// stand for its workload, if there are any.
     ///
     /// # Errors
     /// It cannot be run there.
-    fn run(&self, trial: &Trial, sink: &mut dyn Sink, stop: &dyn Fn() -> bool)
-        -> Result<(), Error>;
+    fn run(
+        &self,
+        trial: &Trial,
+        programs: Option<&Programs>,
+        sink: &mut dyn Sink,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<String, Error>;
 }
 
-type Sinks = Tee<Measure, Responses>;
+/// Real programs that stand for the workload of a question's trials elsewhere than in the simulator.
+pub struct Programs {
+    /// What the shell is told; it prints what is read.
+    pub script: &'static str,
+    /// Its programs, each with the package of Debian's that has it.
+    pub needs: &'static [(&'static str, &'static str)],
+    /// Files and folders they open by themselves.
+    pub with: &'static [&'static str],
+}
+
+type Sinks = Tee<Measure, Tee<Responses, Requests>>;
 
 fn sinks() -> Sinks {
-    Tee(Measure::new(), Responses::default())
+    Tee(
+        Measure::new(),
+        Tee(Responses::default(), Requests::default()),
+    )
 }
 
 /// What is seen of a run, in whichever world.
@@ -32,6 +52,21 @@ pub struct Look {
     /// What was measured.
     pub metrics: Metrics,
     pub(crate) responses: Responses,
+    pub(crate) served: Option<Served>,
+}
+
+impl Look {
+    fn new(sinks: Sinks, printed: Option<&str>) -> Look {
+        let Tee(measure, Tee(responses, requests)) = sinks;
+        Look {
+            metrics: measure.finish(),
+            responses,
+            served: match printed {
+                Some(text) => Served::printed(text),
+                None => requests.served(),
+            },
+        }
+    }
 }
 
 /// What is read off each run: a name, the unit, the value.
@@ -45,6 +80,8 @@ pub struct Question {
     pub experiment: &'static str,
     pub(crate) title: &'static str,
     pub(crate) trials: fn() -> Vec<(&'static str, Trial)>,
+    /// What a real kernel runs; none: the same workload, played.
+    pub programs: Option<Programs>,
     pub(crate) readings: &'static [Reading],
     /// A claim's id, what is left of it here, and the test of that.
     pub(crate) claims: &'static [(&'static str, &'static str, Test)],
@@ -78,31 +115,46 @@ impl Runner<'_> {
         meanwhile: impl FnMut(),
     ) -> Result<Answer, Error> {
         let trials = (question.trials)();
-        let one = |i: usize, cancel: &Cancel| {
-            let trial = &trials[i].1;
-            match world {
-                None => self.simulated(question, trial),
+        let one = |i: usize, cancel: &Cancel| -> Result<_, Error> {
+            let (name, trial) = &trials[i];
+            let (hash, look) = match world {
+                None => self.simulated(question, trial)?,
                 Some((_, world)) => {
-                    let _permit = self.permit();
-                    let mut sinks = Tee(HashSink::default(), sinks());
                     let stop = || self.stopped() || cancel.cancelled();
-                    world.run(trial, &mut sinks, &stop)?;
-                    let Tee(hash, sink) = sinks;
-                    Ok((hash.finish(), sink))
+                    self.elsewhere(question, trial, world, &stop)?
                 }
-            }
+            };
+            Ok((hash, question.read(name, &look)?))
         };
-        let looks = in_parallel(trials.len(), self.threads, one, meanwhile)?;
+        let read = in_parallel(trials.len(), self.threads, one, meanwhile)?;
         let name = world.map_or("simulator", |(name, _)| name);
-        Ok(question.answer(name, &trials, looks))
+        Ok(question.answer(name, &trials, read))
     }
 
-    fn simulated(&self, question: &Question, trial: &Trial) -> Result<(TraceHash, Sinks), Error> {
+    fn elsewhere(
+        &self,
+        question: &Question,
+        trial: &Trial,
+        world: &dyn World,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<(TraceHash, Look), Error> {
+        let _permit = self.permit();
+        let programs = question.programs.as_ref();
+        let mut sinks = Tee(HashSink::default(), sinks());
+        let printed = world.run(trial, programs, &mut sinks, stop)?;
+        let Tee(hash, sinks) = sinks;
+        let printed = programs.map(|_| printed.as_str());
+        Ok((hash.finish(), Look::new(sinks, printed)))
+    }
+
+    fn simulated(&self, question: &Question, trial: &Trial) -> Result<(TraceHash, Look), Error> {
         let testbed = question.testbed()?;
         let lab = Lab::new(self, question.experiment, &testbed, &|| false);
         let runs = lab.observe(std::slice::from_ref(trial), sinks)?;
         let first = runs.into_iter().flatten().next();
-        first.ok_or_else(|| Error::experiment(question.experiment, "a trial without a seed"))
+        first
+            .map(|(hash, sinks)| (hash, Look::new(sinks, None)))
+            .ok_or_else(|| Error::experiment(question.experiment, "a trial without a seed"))
     }
 }
 
@@ -115,24 +167,29 @@ impl Question {
         Ok(experiment.paper()?.testbed)
     }
 
+    /// What is read off a run.
+    fn read(&self, trial: &str, look: &Look) -> Result<Vec<f64>, Error> {
+        let one = |(name, _, value): &Reading| match value(look) {
+            value if value.is_finite() => Ok(value),
+            _ => {
+                let problem = format!("{trial}: nothing to be seen of \"{name}\"");
+                Err(Error::experiment(self.experiment, problem))
+            }
+        };
+        self.readings.iter().map(one).collect()
+    }
+
     fn answer(
         &self,
         world: &str,
         trials: &[(&str, Trial)],
-        looks: Vec<(TraceHash, Sinks)>,
+        read: Vec<(TraceHash, Vec<f64>)>,
     ) -> Answer {
-        let read = |Tee(measure, responses): Sinks| {
-            let metrics = measure.finish();
-            let look = Look { metrics, responses };
-            self.readings
-                .iter()
-                .map(|(_, _, value)| value(&look))
-                .collect()
-        };
-        let row = |((name, _), (hash, sinks)): (&(&str, Trial), (TraceHash, _))| {
-            (name.to_string(), hash.to_string(), read(sinks))
-        };
-        let rows: Vec<(String, String, Vec<f64>)> = trials.iter().zip(looks).map(row).collect();
+        let names = trials.iter().map(|(name, _)| name.to_string());
+        let rows = names
+            .zip(read)
+            .map(|(name, (hash, values))| (name, hash.to_string(), values));
+        let rows: Vec<(String, String, Vec<f64>)> = rows.collect();
         let values: Vec<Vec<f64>> = rows.iter().map(|row| row.2.clone()).collect();
         let claims = self.claims.iter();
         Answer {
@@ -153,7 +210,7 @@ impl Question {
                 subjects.push(Subject {
                     labels: vec![name.to_string(), answer.world.clone()],
                     contest,
-                    cells: values.map(|value| cell(*value)).collect(),
+                    cells: values.map(|value| Cell::number(*value)).collect(),
                 });
             }
         }
@@ -181,12 +238,5 @@ impl Question {
             format!("{id}: {text}: {}", seen.join(", "))
         };
         self.claims.iter().enumerate().map(note).collect()
-    }
-}
-
-fn cell(value: f64) -> Cell {
-    match value.is_finite() {
-        true => Cell::number(value),
-        false => Cell::Missing,
     }
 }

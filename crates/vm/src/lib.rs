@@ -23,7 +23,7 @@ mod qemu;
 mod run;
 
 pub use error::VmError;
-pub use initramfs::Content;
+pub use initramfs::{find_program, Content};
 pub use job::{Ended, Exit, Hello, Job};
 pub use kernel::Kernel;
 pub use process::Stop;

@@ -1,12 +1,13 @@
 //! `schedlab reproduce --world vm`: the question asked of a real kernel beside the simulator.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use schedlab_input::Diagnostic;
 use schedlab_report::table::Terminal;
-use schedlab_reproduce::{questions, Answer, Error, Question, Runner, Trial, World};
+use schedlab_reproduce::{questions, Answer, Error, Programs, Question, Runner, Trial, World};
 use schedlab_trace::Sink;
-use schedlab_vm::Machine;
+use schedlab_vm::{find_program, Machine};
 use serde::Serialize;
 
 use crate::arguments::{ListFormat, ReproduceArguments};
@@ -22,6 +23,9 @@ use super::{note, print};
 /// The policy that stands for the kernel's own scheduler.
 const OWN: &str = "eevdf";
 
+/// Some policies let nice tasks starve, which is one of the answers: the kernel's watchdog shall wait, as long as it can.
+const PATIENCE: [&str; 2] = ["--timeout", "30s"];
+
 /// Asks both worlds and prints their answers side by side.
 pub fn ask(arguments: &ReproduceArguments, interrupt: &Interrupt) -> Result<(), Failure> {
     let chosen = choose(&arguments.experiments)?;
@@ -33,6 +37,9 @@ pub fn ask(arguments: &ReproduceArguments, interrupt: &Interrupt) -> Result<(), 
         let mistake = Diagnostic::new("several CPUs of a virtual machine share one clock");
         return Err(mistake.at("--cpus", 0).expected("1").into());
     }
+    chosen
+        .iter()
+        .try_for_each(|question| have_programs(question))?;
     let stop = || interrupt.signal().is_some();
     let machine = machine(&arguments.vm, &mut note, &stop).map_err(|e| failure(e, interrupt))?;
     let kernel = RealKernel {
@@ -108,6 +115,21 @@ fn choose(names: &[String]) -> Result<Vec<&'static Question>, Failure> {
     names.iter().map(find).collect()
 }
 
+/// A guest's programs are this machine's.
+fn have_programs(question: &Question) -> Result<(), Failure> {
+    let needs = question.programs.iter().flat_map(|programs| programs.needs);
+    let missing = needs.filter(|(program, _)| find_program(program, Path::new("/")).is_none());
+    let (programs, packages): (Vec<&str>, Vec<&str>) = missing.copied().unzip();
+    if programs.is_empty() {
+        return Ok(());
+    }
+    let (id, programs) = (question.experiment, programs.join(" and "));
+    Err(Failure::Other(format!(
+        "{id} asks real programs, and this machine has no {programs}\nhint: apt-get install {}",
+        packages.join(" ")
+    )))
+}
+
 /// A real kernel in a virtual machine with one CPU.
 struct RealKernel<'a> {
     machine: Machine,
@@ -119,9 +141,10 @@ impl World for RealKernel<'_> {
     fn run(
         &self,
         trial: &Trial,
+        programs: Option<&Programs>,
         sink: &mut dyn Sink,
         stop: &dyn Fn() -> bool,
-    ) -> Result<(), Error> {
+    ) -> Result<String, Error> {
         let failed = |problem: String| Error::Elsewhere {
             run: trial.command(),
             problem,
@@ -129,14 +152,14 @@ impl World for RealKernel<'_> {
         let scheduler = self.scheduler(trial).map_err(|e| failed(e.to_string()))?;
         let session = KernelSession {
             machine: self.machine.clone(),
-            task: Task::Command(command(trial)),
-            with: Vec::new(),
+            task: Task::Command(command(trial, programs)),
+            with: programs.map_or(Vec::new(), files),
             record: true,
             timeout: self.timeout,
         };
-        let mut said = Vec::new();
+        let (mut printed, mut said) = (Vec::new(), Vec::new());
         let mut echo = Echo {
-            stdout: &mut std::io::sink(),
+            stdout: &mut printed,
             stderr: &mut said,
             beat: &mut |_| (),
         };
@@ -155,7 +178,7 @@ impl World for RealKernel<'_> {
         for warning in warnings(recording, &mended) {
             note(&format!("warning: {}: {warning}", trial.command()));
         }
-        Ok(())
+        Ok(String::from_utf8_lossy(&printed).into_owned())
     }
 }
 
@@ -170,12 +193,22 @@ impl RealKernel<'_> {
             .map(|(name, value)| format!("{name}={value}"))
             .collect();
         let set = Assignments::read(&[], &set)?;
-        Scheduler::of_policy(&trial.policy, &set, self.interrupt)
+        let policy = Scheduler::of_policy(&trial.policy, &set, self.interrupt)?;
+        let patient = PATIENCE.map(str::to_string);
+        let words = policy.command().into_iter().flatten().chain(patient);
+        Ok(Scheduler::Program(words.collect()))
     }
 }
 
-/// The trial as a command in the guest.
-fn command(trial: &Trial) -> Vec<String> {
+fn files(programs: &Programs) -> Vec<PathBuf> {
+    programs.with.iter().map(PathBuf::from).collect()
+}
+
+/// The trial as a command in the guest: the programs that stand for its workload, or the workload played.
+fn command(trial: &Trial, programs: Option<&Programs>) -> Vec<String> {
+    if let Some(programs) = programs {
+        return ["sh", "-c", programs.script].map(str::to_string).to_vec();
+    }
     let workload = match &trial.work {
         schedlab_reproduce::Work::Named(line) => line.clone(),
         schedlab_reproduce::Work::Text { name, .. } => name.clone(),
