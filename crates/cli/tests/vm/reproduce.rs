@@ -11,7 +11,9 @@ fn real_servers_are_asked() {
         return;
     }
     let words = ["reproduce", "staircase-mysql", "--world", "vm"];
-    let ran = schedlab(&[&words[..], &["--format", "json"]].concat()).output().unwrap();
+    let ran = schedlab(&[&words[..], &["--format", "json"]].concat())
+        .output()
+        .unwrap();
     assert!(ran.status.success(), "{}", text(&ran.stderr));
     let document: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
     for answer in document["questions"][0]["answers"].as_array().unwrap() {
@@ -19,7 +21,10 @@ fn real_servers_are_asked() {
         assert_eq!(rows.len(), 5);
         for row in rows {
             let [completion, max_min, major_min] = [0, 1, 2].map(|i| row[2][i].as_f64().unwrap());
-            assert!(0.0 < major_min && major_min <= max_min && max_min < completion, "{row}");
+            assert!(
+                0.0 < major_min && major_min <= max_min && max_min < completion,
+                "{row}"
+            );
             // 300 transactions of a few ms each on one CPU.
             assert!((0.3e9..10e9).contains(&completion), "{row}");
         }
