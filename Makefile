@@ -30,6 +30,7 @@ test: check perfetto release
 
 test-vm:
 	scripts/setup.sh test
+	scripts/setup.sh servers
 	@mkdir -p out && rm -f $(SCHEDLAB_SKIPPED)
 	$(CARGO) test --package schedlab --test vm -- --include-ignored
 	@$(MAKE) --no-print-directory skipped
@@ -69,11 +70,13 @@ fuzz:
 golden:
 	SCHEDLAB_UPDATE_GOLDEN=1 $(CARGO) test --package schedlab --test determinism
 
-# The papers' results: the book in out/book, and the page in docs. A test compares the page with the program.
+# The papers' results: the book in out/book, and the page in docs. Tests compare the page with the program, and here
+# with a quick look at everything.
 results:
 	$(CARGO) build --release --package schedlab
 	$${CARGO_TARGET_DIR:-target}/release/schedlab reproduce all --report out/book
 	cp out/book/results.md docs/results.md
+	$(CARGO) test --release --package schedlab-reproduce --test results -- --include-ignored
 
 # Each workload under each policy in both worlds: a quarter of an hour on two CPUs with nothing else to do.
 fidelity:

@@ -93,3 +93,12 @@ pub fn longest_wait(metrics: &Metrics, group: &str) -> f64 {
     let wait = group.and_then(|g| g.activity.longest_wait);
     wait.map_or(0.0, |w| w.ns.0 as f64)
 }
+
+/// Named lines over axes.
+pub fn lines(title: &str, x: Axis, y: Axis, lines: impl Iterator<Item = (String, Vec<(f64, f64)>)>) -> schedlab_report::svg::Figure {
+    let series = |(i, (name, points)): (usize, (String, Vec<(f64, f64)>))| Series { name, style: Style::Series(i), points };
+    let lines: Vec<Series> = lines.enumerate().map(series).collect();
+    let mut plot = Plot::sized(title, x, y, schedlab_report::svg::WIDTH, 340.0);
+    plot.lines(&lines);
+    plot.finish()
+}

@@ -1,6 +1,6 @@
 //! 200 and 400 tasks that work 8 ms and sleep 1 ms.
 
-use crate::classic::{of, run as run_all, shares, table, under_all, STOCK};
+use crate::classic::{lines, of, run as run_all, shares, table, under_all, STOCK};
 use crate::prelude::*;
 
 /// Five minutes, as Takeuchi measured.
@@ -91,26 +91,18 @@ fn ablations(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
 }
 
 fn figure(policies: &[(&str, Vec<f64>)]) -> schedlab_report::svg::Figure {
-    let line = |(i, (name, shares)): (usize, &(&str, Vec<f64>))| {
-        let mut sum = 0.0;
-        let point = |(n, share): (usize, &f64)| {
-            sum += share;
-            (n as f64 + 1.0, sum)
-        };
-        Series {
-            name: name.to_string(),
-            style: Style::Series(i),
-            points: shares.iter().enumerate().map(point).collect(),
-        }
+    let line = |(name, shares): &(&str, Vec<f64>)| {
+        let sums = shares.iter().scan(0.0, |sum, share| {
+            *sum += share;
+            Some(*sum)
+        });
+        let points = sums.enumerate().map(|(n, sum)| (n as f64 + 1.0, sum));
+        (name.to_string(), points.collect())
     };
-    let lines: Vec<Series> = policies.iter().enumerate().map(line).collect();
-    let mut plot = Plot::sized(
+    lines(
         "Who gets the CPU: shares added up, the luckiest first",
         Axis::linear("tasks", Unit::Count, 0.0, 200.0),
         Axis::linear("share of the CPU", Unit::Share, 0.0, 1.0),
-        schedlab_report::svg::WIDTH,
-        340.0,
-    );
-    plot.lines(&lines);
-    plot.finish()
+        policies.iter().map(line),
+    )
 }
