@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 # MariaDB with its files in memory: without its system tables it needs no installation.
 set -e
 mkdir -p /tmp/db/sbtest

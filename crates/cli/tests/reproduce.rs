@@ -173,7 +173,7 @@ fn programs_that_are_not_here_are_named_with_their_packages() {
         .env("PATH", folder.path())
         .output()
         .unwrap();
-    assert_eq!(refused.status.code(), Some(1));
+    assert_eq!(refused.status.code(), Some(2));
     assert_eq!(
         text(&refused.stderr),
         "schedlab: staircase-mysql asks real programs, and this machine has no mariadbd and sysbench\n\
