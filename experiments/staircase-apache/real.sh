@@ -1,3 +1,4 @@
+#!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Apache with one process for each connection, as 2.0.49 was by default, and a page drawn by a script in it.
 set -e

@@ -1,3 +1,4 @@
+#!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # MariaDB with its files in memory: without its system tables it needs no installation.
 set -e
