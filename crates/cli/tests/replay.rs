@@ -48,6 +48,25 @@ fn the_recording_stands_beside_the_replays() {
     assert!(runs[1]["command"].as_str().unwrap().contains("--mode open"));
 }
 
+/// The kernel's own schedulers tick with it; one that was loaded is replayed as the recording's own, too.
+#[test]
+fn the_recorded_scheduler_and_its_ticks() {
+    let check = |flags: &[&str]| {
+        let all = [&["replay", MAKE, "--policies", "o1"], flags].concat();
+        let result = json(&all);
+        let command = result["runs"][1]["command"].as_str().unwrap().to_string();
+        (result["self_check"].clone(), command)
+    };
+    let (default, _) = check(&[]);
+    let (slow, command) = check(&["--hz", "100"]);
+    assert_ne!(slow["distances"], default["distances"]);
+    assert!(command.contains("--hz 100"), "{command}");
+    let (other, command) = check(&["--recorded-under", "o1"]);
+    assert_eq!(other["policy"], "o1:2.6.11");
+    assert_eq!(other["differing"], serde_json::json!([]));
+    assert!(command.contains("--recorded-under o1"), "{command}");
+}
+
 #[test]
 fn an_exported_workload_runs_as_the_replay_did() {
     let folder = tempfile::tempdir().unwrap();
@@ -164,6 +183,25 @@ fn runs_are_explained_too() {
     let text = output(&["explain", run, "--worst", "1"]);
     // A hog of nice 0 waits while two others run 100 ms each.
     assert!(text.contains("waited 200 ms"), "{text}");
+}
+
+/// What is no recording, or one of nothing, is refused with one message.
+#[test]
+fn there_is_something_to_replay() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = "sh 7/7 [000] 5.000000: sched:sched_switch: prev_comm=sh prev_pid=7 prev_prio=120 \
+               prev_state=S ==> next_comm=sleep next_pid=8 next_prio=120\n";
+    for (name, content, problem) in [
+        ("empty", "", "the file is empty"),
+        ("one", one, "all its events are of one moment"),
+    ] {
+        let file = folder.path().join(name);
+        fs::write(&file, content).unwrap();
+        let message = refused(&["replay", argument(&file)]);
+        assert!(message.contains(problem), "{message}");
+    }
+    let message = refused(&["replay", argument(folder.path())]);
+    assert!(message.contains("this is a folder"), "{message}");
 }
 
 #[test]

@@ -6,6 +6,8 @@ use schedlab_measure::{Distribution, Metrics};
 use schedlab_trace::{Ns, TaskId};
 use serde::Serialize;
 
+use crate::Counts;
+
 /// What a distance is measured in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -82,7 +84,7 @@ impl SelfCheck {
     /// replay, the id in the recording.
     pub fn new(
         policy: &str,
-        work_ns: Ns,
+        counts: Counts,
         recorded: &Metrics,
         replayed: &Metrics,
         who: &[Option<TaskId>],
@@ -95,16 +97,14 @@ impl SelfCheck {
                 delay.map_or(0.0, |delay| get(delay).0 as f64)
             }
         };
+        // Those to rest, where the recording was cut off, are no one's doing.
+        let replayed_switches = replayed.total.nr_switches.saturating_sub(counts.cut_off);
+        let switches = (recorded.total.nr_switches as f64, replayed_switches as f64);
         use Unit::{Count, Ns as Time, Share};
         let distances = vec![
             Distance::new("span", Time, both(&|m| number(m.duration_ns)), Some(0.03)),
             Distance::new("work", Time, both(&|m| number(m.total.run_ns)), Some(0.0)),
-            Distance::new(
-                "context switches",
-                Count,
-                both(&|m| m.total.nr_switches as f64),
-                Some(0.15),
-            ),
+            Distance::new("context switches", Count, switches, Some(0.15)),
             Distance::new("run delay p50", Time, both(&delay(|d| d.p50)), Some(0.25)),
             Distance::new("run delay p99", Time, both(&delay(|d| d.p99)), None),
             Distance::new("idle", Share, both(&idle_share), None),
@@ -113,7 +113,7 @@ impl SelfCheck {
             policy: policy.to_string(),
             tasks: recorded.tasks.len() as u64,
             differing: differing(recorded, replayed, who),
-            work_ns,
+            work_ns: counts.work_ns,
             distances,
         }
     }

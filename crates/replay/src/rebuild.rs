@@ -117,6 +117,7 @@ impl Rebuild {
         let lives = std::mem::take(&mut self.lives);
         let all = lives.iter().flatten().count();
         let lives: Vec<Life> = lives.into_iter().flatten().filter(seen).collect();
+        self.counts.cut_off = lives.iter().filter(|life| life.is_runnable()).count() as u64;
         self.counts.unseen = (all - lives.len()) as u64;
         self.counts.tasks = lives.len() as u64;
         let mut replay = Replay {
@@ -319,6 +320,10 @@ impl Life {
 
     fn is_kernel(&self) -> bool {
         self.info.group == "[kernel]" || is_kernel_thread(&self.info.name)
+    }
+
+    fn is_runnable(&self) -> bool {
+        matches!(self.place, Place::Waiting | Place::Running { .. })
     }
 
     /// Work until now is owed.

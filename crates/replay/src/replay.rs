@@ -65,6 +65,9 @@ pub struct Counts {
     pub spurious_wakeups: u64,
     /// Tasks that were there, but nobody saw them do anything.
     pub unseen: u64,
+    /// Tasks that ran or waited for a CPU when the recording ended.  A replay has a switch more for
+    /// each: it comes to rest.
+    pub cut_off: u64,
     /// CPU time of all tasks: the work to be done.
     pub work_ns: Ns,
 }

@@ -126,6 +126,16 @@ fn bursts_wakes_and_waits() {
     assert_eq!(replay.span, Ns::from_us(1000));
 }
 
+/// When the recording ends one runs and one waits for the CPU; the third sleeps, as a replay leaves it.
+#[test]
+fn tasks_cut_off_by_the_end_are_counted() {
+    let mut s = Script::new();
+    let (a, b, c) = (s.task(10, "a"), s.task(20, "b"), s.task(30, "c"));
+    s.switch(100, 0, a, "S", b);
+    s.switch(200, 0, b, "R", c);
+    assert_eq!(s.rebuild(Options::default()).counts.cut_off, 2);
+}
+
 /// Both sleep from 100 to 500 µs.  A thread of the kernel that comes late finds its timer has gone on.
 #[test]
 fn the_kernels_own_timers_do_not_wait() {

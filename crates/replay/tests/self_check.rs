@@ -27,8 +27,8 @@ fn self_check(name: &str) -> SelfCheck {
     let simulation = Simulation::new(&setup, sink).unwrap();
     let (_, sink) = simulation.run().unwrap_or_else(|error| panic!("{error}"));
     let (who, measure) = sink.into_parts();
-    let work = replay.counts.work_ns;
-    SelfCheck::new("eevdf", work, &recorded, &measure.finish(), &who)
+    let counts = replay.counts;
+    SelfCheck::new("eevdf", counts, &recorded, &measure.finish(), &who)
 }
 
 /// Medians of run delays are missed by three of them; docs/replay.md says why.

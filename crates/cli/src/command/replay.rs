@@ -16,7 +16,7 @@ use schedlab_recording::{Mended, Recording};
 use schedlab_replay::{fit, machine_like, Identities, Options, Rebuild, Replay, SelfCheck};
 use schedlab_report::{render_html, ReportInfo, Run, World};
 use schedlab_sim::Limits;
-use schedlab_trace::{HashSink, Ns, Tee, TraceInfo};
+use schedlab_trace::{HashSink, Tee, TraceInfo};
 use schedlab_workload::Workload;
 
 use crate::arguments::ReplayArguments;
@@ -40,12 +40,7 @@ pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     let set = Assignments::read(&[], &arguments.set)?;
     let chosen = policies("--policies", &arguments.policies, &set, &interrupt)?;
-    let under = policy(
-        "--recorded-under",
-        &arguments.recorded_under,
-        &Assignments::read(&[], &[])?,
-        &interrupt,
-    )?;
+    let under = recorded_under(arguments, &interrupt)?;
     let report = text_file("--report", arguments.report.as_deref(), "html")?;
     let json = text_file("--json", arguments.json.as_deref(), "json")?;
     let export = text_file("--export", arguments.export.as_deref(), "json")?;
@@ -149,6 +144,13 @@ impl Source {
                     .expected("sched_switch and sched_wakeup"),
             );
         }
+        if recording.span.0 == recording.span.1 {
+            return Err(Diagnostic::new(
+                "all its events are of one moment: nobody runs in no time",
+            )
+            .at(&path, 0)
+            .expected("a recording of some length"));
+        }
         Ok(Source {
             recording,
             report,
@@ -237,6 +239,20 @@ fn session(
     }
 }
 
+/// The kernel's own schedulers tick as their kernel does.  Others were loaded into it and get their own
+/// ticks, as many as have become due, when it ticks.
+fn ticks_with_the_kernel(policy: &str) -> bool {
+    matches!(policy.split(':').next(), Some("cfs" | "eevdf"))
+}
+
+/// The scheduler the recording was made under.
+fn recorded_under(arguments: &ReplayArguments, interrupt: &Interrupt) -> Result<Tuned, Failure> {
+    let name = &arguments.recorded_under;
+    let hz = ticks_with_the_kernel(name).then(|| format!("hz={}", arguments.hz));
+    let set = Assignments::read(&[], hz.as_slice())?;
+    policy("--recorded-under", name, &set, interrupt)
+}
+
 /// Replays under the recording's own scheduler on its own machine and compares with it.
 fn self_check(
     replay: &mut Replay,
@@ -246,7 +262,10 @@ fn self_check(
     interrupt: &Interrupt,
 ) -> Result<SelfCheck, Failure> {
     let name = under.name();
-    let machine = machine_like(replay, arguments.hz);
+    let mut machine = machine_like(replay, arguments.hz);
+    if !ticks_with_the_kernel(&arguments.recorded_under) {
+        machine.kernel_hz = Some(arguments.hz);
+    }
     let identities = Identities::of(replay);
     // Lent, not copied: there may be a lot of it.
     let mut workload = std::mem::take(&mut replay.workload);
@@ -254,11 +273,10 @@ fn self_check(
     let session = session(workload, identities, machine, vec![under], arguments);
     let results: Vec<RunResult> = session.run(interrupt)?;
     replay.workload = session.workload;
-    let work: Ns = replay.counts.work_ns;
     let check = results.first().map(|result| {
         SelfCheck::new(
             &name,
-            work,
+            replay.counts,
             &recorded.metrics,
             &result.metrics,
             &result.recorded,
@@ -283,6 +301,7 @@ fn command(arguments: &ReplayArguments, policies: &[Tuned]) -> String {
     if let Some(machine) = &arguments.machine {
         flag("--machine", machine.clone());
     }
+    flag("--recorded-under", arguments.recorded_under.clone());
     flag("--hz", arguments.hz.to_string());
     if let Some(symptom) = &arguments.minimise {
         flag("--minimise", symptom.to_string());

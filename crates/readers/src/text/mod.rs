@@ -8,6 +8,7 @@ mod ftrace;
 mod head;
 mod perf_script;
 
+use std::borrow::Cow;
 use std::io::BufRead;
 
 use schedlab_recording::Recording;
@@ -49,13 +50,18 @@ pub fn read(mut lines: impl BufRead, format: Format) -> Result<(Recording, ReadR
         }
         number += 1;
         let is_whole = line.last() == Some(&b'\n');
-        let text = String::from_utf8_lossy(&line);
+        let text = text_of(&line);
         reader.line(text.trim_end()).map_err(|failure| {
             let cut = !is_whole && length < MAX_LINE;
             cut_short(failure, cut).line(number)
         })?;
     }
     reader.finish()
+}
+
+/// The same as `from_utf8_lossy`, which looks at each byte, where nothing is lost.
+fn text_of(line: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed)
 }
 
 fn cut_short(failure: Failure, cut: bool) -> Failure {
