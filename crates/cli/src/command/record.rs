@@ -35,8 +35,11 @@ pub fn record(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
     let recording = tracefs::record(|| observed.goes_on());
     let mut recording = recording.map_err(|error| Failure::Other(error.to_string()))?;
     let status = observed.end()?;
-    if let Some(notes) = observed.notes()? {
-        recording.note(notes);
+    match observed.notes() {
+        Ok(Some(notes)) => recording.note(notes),
+        Ok(None) => {}
+        // What was recorded is there all the same.
+        Err(problem) => note(&format!("warning: {problem}")),
     }
     let (run, mut finished) = measure(&recording, trace, arguments, status)?;
     let (command, machine) = (run.command.clone(), run.machine.clone());
@@ -124,12 +127,12 @@ impl<'a> Observed<'a> {
     }
 
     /// What the command noted of itself.
-    fn notes(&self) -> Result<Option<Notes>, Failure> {
-        let damaged = || Failure::Other(format!("{}: its notes are damaged", self.command[0]));
+    fn notes(&self) -> Result<Option<Notes>, String> {
+        let damaged = || format!("{}: its notes are damaged", self.command[0]);
         match fs::read(self.notes_file()) {
             Ok(bytes) => Notes::from_bytes(&bytes).ok_or_else(damaged).map(Some),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Failure::Other(format!("the command's notes: {error}"))),
+            Err(error) => Err(format!("the command's notes: {error}")),
         }
     }
 }
