@@ -191,7 +191,8 @@ struct policy {
 	void (*fork)(sched_t *s, task_t *parent, task_t *child);
 	/**
 	 * @exit: @p, dead and dequeued for some time, is reaped by @reaper
-	 * (NULL if nobody waits for it).  After this call @p is gone.
+	 * (NULL if nobody waits for it).  After this call @p is gone.  In a kernel
+	 * also a task that sleeps may go, to another scheduling class.
 	 */
 	void (*exit)(sched_t *s, task_t *p, task_t *reaper);
 	/**

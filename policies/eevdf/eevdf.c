@@ -427,6 +427,12 @@ static void yield_entity(sched_t *s, rq_t *rq, ts_t *curr)
 
 /* ---- the policy --------------------------------------------------------- */
 
+/* Who leaves for another class in its sleep is still queued. */
+static void eevdf_exit(sched_t *s, task_t *task, __unused task_t *reaper)
+{
+	finish_delayed(s, rq_of(s, task->cpu), ts_of(task));
+}
+
 static s32 eevdf_init(sched_t *s)
 {
 	glob_of(s)->base_slice = scaled_ns(s, tun(s)->base_slice_us);
@@ -454,5 +460,6 @@ POLICY(eevdf,
 		.starvation_bound_ns = 0,	/* a weight of 15 among 88761s waits long: see README.md */
 	},
 	.init = eevdf_init,
+	.exit = eevdf_exit,
 	FAIR_HOOKS,
 );

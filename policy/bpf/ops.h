@@ -254,18 +254,22 @@ OPS(quiescent) void quiescent_op(u64 *ctx)
 	host_end(s, cpu, HOOK_DEQUEUE);
 }
 
+/* Is a tick of the policy due?  The kernel's come some ns early or late, and one that is early must not be lost. */
+static __always_inline u32 host_tick_is_due(sched_t *s, host_cpu_t *host)
+{
+	return s->now + s->tick_ns / 8 >= host->next_tick_ns;
+}
+
 /* Time has passed on a CPU, with or without a task: as many ticks of the policy as that is. */
 static __always_inline void host_tick_cpu(sched_t *s, u32 cpu, task_t *t)
 {
 	host_cpu_t *host = host_cpu_of(cpu);
 	u32 ticks;
 
-	if (s->now < host->next_tick_ns)
-		return;
-	if (s->now - host->next_tick_ns > 16 * s->tick_ns)
+	if (s->now > host->next_tick_ns + 16 * s->tick_ns)
 		host->next_tick_ns = s->now;	/* it idled; or nobody ran for long */
 	repeat(s, ticks, 17) {
-		if (s->now < host->next_tick_ns)
+		if (!host_tick_is_due(s, host))
 			return;
 		host->next_tick_ns += s->tick_ns;
 		host->stats.ticks++;

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use include_dir::{include_dir, Dir};
 use schedlab_input::{read_text, Diagnostic};
+use schedlab_trace::Ns;
 
 use crate::{Cache, Costs, Cpu, Machine, TickPhase, Timers, MAX_CPUS};
 
@@ -102,6 +103,7 @@ impl Machine {
             smp: nr_cpus > 1,
             hz: 1000,
             kernel_hz: None,
+            tick_jitter: Ns::ZERO,
         }
     }
 }

@@ -31,6 +31,9 @@ pub struct Machine {
     /// Tick rate of the kernel, where that is not the policy's affair: at each of its ticks the
     /// policy gets as many of its own as have become due.  None: the policy's own rate.
     pub kernel_hz: Option<u32>,
+    /// A tick takes up to this much longer than [`Costs::tick`], evenly drawn: nothing a real machine
+    /// does takes the same time each time, and tasks that run for exactly as long tie for ever.
+    pub tick_jitter: Ns,
 }
 
 /// A logical CPU.

@@ -6,12 +6,13 @@ use schedlab_trace::Ns;
 use crate::library::shipped;
 use crate::{Cache, Costs, Cpu, Machine, TickPhase, Timers, MAX_CPUS};
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "title",
     "base",
     "cpus",
     "hz",
     "kernel_hz",
+    "tick_jitter",
     "smp",
     "timers",
     "ticks",
@@ -82,6 +83,10 @@ fn machine(root: &Table<'_>, name: String, base: Option<&Machine>) -> Result<Mac
     let kernel_hz = kernel_hz
         .map(|hz| hz as u32)
         .or(base.and_then(|b| b.kernel_hz));
+    let jitter = root.duration("tick_jitter")?;
+    let jitter = jitter
+        .map(|jitter| limited(root, "tick_jitter", jitter))
+        .transpose()?;
     let timers = root.choice("timers", &TIMERS)?.or(base.map(|b| b.timers));
     let timers = root.need("timers", timers, "tick or high-resolution")?;
     let ticks = root.choice("ticks", &TICKS)?.or(base.map(|b| b.tick_phase));
@@ -100,6 +105,7 @@ fn machine(root: &Table<'_>, name: String, base: Option<&Machine>) -> Result<Mac
         smp,
         hz,
         kernel_hz,
+        tick_jitter: jitter.or(base.map(|b| b.tick_jitter)).unwrap_or(Ns::ZERO),
     })
 }
 

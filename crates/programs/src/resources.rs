@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use schedlab_trace::Time;
 
+use crate::locked::Guard;
 use crate::queue::Queue;
 use crate::stage::{Stage, TaskSlot};
 
@@ -210,13 +211,7 @@ impl Stage {
     pub fn receive(&self, me: TaskSlot, channel: u32, count: u32) -> Option<Time> {
         let mut clock = None;
         for _ in 0..count {
-            let mut c = self.channels[channel as usize].lock();
-            while c.messages == 0 {
-                c.receivers.push(self, me);
-                drop(c);
-                self.slot(me).park();
-                c = self.channels[channel as usize].lock();
-            }
+            let mut c = self.await_message(me, channel);
             clock = self.clock_of(&c, 0);
             c.messages -= 1;
             c.taken += 1;
@@ -229,13 +224,7 @@ impl Stage {
 
     /// Takes all messages at once: how many, and the clock of the last.
     pub fn receive_all(&self, me: TaskSlot, channel: u32) -> (u32, Option<Time>) {
-        let mut c = self.channels[channel as usize].lock();
-        while c.messages == 0 {
-            c.receivers.push(self, me);
-            drop(c);
-            self.slot(me).park();
-            c = self.channels[channel as usize].lock();
-        }
+        let mut c = self.await_message(me, channel);
         let taken = std::mem::take(&mut c.messages);
         let clock = self.clock_of(&c, taken - 1);
         c.taken += u64::from(taken);
@@ -247,6 +236,19 @@ impl Stage {
             }
         }
         (taken, clock)
+    }
+
+    /// The channel, locked, once there is something in it.
+    fn await_message(&self, me: TaskSlot, channel: u32) -> Guard<'_, Channel> {
+        loop {
+            let mut c = self.channels[channel as usize].lock();
+            if c.messages > 0 {
+                return c;
+            }
+            c.receivers.push(self, me);
+            drop(c);
+            self.slot(me).park();
+        }
     }
 
     fn put_clock(&self, c: &Channel, clock: Time) {

@@ -6,6 +6,7 @@ mod common;
 
 use std::cell::Cell;
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::path::PathBuf;
 
 use common::{example, sample};
 use proptest::prelude::*;
@@ -188,4 +189,20 @@ fn compressed() {
     let bytes = std::fs::read(example("make-j4-gcc")).unwrap();
     // Its checksum sees everything.
     assert_eq!(looked_at("x.zst", &bytes, 12), (12, 0));
+}
+
+/// What a fuzzer once found, each file in fuzz/found: refused or taken like any other.
+#[test]
+fn found_by_fuzzing() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/found");
+    let files = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let found: Vec<PathBuf> = files
+        .filter(|file| file.extension() != Some("md".as_ref()))
+        .collect();
+    assert!(!found.is_empty());
+    for file in found {
+        look_at("FILE", &std::fs::read(&file).unwrap());
+    }
 }

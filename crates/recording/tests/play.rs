@@ -59,10 +59,15 @@ impl Script {
     }
 
     fn waking(&mut self, time: u64, pid: u32) -> &mut Script {
+        self.waking_for(time, pid, 0)
+    }
+
+    /// A waking of a task that is to be queued on this CPU.
+    fn waking_for(&mut self, time: u64, pid: u32, target: u32) -> &mut Script {
         let kind = KernelEventKind::Waking {
             task: self.task(pid),
             by: WakeContext::Irq,
-            target: CpuId(0),
+            target: CpuId(target),
         };
         self.push(time, kind)
     }
@@ -181,6 +186,22 @@ fn either_half_of_a_waking_will_do() {
         assert_eq!(played.mended, Mended::default(), "{waking} {wakeup}");
         let latency = played.metrics.total.wakeup_latency_ns.as_ref().unwrap();
         assert_eq!((latency.count, latency.max.0), (1, 10), "{waking} {wakeup}");
+    }
+}
+
+/// Without wakeups a task is queued where its waking says: here on CPU 3, of which nothing else is
+/// known.  (Found by a fuzzer: fuzz/found/perfetto-wakeup-on-unknown-cpu.pftrace.)
+#[test]
+fn a_waking_names_a_cpu_too() {
+    for wakeup in [false, true] {
+        let mut script = Script::new(Carries {
+            waking: true,
+            wakeup,
+        });
+        script.switch(100, 1, "S", 0).waking_for(150, 1, 3);
+        let played = script.switch(160, 0, "R", 1).play(0, 200);
+        assert_eq!(script.recording.nr_cpus(), 4, "{wakeup}");
+        assert_eq!(played.metrics.nr_cpus, 4, "{wakeup}");
     }
 }
 

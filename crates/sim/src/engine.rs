@@ -64,6 +64,8 @@ pub struct Simulation<'a, S> {
     /// How long a task may wait; none if the policy promises nothing or this run is outside of it.
     pub(crate) starvation_bound: Option<Ns>,
     pub(crate) tick_ns: u64,
+    /// How much longer than usual ticks take.
+    pub(crate) jitter: Stream,
     pub(crate) ticks: Ticks,
     /// Host numbers of the workload's CPU sets.
     pub(crate) cpu_sets: Vec<u32>,
@@ -131,6 +133,7 @@ impl<'a, S: Sink> Simulation<'a, S> {
             population: Population::default(),
             starvation_bound: promised_wait(setup),
             tick_ns: host.tick_ns(),
+            jitter: Stream::of_machine(setup.seed),
             ticks: Ticks::new(nr_cpus, kernel_tick_ns, machine.tick_phase),
             cpu_sets: Vec::new(),
             instances: vec![0; setup.workload.tasks.len()],

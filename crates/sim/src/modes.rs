@@ -147,7 +147,7 @@ impl<S: Sink> Simulation<'_, S> {
                 for _ in 0..self.policy_ticks(cpu) {
                     self.call(cpu, |host| host.tick(cpu, curr))?;
                 }
-                let cost = self.setup.machine.costs.tick + self.work_cost(cpu);
+                let cost = self.tick_cost() + self.work_cost(cpu);
                 self.charge(cpu, Overhead::Tick, cost);
             }
             KernelWork::PolicyTimer(id) => {
@@ -161,6 +161,14 @@ impl<S: Sink> Simulation<'_, S> {
         }
         self.drain_requests(cpu)?;
         Ok(true)
+    }
+
+    fn tick_cost(&mut self) -> Ns {
+        let machine = self.setup.machine;
+        match machine.tick_jitter {
+            Ns::ZERO => machine.costs.tick,
+            most => machine.costs.tick + self.jitter.up_to(most),
+        }
     }
 
     /// How many of its ticks the policy gets at a tick of the kernel.

@@ -141,7 +141,12 @@ impl<S: Sink> Simulation<'_, S> {
 
     /// The task is about to sleep.
     pub(crate) fn block(&mut self, cpu: CpuId, task: TaskId) {
-        let uninterruptible = self.task(task).deaf;
+        self.block_deaf(cpu, task, self.task(task).deaf);
+    }
+
+    /// The task is about to sleep, and perhaps signals shall not wake it.
+    fn block_deaf(&mut self, cpu: CpuId, task: TaskId, deaf: bool) {
+        let uninterruptible = deaf && !self.setup.workload.open_to_signals;
         self.set_state(
             task,
             State::Blocking {
@@ -224,13 +229,7 @@ impl<S: Sink> Simulation<'_, S> {
         if requests.len() == 1 {
             self.queue.arm(Actor::Disk(disk), self.now + Ns(ns));
         }
-        self.set_state(
-            task,
-            State::Blocking {
-                cpu,
-                uninterruptible: true,
-            },
-        );
+        self.block_deaf(cpu, task, true);
     }
 
     // ---- mutexes, conditions, semaphores, barriers ------------------------------------

@@ -22,10 +22,12 @@ pub const SHARED_BYTES: u64 = 4 << 30;
 /// Kernel parameters of every guest.
 ///
 /// Nothing random decides where things lie; the kernel neither measures nor doubts a clock that
-/// is exact here; it says little, and ends the machine when it cannot go on.  DAMON, which looks at
-/// the memory 30 times a second for statistics nobody reads here, would preempt what is measured.
+/// is exact here; it says little, and ends the machine when it cannot go on.  What looks after the
+/// memory by the clock (DAMON 30 times a second, compaction twice, statistics once) would preempt
+/// what is measured, and nobody needs it here.
 const PARAMETERS: &str = "console=ttyS0 quiet nokaslr norandmaps random.trust_cpu=off \
-    random.trust_bootloader=off tsc=reliable no_timer_check cryptomgr.notests damon_stat.enabled=N panic=-1";
+    random.trust_bootloader=off tsc=reliable no_timer_check cryptomgr.notests damon_stat.enabled=N \
+    sysctl.vm.compaction_proactiveness=0 sysctl.vm.stat_interval=3600 panic=-1";
 
 /// Whose time the guest lives in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

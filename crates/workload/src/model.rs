@@ -42,6 +42,10 @@ pub struct Workload {
     pub cpu_sets: Vec<Vec<u32>>,
     /// Names of what the programs count and time.
     pub marks: Vec<String>,
+    /// No sleep is uninterruptible, not even one for a disk: so it is where the workload is played
+    /// with real programs, which cannot sleep in another way for a time of their choice.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub open_to_signals: bool,
     /// How long it runs if the user does not say; none: until its foreground tasks have ended.
     pub duration: Option<Ns>,
     /// Why it runs for [`DURATION_OF_THE_ENDLESS`], if that is so: a warning for users who do not

@@ -1,6 +1,8 @@
 //! Seeded numbers: one stream for each task, so that what one task draws never depends on
 //! another, and the same on every machine (no platform mathematics).
 
+use schedlab_trace::Ns;
+
 use crate::Distribution;
 
 /// A SplitMix64 stream (Steele, Lea, Flood 2014).
@@ -15,6 +17,19 @@ impl Stream {
             state = mix64(state ^ u64::from(byte));
         }
         Stream(mix64(state ^ (u64::from(instance) << 32)))
+    }
+
+    /// The stream of a machine in a run with this seed.
+    pub fn of_machine(seed: u64) -> Stream {
+        Stream::of_task(seed, "", u32::MAX)
+    }
+
+    /// A time of at most `most`, each as likely.
+    pub fn up_to(&mut self, most: Ns) -> Ns {
+        Ns(self.draw(&Distribution::Uniform {
+            low: 0,
+            high: most.0,
+        }))
     }
 
     fn next(&mut self) -> u64 {

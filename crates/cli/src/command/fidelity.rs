@@ -5,6 +5,7 @@ mod seen;
 mod tables;
 
 use std::num::NonZero;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
 
@@ -38,8 +39,11 @@ const WORKLOADS: [&str; 6] = [
     "volanomark --rooms 1 --users 10",
 ];
 
-/// Of everything random.
+/// Of everything random in the runs that are compared.
 const SEED: u64 = 1;
+
+/// Further seeds in the simulator, to see what differs by chance.
+const OTHER_SEEDS: RangeInclusive<u64> = 2..=9;
 
 /// Where the tables go in a file.
 const BEGIN: &str = "<!-- tables: begin -->";
@@ -67,14 +71,17 @@ pub fn fidelity(arguments: &FidelityArguments) -> Result<(), Failure> {
         jobs: arguments.jobs,
     };
     let simulated = pairs.all(&interrupt, "simulating", |workload, (_, tuned), _| {
-        pairs.simulated_one(workload, tuned)
+        std::iter::once(SEED)
+            .chain(OTHER_SEEDS)
+            .map(|seed| pairs.simulated_one(workload, tuned, seed))
+            .collect()
     })?;
     let real = pairs.all(&interrupt, "running", |workload, policy, cancel| {
         pairs.real_one(workload, policy, &interrupt, cancel)
     })?;
     let compared = simulated.iter().zip(&real);
     let compared: Vec<Compared> = compared
-        .map(|(sim, real)| Compared::of(sim, real))
+        .map(|(sims, real): (&Vec<Metrics>, _)| Compared::of(sims, real))
         .collect();
     let names: Vec<String> = pairs.policies.iter().map(|(_, t)| t.name()).collect();
     let text = tables::markdown(&names, &pairs.workloads, &compared);
@@ -106,12 +113,12 @@ impl Pairs {
     }
 
     /// Each workload under each policy: by workload, then policy.
-    fn all<'a>(
+    fn all<'a, T: Send>(
         &'a self,
         interrupt: &Interrupt,
         what: &str,
-        one: impl Fn(&'a str, &'a (String, Tuned), &Cancel) -> Result<Metrics, Failure> + Sync,
-    ) -> Result<Vec<Metrics>, Failure> {
+        one: impl Fn(&'a str, &'a (String, Tuned), &Cancel) -> Result<T, Failure> + Sync,
+    ) -> Result<Vec<T>, Failure> {
         let nr_runs = self.workloads.len() * self.policies.len();
         let cpus = || std::thread::available_parallelism().map_or(1, NonZero::get);
         let threads = self.jobs.map_or_else(cpus, usize::from);
@@ -127,14 +134,16 @@ impl Pairs {
     }
 
     /// In the simulator.
-    fn simulated_one(&self, workload: &str, tuned: &Tuned) -> Result<Metrics, Failure> {
+    fn simulated_one(&self, workload: &str, tuned: &Tuned, seed: u64) -> Result<Metrics, Failure> {
         let _timer = HookTimer::start(Duration::from_secs(20))
             .map_err(|e| Failure::Other(format!("timers: {e}")))?;
+        let mut played = choose::workload(workload, &self.played().rtapp.options())?;
+        played.open_to_signals = true;
         let setup = Setup {
             machine: &self.model,
-            workload: &choose::workload(workload, &self.played().rtapp.options())?,
+            workload: &played,
             tuned,
-            seed: SEED,
+            seed,
             duration: Some(self.duration),
             limits: Limits::default(),
             tie_break: TieBreak::Canonical,

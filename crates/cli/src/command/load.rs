@@ -15,9 +15,6 @@ use crate::choose;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 
-/// How often we look whether it is over.
-const BEAT: Duration = Duration::from_millis(50);
-
 const SECOND: Duration = Duration::from_secs(1);
 
 pub fn load(arguments: &LoadArguments) -> Result<(), Failure> {
@@ -115,7 +112,12 @@ fn watch(
             )?;
             last = (now, statistics);
         }
-        std::thread::sleep(BEAT);
+        // Seldom: this program is a task of the scheduler it watches.
+        let next = last.0 + SECOND;
+        interrupt.sleep(
+            end.map_or(next, |end| end.min(next))
+                .saturating_duration_since(now),
+        );
     }
     match (arguments.stats, loaded.statistics()) {
         // Whoever adds the lines up needs the last, shorter one, too.

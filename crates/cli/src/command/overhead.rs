@@ -206,6 +206,8 @@ fn switches(bills: &[Bill]) -> Table {
         );
         let whole = bill.hackbench.ns as f64;
         vec![
+            Cell::number(bill.ping_pong.ns as f64 / PING_PONG_ROUNDS as f64),
+            Cell::number(bill.ping_pong.switches as f64 / PING_PONG_ROUNDS as f64),
             Cell::number(ping_pong),
             more(
                 ping_pong,
@@ -221,7 +223,9 @@ fn switches(bills: &[Bill]) -> Table {
         title: "What a switch costs".into(),
         stubs: vec!["policy".into()],
         fields: vec![
-            Field::new("ping-pong: ns per switch", Unit::Count),
+            Field::new("ping-pong: ns per round trip", Unit::Count),
+            Field::new("switches", Unit::Plain),
+            Field::new("ns per switch", Unit::Count),
             Field::new("beside the floor", Unit::Share),
             Field::new("hackbench: ns per switch", Unit::Count),
             Field::new("hackbench: switches", Unit::Count),

@@ -118,3 +118,22 @@ fn a_policys_timers_expire() {
         "three take turns of 100 ms: {longest}"
     );
 }
+
+/// The kernel's ticks are never quite on time; at each of them two hogs take turns.
+#[test]
+fn a_policy_loses_no_tick() {
+    if !have_kernel("a_policy_loses_no_tick") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let result = folder.path().join("x.json");
+    let hogs = "hogs --count 2 --duration 1s";
+    let words = ["--policy", "cfs", "--workload", hogs];
+    let ran = vm(&[&words[..], &["--json", argument(&result)]].concat());
+    assert!(ran.status.success(), "{}", text(&ran.stderr));
+    let real: serde_json::Value = serde_json::from_slice(&fs::read(&result).unwrap()).unwrap();
+    let groups = real["groups"].as_array().unwrap();
+    let hogs = groups.iter().find(|group| group["name"] == "hog-nice0");
+    let switches = hogs.unwrap()["nr_switches"].as_u64().unwrap();
+    assert!(switches >= 249, "250 ticks a second: {switches}");
+}

@@ -167,7 +167,17 @@ impl Kernel {
         self.schedule(cpu, Prev::Exited)?;
         let alive = self.alive();
         let reaper = self.rng.one_of(&alive);
-        for child in &alive {
+        self.forget(task, reaper)
+    }
+
+    /// A task goes to another scheduling class in its sleep.
+    fn leave(&mut self, task: TaskId) -> Result<(), Fault> {
+        self.tasks[task.index()] = State::Dead;
+        self.forget(task, None)
+    }
+
+    fn forget(&mut self, task: TaskId, reaper: Option<TaskId>) -> Result<(), Fault> {
+        for child in &self.alive() {
             if self.script.host.task(*child).parent == self.script.host.task_pointer(task) {
                 self.script.host.set_parent(*child, None);
             }
@@ -214,6 +224,7 @@ impl Kernel {
                 self.script.set_class(task, class, rt_priority)
             }
             (6, _) => self.set_cpus(task),
+            (8, Some(sleeper)) if alive.len() > 2 => self.leave(sleeper),
             (7, _) if self.tasks.len() < EVER && alive.len() < ALIVE => self.begin(None),
             _ => Ok(()),
         }

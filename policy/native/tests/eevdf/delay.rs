@@ -83,6 +83,17 @@ fn the_dead_and_the_owed_leave_at_once() {
     assert_eq!((state(&m, a).sched_delayed, state(&m, a).se.on_rq), (0, 0));
 }
 
+/// As in a kernel, where a sleeping task may go to another scheduling class.
+#[test]
+fn who_goes_in_its_sleep_is_no_longer_queued() {
+    let mut m = machine(&[]);
+    let (a, b) = a_sleeps_in_debt(&mut m);
+    m.leave(a);
+    assert_eq!((state(&m, a).sched_delayed, state(&m, a).se.on_rq), (0, 0));
+    m.after(MS);
+    assert_eq!(m.schedule(0), Some(b));
+}
+
 #[test]
 fn an_idle_cpu_holds_nobody_back() {
     let mut m = machine(&[]);

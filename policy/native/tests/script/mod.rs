@@ -292,6 +292,16 @@ impl Machine {
         self.settle();
     }
 
+    /// A sleeping task goes to another scheduling class; what the policy kept of it can still be read.
+    pub fn leave(&mut self, task: TaskId) {
+        assert_eq!(self.places[task.index()], Place::Sleeping, "task {task}");
+        let cpu = self.this_cpu;
+        let host = self.event(cpu);
+        host.exit(task, None).unwrap();
+        self.places[task.index()] = Place::Dead;
+        self.settle();
+    }
+
     /// Ticks on `cpu`, 10 ms each, while the same task runs; is it to be rescheduled now?
     pub fn ticks(&mut self, cpu: u32, n: u32) -> bool {
         for _ in 0..n {

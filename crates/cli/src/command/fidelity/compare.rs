@@ -35,32 +35,78 @@ impl Both {
     }
 }
 
-/// Two runs of a workload, side by side.
+/// A figure in both worlds, and what it is in the simulator with other seeds.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Figure {
+    pub both: Both,
+    others: Vec<f64>,
+}
+
+impl Figure {
+    /// `value` of each simulated run, the first of which is the one to compare, and the kernel's.
+    fn of(runs: &[Both]) -> Figure {
+        Figure {
+            both: runs[0],
+            others: runs[1..].iter().map(|run| run.sim).collect(),
+        }
+    }
+
+    /// Is the kernel's figure one the simulator could have had as well?
+    pub fn by_chance(&self) -> bool {
+        let all = || self.others.iter().copied().chain([self.both.sim]);
+        let low = all().fold(f64::INFINITY, f64::min);
+        let high = all().fold(f64::NEG_INFINITY, f64::max);
+        (low..=high).contains(&self.both.real)
+    }
+}
+
+/// Runs of a workload, side by side.
 #[derive(Clone, Debug)]
 pub struct Compared {
-    /// The largest difference of a group's share of all tasks' CPU time, in percentage points.
-    pub share_points: f64,
+    /// Each group's share of all tasks' CPU time, in percent.
+    pub shares: Vec<Figure>,
     /// Times tasks were switched away from.
-    pub switches: Both,
+    pub switches: Figure,
     /// Waits on a run queue, in ns: of each group, weighted by its number of waits.
-    pub delay_p50: Both,
+    pub delay_p50: Figure,
     /// The same.
-    pub delay_p99: Both,
+    pub delay_p99: Figure,
     /// What the workload counts most of, for each second; none if it counts nothing.
-    pub per_second: Option<Both>,
+    pub per_second: Option<Figure>,
 }
 
 impl Compared {
-    /// Compares.
-    pub fn of(sim: &Metrics, real: &Metrics) -> Compared {
-        let groups = Groups::of(sim, real);
+    /// Compares a simulated run, the first, and others with other seeds, with one in the kernel.
+    pub fn of(sims: &[Metrics], real: &Metrics) -> Compared {
+        let groups: Vec<Groups> = sims.iter().map(|sim| Groups::of(sim, real)).collect();
+        let figure = |of: &dyn Fn(&Groups) -> Both| {
+            let runs: Vec<Both> = groups.iter().map(of).collect();
+            Figure::of(&runs)
+        };
+        let rates: Option<Vec<Both>> = sims.iter().map(|sim| throughput(sim, real)).collect();
         Compared {
-            share_points: groups.share_points(),
-            switches: groups.sum(|activity| activity.nr_switches as f64),
-            delay_p50: groups.delay(|delay| delay.p50.0 as f64),
-            delay_p99: groups.delay(|delay| delay.p99.0 as f64),
-            per_second: throughput(sim, real),
+            shares: (0..groups[0].0.len())
+                .map(|group| figure(&|groups| groups.shares()[group]))
+                .collect(),
+            switches: figure(&|groups| groups.sum(|activity| activity.nr_switches as f64)),
+            delay_p50: figure(&|groups| groups.delay(|delay| delay.p50.0 as f64)),
+            delay_p99: figure(&|groups| groups.delay(|delay| delay.p99.0 as f64)),
+            per_second: rates.map(|runs| Figure::of(&runs)),
         }
+    }
+
+    /// The largest difference of a group's share, in percentage points.
+    pub fn share_points(&self) -> f64 {
+        let apart = self
+            .shares
+            .iter()
+            .map(|share| (share.both.sim - share.both.real).abs());
+        apart.fold(0.0, f64::max)
+    }
+
+    /// Could the simulator have had the kernel's shares as well?
+    pub fn shares_by_chance(&self) -> bool {
+        self.shares.iter().all(Figure::by_chance)
     }
 }
 
@@ -92,15 +138,17 @@ impl<'a> Groups<'a> {
         }
     }
 
-    fn share_points(&self) -> f64 {
+    /// By group, in percent.
+    fn shares(&self) -> Vec<Both> {
         let total = self.sum(|activity| activity.run_ns.0 as f64);
         let share = |activity: Option<&Activity>, total: f64| {
             activity.map_or(0.0, |a| a.run_ns.0 as f64 / total.max(1.0) * 100.0)
         };
-        let groups = self.0.values();
-        let apart =
-            groups.map(|[sim, real]| (share(*sim, total.sim) - share(*real, total.real)).abs());
-        apart.fold(0.0, f64::max)
+        let both = |[sim, real]: &[Option<&Activity>; 2]| Both {
+            sim: share(*sim, total.sim),
+            real: share(*real, total.real),
+        };
+        self.0.values().map(both).collect()
     }
 
     /// A quantile of run delays: the groups' mean, weighted by the number of waits in the simulator.
@@ -145,5 +193,8 @@ mod tests {
         assert_eq!(both(0.0, 0.0).error_percent(), 0.0);
         assert_eq!(both(0.0, 90_000.0).wait_error_percent(), 0.0);
         assert_eq!(both(1_000_000.0, 2_000_000.0).wait_error_percent(), -50.0);
+        let figure = |sims: [f64; 3]| Figure::of(&sims.map(|sim| both(sim, 100.0)));
+        assert!(figure([70.0, 80.0, 101.0]).by_chance());
+        assert!(!figure([70.0, 80.0, 99.0]).by_chance());
     }
 }
