@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::classic::{policies, run as run_all};
+use crate::classic::{lines, policies, run as run_all};
 use crate::prelude::*;
 
 /// CPUs, jobs and hogs.
@@ -69,20 +69,21 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
     let worst = ratios.worst(ule);
     let most = ratios.0[ule][worst];
     let wanted = paper.value("beside_hogs_min") / paper.value("alone_min");
-    let text = format!("{most:.1} times as long, with a disk request every {} ms", PERIODS[worst].0);
-    findings.judge_text("K16", text, "", most > wanted / 1.5 && most < wanted * 1.5);
+    let least = ratios.0[ule].iter().copied().fold(f64::INFINITY, f64::min);
+    let text = format!("{least:.1} to {most:.1} times as long, most with a disk request every {} ms", PERIODS[worst].0);
+    findings.judge_text("K16", text, "", least > wanted / 1.5 && most < wanted * 1.5);
 
-    let wanted = paper.value("beside_hogs_bsd_min") / paper.value("alone_min");
+    let few = 1.5 * paper.value("beside_hogs_bsd_min") / paper.value("alone_min");
     let at_worst = ratios.0[bsd][worst];
     let text = format!("{at_worst:.1} times as long where ULE takes {most:.1} times");
-    findings.judge_text("K17", text, "", at_worst < wanted * 1.5);
+    findings.judge_text("K17", text, "", at_worst < few);
     for (p, (period, _)) in PERIODS.iter().enumerate() {
         let change = format!("a request every {period} ms");
         let lesson = format!("times as long; under ULE {:.2}", ratios.0[ule][p]);
         findings.ablation("K17", &change, &Sample::from(ratios.0[bsd][p]), Unit::Plain, &lesson);
     }
 
-    cure(lab, &mut findings, &ratios.0[ule])?;
+    cure(lab, &mut findings, ratios.0[ule][worst], (worst, few))?;
     findings.table(table(&names, &ratios));
     findings.exhibit(
         figure(&ratios, &[("ULE of FreeBSD 14", ule), ("4BSD", bsd), ("O(1)", place("o1")), ("CFS", place("cfs"))]),
@@ -91,14 +92,12 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
     Ok(findings)
 }
 
-/// What the thread found to help.
-fn cure(lab: &Lab, findings: &mut Findings, before: &[f64]) -> Result<(), Error> {
+/// What the thread found to help, where ULE was worst: as few times as 4BSD is said to take.
+fn cure(lab: &Lab, findings: &mut Findings, ill: f64, (worst, few): (usize, f64)) -> Result<(), Error> {
     let preempting = |_: usize, trial: Trial| Trial { policy: "ule14".to_string(), ..trial }.set("preempt_thresh", 255);
-    let after = Ratios::measure(lab, findings, preempting, 1)?;
-    let worst = before.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(p, _)| p);
-    let (cured, ill) = (after.0[0][worst], before[worst]);
+    let cured = Ratios::measure(lab, findings, preempting, 1)?.0[0][worst];
     let text = format!("{cured:.2} instead of {ill:.1} times as long");
-    findings.judge_text("K18", text, "", cured - 1.0 < (ill - 1.0) / 3.0);
+    findings.judge_text("K18", text, "", cured < few);
     Ok(())
 }
 
@@ -121,19 +120,15 @@ fn table(names: &[String], ratios: &Ratios) -> Table {
 }
 
 fn figure(ratios: &Ratios, rows: &[(&str, usize)]) -> schedlab_report::svg::Figure {
-    let line = |(i, (name, row)): (usize, &(&str, usize))| Series {
-        name: name.to_string(),
-        style: Style::Series(i),
-        points: PERIODS.iter().zip(&ratios.0[*row]).map(|((ms, _), ratio)| (f64::from(*ms) * 1e6, *ratio)).rev().collect(),
+    let line = |(name, row): &(&str, usize)| {
+        let points = PERIODS.iter().zip(&ratios.0[*row]);
+        let points = points.map(|((ms, _), ratio)| (f64::from(*ms) * 1e6, *ratio));
+        (name.to_string(), points.rev().collect())
     };
-    let lines: Vec<Series> = rows.iter().enumerate().map(line).collect();
-    let mut plot = Plot::sized(
+    lines(
         "A build beside hogs of nice 20",
         Axis::log("CPU time between two disk requests", Unit::Time, 1e6, 1e9),
         Axis::linear("times as long as alone", Unit::Plain, 0.0, 14.0),
-        schedlab_report::svg::WIDTH,
-        340.0,
-    );
-    plot.lines(&lines);
-    plot.finish()
+        rows.iter().map(line),
+    )
 }

@@ -39,15 +39,16 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
 /// C23.
 fn as_without_load(findings: &mut Findings, loaded: &[Seeds], alone: &[Seeds], in_step: &[Seeds]) {
     // Two programs of one period that once waited for the same hog stay in step, and in each other's way.
-    let most = |m: usize| alone[m].mean(SETTLED).max().max(in_step[m].mean(SETTLED).max());
-    let holds = all_mixes(|m| loaded[m].mean(SETTLED).max() < 1.1 * most(m));
+    let most = |m: usize| alone[m].mean(START).max().max(in_step[m].mean(START).max());
+    let holds = all_mixes(|m| loaded[m].mean(START).max() < 1.1 * most(m));
     findings.judge_text(
         "C23",
         format!(
-            "from 5 s on {} beside {} without load ({} if the programs are in step); in the first 5 s at most {}",
+            "{} beside {} without load ({} if the programs are in step); from 5 s on {}, before at most {}",
+            ule::by_mix(|m| loaded[m].mean(START).median()),
+            ule::by_mix(|m| alone[m].mean(START).median()),
+            ule::by_mix(|m| in_step[m].mean(START).median()),
             ule::by_mix(|m| loaded[m].mean(SETTLED).median()),
-            ule::by_mix(|m| alone[m].mean(SETTLED).median()),
-            ule::by_mix(|m| in_step[m].mean(SETTLED).median()),
             ule::time(loaded.iter().map(|c| c.from(0, |s| ule::largest(&s[..SETTLED])).max()).fold(0.0, f64::max)),
         ),
         "",
@@ -159,7 +160,20 @@ fn ablations(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
         let change = format!("{}, mean sum from 5 s on with Mozilla {}", ule::change(trial), ule::mix_name(mix));
         findings.ablation(id, &change, &mean, Unit::Time, lesson);
     }
+    score(lab, findings)?;
     credit(lab, findings)
+}
+
+/// C23 from the hogs' start on, if they inherit no sleep: they begin as what they are.
+fn score(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
+    let trial = |mix| ule::late("ule", &ule::figure_5(mix)).set("initial_slptime_ms", 0).seeds(lab.pick(3, 1));
+    let sinks = ule::observe(lab, findings, &MIXES.map(trial), Responses::default)?;
+    for (mix, runs) in MIXES.into_iter().zip(sinks) {
+        let mean = Seeds(runs).mean(START).map(|s| s * 1e9);
+        let change = format!("initial_slptime_ms=0, mean sum from the hogs' start on with Mozilla {}", ule::mix_name(mix));
+        findings.ablation("C23", &change, &mean, Unit::Time, "hogs that do not inherit a shell's sleep");
+    }
+    Ok(())
 }
 
 /// C26 by what the hogs bring along: nothing, and all they could have saved by waiting for their signal.
