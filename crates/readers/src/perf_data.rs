@@ -5,10 +5,10 @@
 //! records of names, forks and exits, whatever tracepoints were recorded: they say which
 //! processes threads belong to.
 
-use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
+use rustc_hash::FxHashMap;
 use schedlab_recording::{
     Comm, Field, Format as EventFormat, KernelEventKind, Pid, Place, RecordLayout, Recording,
     RecordingError,
@@ -86,9 +86,9 @@ struct Reader {
     intake: Intake,
     nr_records: u64,
     /// The tracepoints of the file, by their number.
-    layouts: HashMap<u32, Tracepoint>,
+    layouts: FxHashMap<u32, Tracepoint>,
     /// What threads are called, as far as anybody said; a fork's record does not.
-    names: HashMap<Pid, Comm>,
+    names: FxHashMap<Pid, Comm>,
     /// Events lost, by the two kinds of records that count them.
     lost: u64,
     lost_samples: u64,
@@ -117,8 +117,8 @@ impl Reader {
         Reader {
             intake: Intake::new(Format::PerfData),
             nr_records: 0,
-            layouts: HashMap::new(),
-            names: HashMap::new(),
+            layouts: FxHashMap::default(),
+            names: FxHashMap::default(),
             lost: 0,
             lost_samples: 0,
             inflate: None,

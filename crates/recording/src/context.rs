@@ -3,8 +3,7 @@
 //! A task in state D waits for a device as a rule, and that answers with an interrupt, whoever
 //! runs just then.  A parent that waits so for its child to exec or exit (vfork) is woken by it.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use schedlab_trace::{CpuId, WakeContext};
 
 use crate::event::{KernelEvent, KernelEventKind, KernelState, Pid};
@@ -24,10 +23,10 @@ pub fn guess_contexts(events: &mut [KernelEvent], missing: &[KernelEvent]) {
 
 #[derive(Default)]
 struct Guess {
-    running: HashMap<CpuId, Pid>,
-    parents: HashMap<Pid, Pid>,
+    running: FxHashMap<CpuId, Pid>,
+    parents: FxHashMap<Pid, Pid>,
     /// In state D?
-    waits_for_device: HashMap<Pid, bool>,
+    waits_for_device: FxHashMap<Pid, bool>,
 }
 
 impl Guess {

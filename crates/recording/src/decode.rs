@@ -1,7 +1,6 @@
 //! From pages of trace buffers to a recording.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use schedlab_trace::{CpuId, Time, WakeContext};
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +37,7 @@ pub struct Description {
 /// Reads pages, of all CPUs in any order, those of one CPU in theirs.
 pub struct Decoder {
     layout: PageLayout,
-    events: HashMap<u32, Event>,
+    events: FxHashMap<u32, Event>,
     recording: Recording,
 }
 
@@ -99,7 +98,7 @@ impl Decoder {
     /// # Errors
     /// A format that cannot be understood.
     pub fn new(description: &Description) -> Result<Decoder, RecordingError> {
-        let mut events = HashMap::new();
+        let mut events = FxHashMap::default();
         // sched_wakeup_new is a wakeup, too, but says nothing of sleepers.
         let mut tells_wakeups = false;
         for text in &description.formats {

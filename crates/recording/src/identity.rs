@@ -4,8 +4,7 @@
 //! first pass over the recording finds out who is who and what everybody was called in the end;
 //! the same steps in a second pass give the same answers.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use schedlab_trace::{TaskClass, TaskId};
 use serde::{Deserialize, Serialize};
 
@@ -51,8 +50,8 @@ pub struct Identity {
 /// Follows who is who.
 pub struct Identities<'a> {
     recording: &'a Recording,
-    known: HashMap<Pid, u32>,
-    current: HashMap<Pid, Current>,
+    known: FxHashMap<Pid, u32>,
+    current: FxHashMap<Pid, Current>,
     /// All tasks so far, by id.
     pub tasks: Vec<Identity>,
 }
@@ -80,7 +79,7 @@ impl<'a> Identities<'a> {
         Identities {
             recording,
             known: known.map(|(i, task)| (Pid(task.pid), i as u32)).collect(),
-            current: HashMap::new(),
+            current: FxHashMap::default(),
             tasks: Vec::new(),
         }
     }

@@ -4,8 +4,7 @@
 //! counterpart.  What remains is a task that is switched away from on a CPU that was idle.  If it
 //! was queued there, it began then: an idle CPU lets nobody wait.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use schedlab_trace::{CpuId, Time};
 
 use crate::event::{KernelEvent, KernelEventKind, KernelState, Pid, TaskRef};
@@ -37,9 +36,9 @@ pub fn merged<'a>(
 #[derive(Default)]
 struct Finder {
     /// CPUs that idle: since when, and their idle task.
-    idle: HashMap<CpuId, (Time, TaskRef)>,
+    idle: FxHashMap<CpuId, (Time, TaskRef)>,
     /// Tasks that wait: since when, on which CPU.
-    queued: HashMap<Pid, (Time, CpuId)>,
+    queued: FxHashMap<Pid, (Time, CpuId)>,
 }
 
 impl Finder {

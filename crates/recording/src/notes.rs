@@ -5,8 +5,7 @@
 //! of JSON and, in the order of their times, one record of 24 bytes for each event: time and value
 //! as u64, thread id and mark as u32, the mark's highest bit set if the value is a time.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use schedlab_trace::{MarkId, Ns, Time};
 use serde::{Deserialize, Serialize};
 
@@ -113,7 +112,7 @@ impl Notes {
     }
 
     /// Its tasks by thread id.
-    pub(crate) fn roster(&self) -> HashMap<Pid, &NotedTask> {
+    pub(crate) fn roster(&self) -> FxHashMap<Pid, &NotedTask> {
         self.tasks
             .iter()
             .map(|task| (Pid(task.pid), task))

@@ -4,8 +4,7 @@
 //! run on its new CPU before it left the old one, or before it was woken.  Where a switch cannot
 //! be true yet, the event of another CPU that makes it true and comes in a moment goes before it.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use schedlab_trace::CpuId;
 
 use crate::event::{KernelEvent, KernelEventKind, KernelState, Pid};
@@ -24,7 +23,7 @@ enum Place {
 /// Straightens events that are in the order of their times; how many had to be moved.  Tasks are
 /// woken by their wakeups, or by their wakings where there are no wakeups.
 pub fn straighten(events: &mut [KernelEvent], has_wakeups: bool) -> u64 {
-    let (mut places, mut moved) = (HashMap::new(), 0);
+    let (mut places, mut moved) = (FxHashMap::default(), 0);
     let mut at = 0;
     // Events before this one were put where they are and stay there, so that this ends.
     let mut settled = 0;
@@ -54,7 +53,7 @@ enum Cause {
 }
 
 /// What keeps an event from being true.
-fn missing_before(event: &KernelEvent, places: &HashMap<Pid, Place>) -> Option<Cause> {
+fn missing_before(event: &KernelEvent, places: &FxHashMap<Pid, Place>) -> Option<Cause> {
     let KernelEventKind::Switch { next, .. } = event.kind else {
         return None;
     };
@@ -101,7 +100,7 @@ fn woken(kind: KernelEventKind, has_wakeups: bool) -> Option<Pid> {
     }
 }
 
-fn note(event: &KernelEvent, places: &mut HashMap<Pid, Place>, has_wakeups: bool) {
+fn note(event: &KernelEvent, places: &mut FxHashMap<Pid, Place>, has_wakeups: bool) {
     if let Some(pid) = woken(event.kind, has_wakeups) {
         if let Some(place @ Place::Asleep) = places.get_mut(&pid) {
             *place = Place::Waiting;

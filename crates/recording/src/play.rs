@@ -5,8 +5,7 @@
 //! is lost.  Here the events go by a model of who runs where; where they do not fit, the smallest
 //! set of events that makes them fit goes before, and is counted.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use schedlab_trace::{
     CpuId, Event, EventKind, PrevState, Sink, TaskClass, TaskId, TaskInfo, Time, TraceInfo,
     WakeContext,
@@ -55,7 +54,7 @@ pub fn play(recording: &Recording, info: &TraceInfo, sink: &mut dyn Sink) -> Men
         cpus: vec![Cpu::default(); info.nr_cpus as usize],
         roster: recording
             .notes()
-            .map_or_else(HashMap::new, |notes| notes.roster()),
+            .map_or_else(FxHashMap::default, |notes| notes.roster()),
         noted: recording.notes().map_or(&[], |notes| &notes.events),
         waiting_for_start: recording.notes().is_some(),
         sink,
@@ -111,7 +110,7 @@ struct Player<'a> {
     tasks: Vec<Task>,
     cpus: Vec<Cpu>,
     /// Who tasks say they are.
-    roster: HashMap<Pid, &'a NotedTask>,
+    roster: FxHashMap<Pid, &'a NotedTask>,
     /// What tasks counted and timed and has not been told yet.
     noted: &'a [NotedEvent],
     /// What happens is followed, but not told: the program is not in earnest yet.

@@ -1,7 +1,6 @@
 //! A recording: what a kernel said, in order, with what is known beside.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use schedlab_trace::{CpuId, Sink, Time, TraceInfo};
 
 use crate::context::guess_contexts;
@@ -38,7 +37,7 @@ pub struct Recording {
     /// What the scheduler itself counted meanwhile, by name.
     pub counters: Vec<(String, u64)>,
     notes: Option<Notes>,
-    threads: HashMap<Pid, Pid>,
+    threads: FxHashMap<Pid, Pid>,
     events: Vec<KernelEvent>,
     names: Names,
     nr_cpus: u32,
@@ -50,7 +49,7 @@ pub struct Recording {
 #[derive(Clone, Debug, Default)]
 struct Names {
     list: Vec<String>,
-    numbers: HashMap<String, Comm>,
+    numbers: FxHashMap<String, Comm>,
 }
 
 impl Recording {
@@ -64,7 +63,7 @@ impl Recording {
             tasks: Vec::new(),
             counters: Vec::new(),
             notes: None,
-            threads: HashMap::new(),
+            threads: FxHashMap::default(),
             events: Vec::new(),
             names: Names::default(),
             nr_cpus,
