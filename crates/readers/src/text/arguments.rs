@@ -7,6 +7,7 @@ use schedlab_recording::{Comm, KernelEventKind, KernelState, TaskRef};
 use schedlab_trace::CpuId;
 
 use super::head::{thread, Head};
+use super::split::{first_word, last, last_key, words};
 use crate::intake::{self, Intake};
 
 /// What an event's text says.
@@ -54,18 +55,17 @@ pub fn read(head: &Head<'_>, intake: &mut Intake) -> Said {
 fn switch(text: &str, intake: &mut Intake) -> Option<KernelEventKind> {
     let (prev, state, next) = match text.strip_prefix("prev_comm=") {
         Some(text) => {
-            let (prev, next) = text
-                .rsplit_once(" ==> next_comm=")
-                .or_else(|| text.rsplit_once(" next_comm="))?;
-            let (comm, rest) = prev.rsplit_once(" prev_pid=")?;
+            let (prev, next) =
+                last_key(text, " ==> next_comm=").or_else(|| last_key(text, " next_comm="))?;
+            let (comm, rest) = last_key(prev, " prev_pid=")?;
             let prev = task(comm, rest, "prev_prio", intake)?;
             let state = value(rest, "prev_state")?;
-            let (comm, rest) = next.rsplit_once(" next_pid=")?;
+            let (comm, rest) = last_key(next, " next_pid=")?;
             (prev, state, task(comm, rest, "next_prio", intake)?)
         }
         None => {
             let (prev, next) = text.rsplit_once(" ==> ")?;
-            let (prev, state) = prev.rsplit_once(' ')?;
+            let (prev, state) = last(prev, b' ')?;
             let prev = brief_task(prev, intake)?.0;
             (prev, state, brief_task(next, intake)?.0)
         }
@@ -95,7 +95,7 @@ fn state_of(text: &str) -> Option<KernelState> {
 fn about_task<'a>(text: &'a str, intake: &mut Intake) -> Option<(TaskRef, &'a str)> {
     match text.strip_prefix("comm=") {
         Some(text) => {
-            let (comm, rest) = text.rsplit_once(" pid=")?;
+            let (comm, rest) = last_key(text, " pid=")?;
             Some((task(comm, rest, "prio", intake)?, rest))
         }
         None => brief_task(text, intake),
@@ -106,7 +106,7 @@ fn about_task<'a>(text: &'a str, intake: &mut Intake) -> Option<(TaskRef, &'a st
 fn brief_task<'a>(text: &'a str, intake: &mut Intake) -> Option<(TaskRef, &'a str)> {
     let (who, rest) = text.rsplit_once(" [")?;
     let (prio, rest) = rest.split_once(']')?;
-    let (comm, pid) = who.rsplit_once(':')?;
+    let (comm, pid) = last(who, b':')?;
     let pid = thread(pid)?;
     let comm = intake.comm(comm);
     Some((intake::task(pid, comm, Some(prio.parse().ok()?)), rest))
@@ -114,7 +114,7 @@ fn brief_task<'a>(text: &'a str, intake: &mut Intake) -> Option<(TaskRef, &'a st
 
 /// A task whose id `rest` begins with.
 fn task(comm: &str, rest: &str, prio: &str, intake: &mut Intake) -> Option<TaskRef> {
-    let pid = thread(first(rest))?;
+    let pid = thread(first_word(rest))?;
     let comm: Comm = intake.comm(comm);
     let prio = match value(rest, prio) {
         Some(prio) => Some(prio.parse().ok()?),
@@ -138,29 +138,29 @@ fn migrate(text: &str, intake: &mut Intake) -> Option<KernelEventKind> {
 /// "comm=X pid=1 child_comm=Y child_pid=2"; with `trace-cmd report -R` the parent's keys begin
 /// with "parent_", as the fields are called.
 fn fork(text: &str, intake: &mut Intake) -> Option<KernelEventKind> {
-    let (text, child) = text.rsplit_once(" child_pid=")?;
-    let (text, child_comm) = text.rsplit_once(" child_comm=")?;
-    let parent = text.rsplit_once(" pid=");
-    let (_, parent) = parent.or_else(|| text.rsplit_once(" parent_pid="))?;
+    let (text, child) = last_key(text, " child_pid=")?;
+    let (text, child_comm) = last_key(text, " child_comm=")?;
+    let parent = last_key(text, " pid=");
+    let (_, parent) = parent.or_else(|| last_key(text, " parent_pid="))?;
     Some(KernelEventKind::Fork {
         parent: thread(parent)?,
-        child: thread(first(child))?,
+        child: thread(first_word(child))?,
         child_comm: intake.comm(child_comm),
     })
 }
 
 /// "filename=/bin/x pid=1 old_pid=1"
 fn exec(text: &str) -> Option<KernelEventKind> {
-    let (_, rest) = text.rsplit_once(" pid=")?;
-    let pid = thread(first(rest))?;
+    let (_, rest) = last_key(text, " pid=")?;
+    let pid = thread(first_word(rest))?;
     Some(KernelEventKind::Exec { pid })
 }
 
 /// "pid=2 comm=X clone_flags=1200000 oom_score_adj=0"
 fn new_task(text: &str, intake: &mut Intake) -> Option<KernelEventKind> {
-    let (text, rest) = text.rsplit_once(" clone_flags=")?;
+    let (text, rest) = last_key(text, " clone_flags=")?;
     let (pid, comm) = text.strip_prefix("pid=")?.split_once(" comm=")?;
-    let flags = u64::from_str_radix(first(rest), 16).ok()?;
+    let flags = u64::from_str_radix(first_word(rest), 16).ok()?;
     Some(KernelEventKind::NewTask {
         pid: thread(pid)?,
         comm: intake.comm(comm),
@@ -170,23 +170,17 @@ fn new_task(text: &str, intake: &mut Intake) -> Option<KernelEventKind> {
 
 /// "pid=1 oldcomm=X newcomm=Y oom_score_adj=0"; newer kernels leave out the running task's id.
 fn rename(head: &Head<'_>, intake: &mut Intake) -> Option<KernelEventKind> {
-    let (text, _) = head.arguments.rsplit_once(" oom_score_adj=")?;
-    let (before, comm) = text.rsplit_once(" newcomm=")?;
+    let (text, _) = last_key(head.arguments, " oom_score_adj=")?;
+    let (before, comm) = last_key(text, " newcomm=")?;
     let pid = match before.strip_prefix("pid=") {
-        Some(rest) => thread(first(rest))?,
+        Some(rest) => thread(first_word(rest))?,
         None => head.pid?,
     };
     let comm = intake.comm(comm);
     Some(KernelEventKind::Rename { pid, comm })
 }
 
-/// Up to the first blank.
-fn first(text: &str) -> &str {
-    text.split(' ').next().unwrap_or_default()
-}
-
 /// The value of a key among "1 key=value key=value"; none of them holds a blank.
 fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
-    text.split(' ')
-        .find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
+    words(text).find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
 }

@@ -4,6 +4,7 @@ use schedlab_recording::Pid;
 use schedlab_trace::{CpuId, WakeContext};
 
 use super::head::{cpus, event, thread, time, Head};
+use super::split::{last, once, positions};
 use super::Other;
 
 /// A line, for messages.
@@ -32,8 +33,8 @@ fn usual_head(line: &str) -> Option<Head<'_>> {
 
 /// "comm-pid cpuflags seconds: event: arguments", as `trace-cmd report -l` prints it: "3d..2.".
 fn latency_head(line: &str) -> Option<Head<'_>> {
-    line.match_indices(' ').find_map(|(at, _)| {
-        let (word, behind) = line[at + 1..].split_once(' ')?;
+    positions(line, b' ').find_map(|at| {
+        let (word, behind) = once(&line[at + 1..], b' ')?;
         let digits = word.bytes().take_while(u8::is_ascii_digit).count();
         let (cpu, flags) = word.split_at(digits);
         let cpu = crate::intake::cpu(cpu.parse().ok()?)?;
@@ -50,7 +51,7 @@ fn head_of<'a>(
     behind: &'a str,
 ) -> Option<Head<'a>> {
     let (task, tgid) = without_process(before.trim_end());
-    let pid = thread(task.trim_end().rsplit_once('-')?.1)?;
+    let pid = thread(last(task.trim_end(), b'-')?.1)?;
     let (time, digits, rest) = time(behind)?;
     let (event, arguments) = event(rest)?;
     Some(Head {
@@ -68,10 +69,7 @@ fn head_of<'a>(
 
 /// Splits off "(  123)" or "(-------)", which `record-tgid` adds.
 fn without_process(text: &str) -> (&str, Option<Pid>) {
-    let Some((task, process)) = text
-        .strip_suffix(')')
-        .and_then(|text| text.rsplit_once('('))
-    else {
+    let Some((task, process)) = text.strip_suffix(')').and_then(|text| last(text, b'(')) else {
         return (text, None);
     };
     let process = process.trim();
@@ -84,7 +82,7 @@ fn without_process(text: &str) -> (&str, Option<Pid>) {
 
 /// Splits off the flags, if there are any.
 fn flags(text: &str) -> Option<(Option<&str>, &str)> {
-    let (first, rest) = text.split_once(' ')?;
+    let (first, rest) = once(text, b' ')?;
     if first.ends_with(':') {
         return Some((None, text));
     }
@@ -101,7 +99,9 @@ fn are_flags(text: &str) -> bool {
 /// (`z`, within a hard one `Z`).
 fn context(flags: Option<&str>, pid: Pid) -> WakeContext {
     let interrupt = match flags {
-        Some(flags) => flags.contains(['h', 'H', 's', 'z', 'Z']),
+        Some(flags) => flags
+            .bytes()
+            .any(|b| matches!(b, b'h' | b'H' | b's' | b'z' | b'Z')),
         None => pid == Pid::IDLE,
     };
     match interrupt {

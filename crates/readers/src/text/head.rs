@@ -3,6 +3,7 @@
 use schedlab_recording::Pid;
 use schedlab_trace::{CpuId, Time, WakeContext};
 
+use super::split::{once, positions};
 use crate::intake;
 
 /// The head of a line.
@@ -31,8 +32,8 @@ pub struct Head<'a> {
 ///
 /// Names may hold brackets, so each place is tried until the rest fits.
 pub fn cpus(line: &str) -> impl Iterator<Item = (&str, CpuId, &str)> {
-    line.match_indices('[').filter_map(|(at, _)| {
-        let (number, behind) = line[at + 1..].split_once(']')?;
+    positions(line, b'[').filter_map(|at| {
+        let (number, behind) = once(&line[at + 1..], b']')?;
         let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
         let number: u64 = number.parse().ok().filter(|_| is_number)?;
         Some((&line[..at], intake::cpu(number)?, behind))
@@ -46,8 +47,8 @@ pub fn thread(text: &str) -> Option<Pid> {
 
 /// A time at the front, up to its colon: "3231.698704: rest".
 pub fn time(text: &str) -> Option<(Time, u32, &str)> {
-    let (time, rest) = text.split_once(':')?;
-    let (seconds, fraction) = time.split_once('.')?;
+    let (time, rest) = once(text, b':')?;
+    let (seconds, fraction) = once(time, b'.')?;
     let all_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     if !all_digits(seconds) || !all_digits(fraction) || fraction.len() > 9 {
         return None;
@@ -63,7 +64,7 @@ pub fn time(text: &str) -> Option<(Time, u32, &str)> {
 /// The event and its arguments: "sched:sched_switch: prev_comm=…".
 pub fn event(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start();
-    let (name, arguments) = text.split_once(' ').unwrap_or((text, ""));
+    let (name, arguments) = once(text, b' ').unwrap_or((text, ""));
     let name = name.strip_suffix(':').unwrap_or(name);
     let systems = ["sched:", "task:", "syscalls:"];
     let bare = systems.iter().find_map(|system| name.strip_prefix(system));

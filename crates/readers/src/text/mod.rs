@@ -7,6 +7,7 @@ mod arguments;
 mod ftrace;
 mod head;
 mod perf_script;
+mod split;
 
 use std::borrow::Cow;
 use std::io::BufRead;

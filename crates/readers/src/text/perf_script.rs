@@ -4,6 +4,7 @@ use schedlab_recording::Pid;
 use schedlab_trace::WakeContext;
 
 use super::head::{cpus, event, thread, time, Head};
+use super::split::once;
 use super::Other;
 
 /// A line, for messages.
@@ -15,7 +16,7 @@ pub fn head(line: &str) -> Option<Head<'_>> {
     cpus(line).find_map(|(before, cpu, behind)| {
         let before = before.strip_suffix(char::is_whitespace)?.trim_end();
         let ids = before.rsplit(char::is_whitespace).next()?;
-        let (tgid, tid) = match ids.split_once('/') {
+        let (tgid, tid) = match once(ids, b'/') {
             Some((tgid, tid)) => (Some(id(tgid)?), id(tid)?),
             None => (None, id(ids)?),
         };
@@ -49,7 +50,7 @@ fn id(text: &str) -> Option<Option<Pid>> {
 /// The number of occurrences, which some versions print before the event.
 fn period(text: &str) -> &str {
     let text = text.trim_start();
-    match text.split_once(' ') {
+    match once(text, b' ') {
         Some((number, rest)) if number.bytes().all(|b| b.is_ascii_digit()) => rest,
         _ => text,
     }
