@@ -123,6 +123,32 @@ static inline __unused void timer_stop(sched_t *s, u32 id)
 	s->timers_changed = 1;
 }
 
+/**
+ * hrtick_start - call hrtick(@cpu) there after @delay_ns (at least 1), between the ticks; restarts a running one
+ *
+ * Each CPU has one such timer.  It belongs to the CPU's run queue, as what is queued there does.
+ */
+static inline __unused void hrtick_start(sched_t *s, u32 cpu, u64 delay_ns)
+{
+	cpu_t *c = cpu_of(s, cpu);
+
+	c->hrtick_expires = s->now + (delay_ns ? delay_ns : 1);
+	s->requests = 1;
+	note_hrtick(s, c, cpu);
+}
+
+/** hrtick_stop - forget the hrtick of @cpu. */
+static inline __unused void hrtick_stop(sched_t *s, u32 cpu)
+{
+	cpu_t *c = cpu_of(s, cpu);
+
+	if (!c->hrtick_expires)
+		return;
+	c->hrtick_expires = 0;
+	s->requests = 1;
+	note_hrtick(s, c, cpu);
+}
+
 /** policy_error - stop: the policy found its own state wrong.  @what is a constant string. */
 static inline __unused void policy_error(sched_t *s, const char *what, task_t *p)
 {

@@ -235,6 +235,8 @@ struct policy {
 	void (*set_cpumask)(sched_t *s, task_t *p);
 	/** @timer: the timer @id armed with timer_start() has expired. */
 	void (*timer)(sched_t *s, u32 id);
+	/** @hrtick: the time set by hrtick_start() has come on @cpu, which runs @p (NULL: idle). */
+	void (*hrtick)(sched_t *s, u32 cpu, task_t *p);
 	/** @priority: @p's current priority for observers, in the policy's own numbers.  Must not change anything. */
 	s32 (*priority)(sched_t *s, task_t *p);
 	/**

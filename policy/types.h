@@ -93,12 +93,15 @@ typedef struct task __arena task_t;
  * @core, @llc, @node: the physical core, last-level cache and memory node it is
  *	part of.  CPUs with the same @core are SMT siblings.
  * @idle_since: since when it idles; meaningless while @curr is set.
+ * @hrtick_expires: when hrtick() is called, 0 for never: see hrtick_start().
  */
 struct cpu {
 	task_t *curr;
 	u64 idle_since;
+	u64 hrtick_expires;
 	u32 need_resched;
 	u32 resched_next;	/* the host's list of CPUs to reschedule: index + 1 of the next, 0 ends it */
+	u32 hrtick_next;	/* and of those whose hrtick_expires has changed; the last one's is its own, 0 is none */
 	u32 core, llc, node;
 };
 typedef struct cpu __arena cpu_t;
@@ -149,7 +152,7 @@ struct sched {
 	u32 requests;		/* a hook asked for something or counted something */
 	u32 timers_changed;
 	u32 zero;		/* always 0; the kernel's verifier does not know that */
-	u32 unused;
+	u32 hrticks;		/* CPUs whose hrtick_expires has changed: index + 1 of the first, 0 for none */
 	struct work work;
 	u64 timer_expires[MAX_TIMERS];	/* 0: not armed */
 	u64 counters[MAX_COUNTERS];

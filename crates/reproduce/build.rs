@@ -21,7 +21,7 @@ fn shared(root: &Path) -> String {
 }
 
 /// What the names of a paper's experiments begin with, in the order the papers are told; then the classic tests.
-const PAPERS: [&str; 6] = ["elsc", "molnar", "rbs", "staircase", "ule", "classic"];
+const PAPERS: [&str; 6] = ["elsc", "molnar", "staircase", "rbs", "ule", "classic"];
 
 /// The place of an experiment's paper.
 fn paper(folder: &Path) -> usize {

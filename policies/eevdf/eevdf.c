@@ -18,6 +18,7 @@
  *
  * FIDELITY: slices of a task's own (sched_setattr() from 6.12 on) cannot be asked for by a workload, so
  *	PREEMPT_SHORT never lets a shorter one in; its other half is here.
+ * FIDELITY: hrtick is not lengthened by the share of interrupts in the CPU's time, as hrtick_start_fair() does.
  * FIDELITY: 6.6 and 6.7 kept the tree by vruntime and searched it for deadlines; the choice differs between equal deadlines only.
  */
 #include "policy.h"
@@ -36,6 +37,8 @@
 	T(delay_zero, 1, 0, 1, "and leaves with no lag then, rather than with a positive one [SRC DELAY_ZERO: from 6.12]")	\
 	T(yield_forfeits, 0, 0, 1, "who yields counts as having had the rest of its request [MEM yield_task_fair(): from 6.19, and in 6.18.2]")	\
 	T(wakeup_preemption, 1, 0, 1, "woken tasks may preempt [SRC WAKEUP_PREEMPTION]")	\
+	T(hrtick, 0, 0, 1, "the CPU is interrupted when the running task's request is served, rather than at the next tick [SRC HRTICK: on by default from 7.1]")	\
+	T(hrtick_min_us, 10, 1, 1000, "but not sooner than in so many us [SRC hrtick_start()]")	\
 	FAIR_TUNABLES(T)
 
 POLICY_TUNABLES(EEVDF_TUNABLES)
@@ -177,6 +180,27 @@ static u32 protection_has_ended(sched_t *s, rq_t *rq, ts_t *curr)
 	return tun(s)->preempt_short == 2 || !entity_eligible(rq, curr);
 }
 
+/* hrtick_start_fair(): when the request will have been served, if somebody waits for that. */
+static void update_hrtick(sched_t *s, rq_t *rq)
+{
+	ts_t *curr = rq->cfs.curr ? ts_of(rq->cfs.curr) : NULL;
+	u64 left;
+
+	if (!tun(s)->hrtick)
+		return;
+	if (!curr || rq->cfs.nr_running == 1) {
+		hrtick_stop(s, rq->cfs.cpu);
+		return;
+	}
+	if (before(curr->deadline, curr->se.vruntime)) {
+		resched_cpu(s, rq->cfs.cpu);
+		return;
+	}
+	/* Rounded up, or it would come a moment too soon. */
+	left = (curr->deadline - curr->se.vruntime + 1) * curr->se.weight / NICE_0_LOAD + 1;
+	hrtick_start(s, rq->cfs.cpu, max_of(left, tun(s)->hrtick_min_us * NSEC_PER_USEC));
+}
+
 /* A request served, or protection at an end: others may have the CPU. */
 static void update_curr(sched_t *s, rq_t *rq)
 {
@@ -195,6 +219,8 @@ static void update_curr(sched_t *s, rq_t *rq)
 	if (served)
 		new_request(s, curr);
 	update_min_vruntime(rq);
+	if (served)
+		update_hrtick(s, rq);
 	if (rq->cfs.nr_running == 1)
 		return;
 	if (served || protection_has_ended(s, rq, curr))
@@ -284,6 +310,7 @@ static void enqueue_entity(sched_t *s, rq_t *rq, ts_t *p, u32 flags)
 	place_entity(s, rq, p, flags);
 	account_entity_enqueue(rq, p);
 	link_entity(s, rq, p);
+	update_hrtick(s, rq);
 }
 
 static void dequeue_entity(sched_t *s, rq_t *rq, ts_t *p, u32 flags)
@@ -382,6 +409,7 @@ static void set_next_entity(sched_t *s, rq_t *rq, ts_t *p)
 	p->se.exec_start = s->now;
 	p->se.prev_sum_exec_runtime = p->se.sum_exec_runtime;
 	rq->cfs.curr = task_of(p);
+	update_hrtick(s, rq);
 }
 
 static void put_prev_entity(sched_t *s, rq_t *rq, ts_t *p)
@@ -410,6 +438,18 @@ static u32 wakeup_preempts(sched_t *s, rq_t *rq, ts_t *curr, ts_t *p, u32 flags)
 static void entity_tick(sched_t *s, rq_t *rq, ts_t *curr)
 {
 	update_curr(s, rq);
+}
+
+/* entity_tick() with queued: whoever runs is put to the choice, whatever is left. */
+static void eevdf_hrtick(sched_t *s, u32 cpu, __unused task_t *p)
+{
+	rq_t *rq = rq_of(s, cpu);
+
+	if (!rq->cfs.curr || rq->cfs.nr_running == 1)
+		return;
+	update_curr(s, rq);
+	update_hrtick(s, rq);
+	resched_cpu(s, cpu);
 }
 
 /* The next request is due a slice later, so others come first; the time used stays what it is. */
@@ -444,12 +484,14 @@ static const struct variant eevdf_variants[] = {
 	{ "6.12", "delayed dequeue, requests kept over migrations", "" },
 	{ "6.18", "requests of 0.7 ms, and who has had its own is rescheduled at every tick",
 	  "base_slice_us=700 preempt_short=2" },
+	{ "7.1", "and the CPU is interrupted when a request is served",
+	  "base_slice_us=700 preempt_short=2 yield_forfeits=1 hrtick=1" },
 	{ "6.6", "the first: lag is kept, but who sleeps while it owes pays nothing meanwhile",
 	  "place_deadline_initial=0 place_rel_deadline=0 preempt_short=0 delay_dequeue=0 delay_zero=0" },
 };
 
 POLICY(eevdf,
-	.summary = "Linux 6.6+ EEVDF: of the tasks that are owed time, the earliest deadline runs (6.12, 6.18, 6.6)",
+	.summary = "Linux 6.6+ EEVDF: of the tasks that are owed time, the earliest deadline runs (6.12, 6.18, 7.1, 6.6)",
 	TUNABLES,
 	VARIANTS(eevdf_variants),
 	COUNTERS,
@@ -461,5 +503,6 @@ POLICY(eevdf,
 	},
 	.init = eevdf_init,
 	.exit = eevdf_exit,
+	.hrtick = eevdf_hrtick,
 	FAIR_HOOKS,
 );

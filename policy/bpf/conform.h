@@ -30,6 +30,7 @@ enum host_event_kind {
 	EVENT_SET_CLASS,	/* @a: class, @b: rt_priority */
 	EVENT_SET_CPUS,		/* @mask */
 	EVENT_TIMER,		/* @a: number */
+	EVENT_HRTICK,		/* @a: CPU */
 	EVENT_PRIORITY,
 };
 
@@ -72,6 +73,7 @@ __apart u32 play_reset(sched_t *s __in_arena, u32 nr_cpus, u32 smp, u64 seed)
 
 	play_clear_state(s);
 	host_clear(s, ((host_cpu_t *)s)->kicks, MASK_WORDS);
+	host_clear(s, ((host_cpu_t *)s)->hrticks, MASK_WORDS);
 	host_clear(s, (u64 __arena *)s->counters, MAX_COUNTERS);
 	host_clear(s, (u64 __arena *)s->timer_expires, MAX_TIMERS);
 	repeat(s, i, nr_cpus) {
@@ -210,6 +212,9 @@ static __always_inline u64 play_cpu(sched_t *s, struct host_event *e, task_t *t,
 		return 0;
 	case EVENT_TICK:
 		return hook_tick(s, e->a, t);
+	case EVENT_HRTICK:
+		cpu_of(s, e->a)->hrtick_expires = 0;
+		return hook_hrtick(s, e->a, t);
 	default:
 		s->timer_expires[e->a % MAX_TIMERS] = 0;
 		return hook_timer(s, e->a % MAX_TIMERS);
@@ -246,6 +251,9 @@ __apart u64 play_counted(sched_t *s __in_arena)
 		hash = play_mix(hash, s->counters[i]);
 	repeat(s, i, MAX_TIMERS)
 		hash = play_mix(hash, s->timer_expires[i]);
+	if (the_policy.hrtick)
+		repeat(s, i, s->nr_cpus)
+			hash = play_mix(hash, cpu_of(s, i)->hrtick_expires);
 	return hash;
 }
 
@@ -265,7 +273,7 @@ __apart u32 play_event(sched_t *s __in_arena, u32 i)
 	else if (e->kind >= EVENT_SET_NICE && e->kind <= EVENT_SET_CPUS)
 		outcome->answer = play_attribute(s, e, t);
 	else if (e->kind == EVENT_PICK_NEXT || e->kind == EVENT_SWITCH || e->kind == EVENT_TICK ||
-		 e->kind == EVENT_TIMER)
+		 e->kind == EVENT_TIMER || e->kind == EVENT_HRTICK)
 		outcome->answer = play_cpu(s, e, t, other);
 	else
 		outcome->answer = play_run(s, e, t, other);

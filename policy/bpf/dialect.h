@@ -95,6 +95,14 @@ typedef long long s64;
 		kicking_[1 + (cpu) / 64] |= 1ull << ((cpu) % 64);		\
 	})
 
+/* And so are, behind that, those whose hrtick has changed. */
+#define note_hrtick(s, c, cpu)							\
+	({									\
+		u64 __arena *ticking_ = (u64 __arena *)((s) + 1) + 1 + MAX_CPUS / 64;	\
+		ticking_[0] = 1;						\
+		ticking_[1 + (cpu) / 64] |= 1ull << ((cpu) % 64);		\
+	})
+
 /* Defined by the back end, after the policy. */
 #define take_rq_lock(s, cpu)	host_try_lock_rq(s, cpu)
 #define drop_rq_lock(s, cpu)	host_unlock_rq(s, cpu)

@@ -98,6 +98,13 @@ __apart u32 hook_timer(sched_t *s __in_arena, u32 id)
 	return 0;
 }
 
+__apart u32 hook_hrtick(sched_t *s __in_arena, u32 cpu, task_t *p __in_arena)
+{
+	if (the_policy.hrtick)
+		the_policy.hrtick(s, cpu, p);
+	return 0;
+}
+
 __apart s32 hook_priority(sched_t *s __in_arena, task_t *p __in_arena)
 {
 	return the_policy.priority ? the_policy.priority(s, p) : 0;

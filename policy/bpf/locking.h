@@ -93,7 +93,7 @@ static void host_unlock_rq(sched_t *s, u32 cpu)
 
 enum host_hook {
 	HOOK_INIT, HOOK_FORK, HOOK_EXIT, HOOK_SELECT_CPU, HOOK_ENQUEUE, HOOK_DEQUEUE, HOOK_PICK_NEXT,
-	HOOK_TICK, HOOK_YIELD, HOOK_SET_NICE, HOOK_SET_CPUMASK, HOOK_TIMER,
+	HOOK_TICK, HOOK_YIELD, HOOK_SET_NICE, HOOK_SET_CPUMASK, HOOK_HRTICK, HOOK_TIMER,
 };
 
 static __always_inline const char *host_hook_name(u32 hook)
@@ -110,6 +110,7 @@ static __always_inline const char *host_hook_name(u32 hook)
 	case HOOK_YIELD: return "yield";
 	case HOOK_SET_NICE: return "set_nice or set_class";
 	case HOOK_SET_CPUMASK: return "set_cpumask";
+	case HOOK_HRTICK: return "hrtick";
 	default: return "timer";
 	}
 }
@@ -234,6 +235,7 @@ static __always_inline void host_book_work(sched_t *s)
 }
 
 static void host_arm_timers(sched_t *s);
+static void host_arm_hrticks(sched_t *s);
 
 __apart u32 host_do_requests(sched_t *s __in_arena)
 {
@@ -242,6 +244,8 @@ __apart u32 host_do_requests(sched_t *s __in_arena)
 		host_kick(s);
 	if (s->timers_changed)
 		host_arm_timers(s);
+	if (the_policy.hrtick && ((host_cpu_t *)s)->ticking)
+		host_arm_hrticks(s);
 	return 0;
 }
 

@@ -42,11 +42,13 @@ struct host_statistics {
 	u32 delay[DELAY_BUCKETS];	/* from runnable to running */
 };
 
-/* One CPU.  What kicks are asked for must follow the machine: see note_resched(). */
+/* One CPU.  What kicks and hrticks are asked for must follow the machine: see note_resched() and note_hrtick(). */
 struct host_cpu {
 	struct sched s;
 	u64 kicking;
 	u64 kicks[MASK_WORDS];
+	u64 ticking;
+	u64 hrticks[MASK_WORDS];
 	struct host_lock lock;
 	u64 next_tick_ns;
 	struct host_statistics stats;

@@ -254,7 +254,10 @@ OPS(quiescent) void quiescent_op(u64 *ctx)
 	host_end(s, cpu, HOOK_DEQUEUE);
 }
 
-/* Is a tick of the policy due?  The kernel's come some ns early or late, and one that is early must not be lost. */
+/*
+ * Is a tick of the policy due?  The kernel's come some ns early or late, and one that is early must not be lost.
+ * FIDELITY: at another rate than the kernel's a tick of the policy may come up to an eighth of its period early.
+ */
 static __always_inline u32 host_tick_is_due(sched_t *s, host_cpu_t *host)
 {
 	return s->now + s->tick_ns / 8 >= host->next_tick_ns;

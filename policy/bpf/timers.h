@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * timers.h - the policy's timers, and the tick of CPUs that idle.
+ * timers.h - the policy's timers, those of the CPUs, and the tick of CPUs that idle.
  */
 #ifndef SCHEDLAB_BPF_TIMERS_H
 #define SCHEDLAB_BPF_TIMERS_H
 
 #define IDLE_TICK	MAX_TIMERS	/* number of our own timer, after the policy's */
+#define CPU_TIMERS	(MAX_TIMERS + 1)	/* number of CPU 0's */
 
 struct host_timer {
 	struct bpf_timer timer;
@@ -14,7 +15,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__type(key, u32);
 	__type(value, struct host_timer);
-	__uint(max_entries, MAX_TIMERS + 1);
+	__uint(max_entries, CPU_TIMERS + MAX_CPUS);
 } host_timers SEC(".maps");
 
 static __always_inline void host_start_timer(u32 id, u64 ns)
@@ -40,6 +41,47 @@ static void host_arm_timers(sched_t *s)
 		if (expires)
 			host_start_timer(id, expires > s->now ? expires - s->now : 1);
 	}
+}
+
+/* The timer of a CPU may fire on another: what it does there is what counts. */
+static void host_arm_hrticks(sched_t *s)
+{
+	host_cpu_t *host = (host_cpu_t *)s;
+	u32 word;
+
+	host->ticking = 0;
+	repeat(s, word, host_machine.mask_words) {
+		u64 changed = host->hrticks[word];
+
+		host->hrticks[word] = 0;
+		repeat_while(s, changed) {
+			u32 cpu = word * 64 + find_first_bit(changed);
+			u64 expires = cpu_of(s, cpu)->hrtick_expires;
+
+			changed &= changed - 1;
+			if (expires)
+				host_start_timer(CPU_TIMERS + cpu, expires > s->now ? expires - s->now : 1);
+		}
+	}
+}
+
+/* As with the policy's: what was stopped fires for nothing, and what was put off is waited for. */
+__apart u32 host_hrtick(u32 cpu)
+{
+	sched_t *s = host_begin(cpu);
+	u64 expires;
+
+	if (!s)
+		return 0;
+	expires = cpu_of(s, cpu)->hrtick_expires;
+	if (expires > s->now) {
+		host_start_timer(CPU_TIMERS + cpu, expires - s->now);
+	} else if (expires) {
+		cpu_of(s, cpu)->hrtick_expires = 0;
+		hook_hrtick(s, cpu, cpu_curr(s, cpu));
+	}
+	host_end(s, cpu, HOOK_HRTICK);
+	return 0;
 }
 
 /* With one lock for all it is held; else the hook takes the locks it needs. */
@@ -88,6 +130,8 @@ static int host_timer_fired(void *map, u32 *id, struct host_timer *timer)
 	bpf_local_irq_save(&flags);
 	if (*id == IDLE_TICK) {
 		host_idle_tick(&host_cpu_of(0)->s);
+	} else if (the_policy.hrtick && *id >= CPU_TIMERS) {
+		host_hrtick(*id - CPU_TIMERS);
 	} else {
 		s = GLOBAL_LOCK ? host_begin(0) : host_view(bpf_get_smp_processor_id());
 		if (s)
@@ -107,7 +151,7 @@ __apart u32 host_init_timers(sched_t *s __in_arena)
 {
 	u32 id;
 
-	repeat(s, id, MAX_TIMERS + 1) {
+	repeat(s, id, CPU_TIMERS + (the_policy.hrtick ? s->nr_cpus : 0)) {
 		struct host_timer *timer = bpf_map_lookup_elem(&host_timers, &id);
 
 		if (!timer)

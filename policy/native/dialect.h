@@ -37,6 +37,11 @@ typedef long long s64;
 /* The CPUs to reschedule are a list. */
 #define note_resched(s, c, cpu)	((c)->resched_next = (s)->resched, (s)->resched = (cpu) + 1)
 
+/* So are those whose hrtick has changed; each is on it once. */
+#define note_hrtick(s, c, cpu)							\
+	((c)->hrtick_next ? (void)0 :						\
+	 (void)((c)->hrtick_next = (s)->hrticks ? (s)->hrticks : (cpu) + 1, (s)->hrticks = (cpu) + 1))
+
 /* One hook runs at a time: the second lock is always free. */
 #define take_rq_lock(s, cpu)	true
 #define drop_rq_lock(s, cpu)	((void)0)

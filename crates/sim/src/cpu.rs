@@ -24,6 +24,8 @@ pub(crate) enum KernelWork {
     Tick,
     /// A policy's timer.
     PolicyTimer(u32),
+    /// The CPU's own timer, set by the policy.
+    Hrtick,
     /// Wake a task; the target CPU is chosen once, before the lock is taken, at a price.
     Wake {
         task: TaskId,

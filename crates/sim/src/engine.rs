@@ -110,6 +110,7 @@ impl<'a, S: Sink> Simulation<'a, S> {
             locks: nr_locks,
             cpus: nr_cpus,
             policy_timers: schedlab_policy::ffi::MAX_TIMERS as u32,
+            hrticks: nr_cpus,
             disks: setup.workload.nr_disks,
         };
         let end = setup
@@ -446,6 +447,7 @@ impl<'a, S: Sink> Simulation<'a, S> {
             Actor::Lock(lock) => self.grant_lock(lock),
             Actor::Cpu(cpu) => self.cpu_event(CpuId(cpu)),
             Actor::PolicyTimer(id) => self.post(CpuId(0), KernelWork::PolicyTimer(id)),
+            Actor::Hrtick(cpu) => self.post(CpuId(cpu), KernelWork::Hrtick),
             Actor::Disk(disk) => self.disk_event(disk),
             Actor::Task(task) => self.timer_event(TaskId(task)),
         }

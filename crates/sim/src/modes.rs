@@ -158,6 +158,15 @@ impl<S: Sink> Simulation<'_, S> {
                     self.charge_work(cpu, Overhead::Tick);
                 }
             }
+            KernelWork::Hrtick => {
+                self.cpu_mut(cpu).pending.pop_front();
+                if self.host.hrtick_due(cpu, self.now) {
+                    let curr = self.cpu(cpu).curr;
+                    self.call(cpu, |host| host.hrtick(cpu, curr))?;
+                    let cost = self.setup.machine.costs.tick + self.work_cost(cpu);
+                    self.charge(cpu, Overhead::Tick, cost);
+                }
+            }
         }
         self.drain_requests(cpu)?;
         Ok(true)

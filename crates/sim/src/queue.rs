@@ -1,6 +1,6 @@
 //! The event queue: who acts next.
 //!
-//! Every actor (a lock, a CPU, a policy timer, a disk, a task's timer) has one
+//! Every actor (a lock, a CPU, a policy timer, a CPU's hrtick, a disk, a task's timer) has one
 //! slot and at most one event in it, so an event is named by its slot, and two events never
 //! share both time and slot.  The order is total:
 //!
@@ -8,7 +8,7 @@
 //! 2. at the same time by slot, and the slots are laid out in this order, which is deliberate:
 //!    **locks** (whoever waits gets it before anybody new comes), **CPUs** (work that is done is
 //!    done before an interrupt could take its place), ticks (see [`Ticks`](crate::ticks::Ticks)),
-//!    **policy timers**, **disks**, **task timers** (a tick's handler comes before the timers that
+//!    **policy timers**, **hrticks**, **disks**, **task timers** (a tick's handler comes before the timers that
 //!    expire in it).
 //!
 //! [`TieBreak::Shuffled`] replaces the second rule by a seeded permutation of the slots.
@@ -23,6 +23,7 @@ pub(crate) enum Actor {
     Lock(u32),
     Cpu(u32),
     PolicyTimer(u32),
+    Hrtick(u32),
     Disk(u32),
     Task(u32),
 }
@@ -33,6 +34,7 @@ pub(crate) struct Slots {
     pub locks: u32,
     pub cpus: u32,
     pub policy_timers: u32,
+    pub hrticks: u32,
     pub disks: u32,
 }
 
@@ -44,11 +46,13 @@ impl Slots {
 
     fn slot(&self, actor: Actor) -> u32 {
         let timers = self.before_ticks();
-        let disks = timers + self.policy_timers;
+        let hrticks = timers + self.policy_timers;
+        let disks = hrticks + self.hrticks;
         match actor {
             Actor::Lock(i) => i,
             Actor::Cpu(i) => self.locks + i,
             Actor::PolicyTimer(i) => timers + i,
+            Actor::Hrtick(i) => hrticks + i,
             Actor::Disk(i) => disks + i,
             Actor::Task(i) => disks + self.disks + i,
         }
@@ -67,6 +71,10 @@ impl Slots {
             return Actor::PolicyTimer(slot);
         }
         slot -= self.policy_timers;
+        if slot < self.hrticks {
+            return Actor::Hrtick(slot);
+        }
+        slot -= self.hrticks;
         if slot < self.disks {
             return Actor::Disk(slot);
         }
@@ -98,7 +106,7 @@ pub(crate) struct EventQueue {
     heap: Vec<Entry>,
     /// Slot to index in the heap.
     place: Vec<u32>,
-    /// Events that bring something new: all but policy timers.
+    /// Events that bring something new: all but the policy's timers.
     news: usize,
     /// The slot whose event is happening, unless its actor has been given another meanwhile.
     current: u32,
@@ -120,7 +128,7 @@ impl EventQueue {
         queue
     }
 
-    /// Is there nothing left but policy timers?
+    /// Is there nothing left but timers of the policy?
     pub fn only_routine(&self) -> bool {
         self.news == 0
     }
@@ -276,7 +284,7 @@ impl EventQueue {
 
 #[inline]
 fn is_news(actor: Actor) -> bool {
-    !matches!(actor, Actor::PolicyTimer(_))
+    !matches!(actor, Actor::PolicyTimer(_) | Actor::Hrtick(_))
 }
 
 /// A bijection of 32-bit numbers chosen by `key`.
@@ -296,6 +304,7 @@ mod tests {
             locks: 1,
             cpus: 2,
             policy_timers: 4,
+            hrticks: 2,
             disks: 1,
         };
         EventQueue::new(slots, tie_break)
@@ -309,11 +318,12 @@ mod tests {
         Some((time, actor))
     }
 
-    const ALL: [Actor; 6] = [
+    const ALL: [Actor; 7] = [
         Actor::Lock(0),
         Actor::Cpu(0),
         Actor::Cpu(1),
         Actor::PolicyTimer(3),
+        Actor::Hrtick(1),
         Actor::Disk(0),
         Actor::Task(7),
     ];

@@ -47,10 +47,22 @@ impl<S: Sink> Simulation<'_, S> {
                 }
             }
         }
+        while let Some((target, expires)) = self.host.take_hrtick() {
+            self.arm_hrtick(target, expires);
+        }
         if !self.counters_seen.is_empty() {
             self.emit_counters(cpu);
         }
         Ok(())
+    }
+
+    fn arm_hrtick(&mut self, cpu: CpuId, expires: u64) {
+        match expires {
+            0 => self.queue.cancel(Actor::Hrtick(cpu.0)),
+            at => self
+                .queue
+                .arm(Actor::Hrtick(cpu.0), Time(at).max(self.now)),
+        }
     }
 
     fn emit_counters(&mut self, cpu: CpuId) {

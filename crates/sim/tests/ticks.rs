@@ -161,3 +161,65 @@ fn a_policy_timer_stopped_before_its_cpu_could_handle_it_does_not_expire() {
         .machine(|m| m.costs.fork = Ns::from_ms(4));
     assert_eq!(timer_calls(&lab.run()), [0; 0]);
 }
+
+/// The template with an hrtick: armed when a task is queued on a CPU, it counts its calls there.
+fn interrupted(on_enqueue: &str, on_hrtick: &str) -> Policy {
+    let hrtick = format!(
+        "static void fifo_hrtick(sched_t *s, u32 cpu, task_t *p)\n{{\n	count(s, COUNTER_timers, 1);\n{on_hrtick}}}\n\n/* For the checks:"
+    );
+    let counters =
+        "#define FIFO_COUNTERS(C) C(timers)\nPOLICY_COUNTERS(FIFO_COUNTERS)\n\nPOLICY_STATE(";
+    let enqueue = format!("	fifo_add(s, p);\n{on_enqueue}	if (!cpu_curr");
+    common::fifo_with(&[
+        ("POLICY_STATE(", counters),
+        ("	fifo_add(s, p);\n	if (!cpu_curr", &enqueue),
+        ("/* For the checks:", &hrtick),
+        (
+            "	.tick = fifo_tick,",
+            "	.tick = fifo_tick,\n	.hrtick = fifo_hrtick,\n	COUNTERS,",
+        ),
+    ])
+}
+
+#[test]
+fn an_hrtick_comes_on_its_own_cpu() {
+    // Task 0 on CPU 0 at 2.5 ms, task 1 on CPU 1 at 3 + 2.5: the hook is told who runs there.
+    let policy = interrupted(
+        "	hrtick_start(s, p->cpu, 2500000);\n",
+        "	if (s->this_cpu != cpu || cpu_curr(s, cpu) != p)\n		policy_error(s, \"elsewhere\", p);\n",
+    );
+    let ran = Lab::under(2, Tuned::defaults(policy))
+        .task(vec![run(9000)])
+        .task(vec![run(9000)])
+        .at(3000)
+        .run();
+    assert_eq!(timer_calls(&ran), [2500, 5500]);
+}
+
+#[test]
+fn an_hrtick_can_be_put_off_and_stopped() {
+    // Two tasks on one CPU: the second, at 1 ms, puts it off from 2 to 3; the third, at 2 ms, stops it.
+    let put_off = "	hrtick_start(s, 0, 2000000);\n";
+    let stopped = "	if (p->id == 2)\n		hrtick_stop(s, 0);\n	else\n		hrtick_start(s, 0, 2000000);\n";
+    for (on_enqueue, calls) in [(put_off, &[4000][..]), (stopped, &[])] {
+        let lab = Lab::under(1, Tuned::defaults(interrupted(on_enqueue, "")))
+            .task(vec![run(9000)])
+            .task(vec![run(9000)])
+            .at(1000)
+            .task(vec![run(9000)])
+            .at(2000);
+        assert_eq!(timer_calls(&lab.run()), calls);
+    }
+}
+
+#[test]
+fn hrticks_alone_do_not_keep_a_run_going() {
+    let policy = interrupted(
+        "	hrtick_start(s, p->cpu, 2000000);\n",
+        "	hrtick_start(s, cpu, 2000000);\n",
+    );
+    let ran = Lab::under(1, Tuned::defaults(policy))
+        .task(vec![run(3000)])
+        .run();
+    ran.ends(3000, schedlab_sim::EndReason::Finished);
+}

@@ -22,6 +22,7 @@ pub enum Hook {
     SetClass,
     SetCpumask,
     Timer,
+    Hrtick,
     Priority,
     Queued,
 }
@@ -44,6 +45,7 @@ impl Hook {
             Hook::SetClass => "set_class",
             Hook::SetCpumask => "set_cpumask",
             Hook::Timer => "timer",
+            Hook::Hrtick => "hrtick",
             Hook::Priority => "priority",
             Hook::Queued => "queued",
         }

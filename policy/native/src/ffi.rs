@@ -43,8 +43,10 @@ pub struct Task {
 pub struct Cpu {
     pub curr: *mut Task,
     pub idle_since: u64,
+    pub hrtick_expires: u64,
     pub need_resched: u32,
     pub resched_next: u32,
+    pub hrtick_next: u32,
     pub core: u32,
     pub llc: u32,
     pub node: u32,
@@ -82,7 +84,7 @@ pub struct Sched {
     pub requests: u32,
     pub timers_changed: u32,
     pub zero: u32,
-    pub unused: u32,
+    pub hrticks: u32,
     pub work: Work,
     pub timer_expires: [u64; MAX_TIMERS],
     pub counters: [u64; MAX_COUNTERS],
@@ -146,6 +148,7 @@ pub struct Policy {
     pub set_class: Option<unsafe extern "C" fn(*mut Sched, *mut Task, u32, u32)>,
     pub set_cpumask: Option<unsafe extern "C" fn(*mut Sched, *mut Task)>,
     pub timer: Option<unsafe extern "C" fn(*mut Sched, u32)>,
+    pub hrtick: Option<unsafe extern "C" fn(*mut Sched, u32, *mut Task)>,
     pub priority: Option<unsafe extern "C" fn(*mut Sched, *mut Task) -> i32>,
     pub queued: Option<unsafe extern "C" fn(*mut Sched, *mut Task) -> u32>,
 }

@@ -550,6 +550,30 @@ impl Host {
         self.guarded(Hook::Timer, || unsafe { hook(s, id) })
     }
 
+    /// When the hrtick of each CPU expires, 0 for never; none if the policy uses none.
+    pub fn hrticks(&self) -> impl Iterator<Item = u64> + '_ {
+        let cpus = match self.table.hrtick {
+            Some(_) => self.sched().nr_cpus,
+            None => 0,
+        };
+        (0..cpus).map(|cpu| self.cpu_mut(CpuId(cpu)).hrtick_expires)
+    }
+
+    /// Is the hrtick of this CPU armed for now or earlier?
+    pub fn hrtick_due(&self, cpu: CpuId, now: Time) -> bool {
+        (1..=now.0).contains(&self.cpu_mut(cpu).hrtick_expires)
+    }
+
+    /// The hrtick of a CPU has expired.
+    pub fn hrtick(&mut self, cpu: CpuId, task: Option<TaskId>) -> Result<(), Fault> {
+        self.cpu_mut(cpu).hrtick_expires = 0;
+        let Some(hook) = self.table.hrtick else {
+            return Ok(());
+        };
+        let (s, p) = (self.sched.as_ptr(), self.opt_ptr(task));
+        self.guarded(Hook::Hrtick, || unsafe { hook(s, cpu.0, p) })
+    }
+
     /// The task's priority in the policy's own numbers; none if the policy does not say.
     #[inline]
     pub fn priority(&mut self, task: TaskId) -> Result<Option<i32>, Fault> {
@@ -667,6 +691,17 @@ impl Host {
     pub fn take_timers(&mut self) -> Option<[u64; ffi::MAX_TIMERS]> {
         let s = self.sched();
         (std::mem::take(&mut s.timers_changed) != 0).then_some(s.timer_expires)
+    }
+
+    /// The next CPU whose hrtick has changed since the last call, and when it expires; 0: not armed.
+    #[inline]
+    pub fn take_hrtick(&mut self) -> Option<(CpuId, u64)> {
+        let s = self.sched();
+        let cpu = CpuId(s.hrticks.checked_sub(1)?);
+        let public = self.cpu_mut(cpu);
+        let next = std::mem::take(&mut public.hrtick_next);
+        s.hrticks = if next == cpu.0 + 1 { 0 } else { next };
+        Some((cpu, public.hrtick_expires))
     }
 
     /// The policy.

@@ -11,6 +11,8 @@ mod fair;
 mod choice;
 #[path = "eevdf/delay.rs"]
 mod delay;
+#[path = "eevdf/hrtick.rs"]
+mod hrtick;
 #[path = "eevdf/lag.rs"]
 mod lag;
 

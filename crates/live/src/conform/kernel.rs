@@ -266,6 +266,12 @@ impl Kernel {
                 self.script.timer(id)?;
             }
         }
+        for cpu in 0..self.curr.len() as u32 {
+            if self.script.host.hrtick_due(CpuId(cpu), Time(self.now)) {
+                self.at(cpu);
+                self.script.hrtick(CpuId(cpu), self.curr[cpu as usize])?;
+            }
+        }
         Ok(())
     }
 

@@ -41,6 +41,7 @@ enum Kind {
     SetClass,
     SetCpus,
     Timer,
+    Hrtick,
     Priority,
 }
 
@@ -206,7 +207,9 @@ impl Recorder {
         counters.resize(schedlab_policy::ffi::MAX_COUNTERS, 0);
         let hash = counters.iter().fold(hash, |hash, &n| mix(hash, n));
         let timers = self.host.timers();
-        timers.iter().fold(hash, |hash, &at| mix(hash, at))
+        let hash = timers.iter().fold(hash, |hash, &at| mix(hash, at));
+        let hrticks = self.host.hrticks();
+        hrticks.fold(hash, mix)
     }
 
     // ---- hooks ---------------------------------------------------------------------
@@ -340,6 +343,12 @@ impl Recorder {
     pub fn timer(&mut self, id: u32) -> Result<(), Fault> {
         self.host.timer(id)?;
         self.note(Kind::Timer, NO_TASK, NO_TASK, id, 0, 0, 0);
+        Ok(())
+    }
+
+    pub fn hrtick(&mut self, cpu: CpuId, task: Option<TaskId>) -> Result<(), Fault> {
+        self.host.hrtick(cpu, task)?;
+        self.note(Kind::Hrtick, number(task), NO_TASK, cpu.0, 0, 0, 0);
         Ok(())
     }
 

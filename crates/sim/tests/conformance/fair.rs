@@ -2,11 +2,12 @@
 
 use super::run;
 
-const VARIANTS: [&str; 5] = [
+const VARIANTS: [&str; 6] = [
     "cfs:6.5",
     "cfs:2.6.24",
     "eevdf:6.12",
     "eevdf:6.18",
+    "eevdf:7.1",
     "eevdf:6.6",
 ];
 

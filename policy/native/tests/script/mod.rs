@@ -321,6 +321,22 @@ impl Machine {
         self.host.need_resched(CpuId(cpu))
     }
 
+    /// When the hrtick of `cpu` is due, from now on; none if it is not armed.
+    pub fn hrtick_in(&self, cpu: u32) -> Option<u64> {
+        let mut hrticks = self.host.hrticks();
+        let expires = hrticks.nth(cpu as usize).filter(|&at| at > 0)?;
+        Some(expires - self.now_ns)
+    }
+
+    /// Time passes until the hrtick of `cpu`, which was armed; is its task to be rescheduled?
+    pub fn hrtick(&mut self, cpu: u32) -> bool {
+        self.now_ns += self.hrtick_in(cpu).expect("its hrtick is armed");
+        let task = self.running(cpu);
+        self.event(cpu).hrtick(CpuId(cpu), task).unwrap();
+        self.settle();
+        self.host.need_resched(CpuId(cpu))
+    }
+
     /// The policy's timer with this number fires on CPU 0.
     pub fn timer(&mut self, id: u32) -> Vec<u32> {
         self.event(0).timer(id).unwrap();
@@ -436,6 +452,7 @@ impl Machine {
             self.timers = timers;
         }
         while self.host.take_moved().is_some() {}
+        while self.host.take_hrtick().is_some() {}
         for task in self.those(Place::Waiting) {
             assert!(self.host.queued(task).unwrap(), "task {task} is lost");
         }
