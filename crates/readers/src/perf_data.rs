@@ -5,7 +5,8 @@
 //! records of names, forks and exits, whatever tracepoints were recorded: they say which
 //! processes threads belong to.
 
-use std::io::{self, Read, Write};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use rustc_hash::FxHashMap;
@@ -30,6 +31,12 @@ use crate::report::{Format, ReadReport};
 /// Bytes of a record's header.
 const HEADER: usize = 8;
 
+/// Where the data of a file in pipe mode end: nobody knows.
+const PIPE: u64 = u64::MAX;
+
+/// So much of a file is read at a time.
+const PIECE: usize = 1 << 20;
+
 /// Records of `perf record -z`: others, compressed (`perf_event_type` of perf's own source).
 const COMPRESSED: PerfEventHeaderType = PerfEventHeaderType(81);
 const COMPRESSED2: PerfEventHeaderType = PerfEventHeaderType(83);
@@ -51,23 +58,28 @@ pub fn read(path: &Path) -> Result<(Recording, ReadReport), Failure> {
 }
 
 fn read_file(path: &Path) -> Result<(Recording, ReadReport), Failure> {
-    let path = path.to_str();
-    let path = path.ok_or_else(|| Failure::new("its path is not UTF-8"))?;
+    let name = path.to_str();
+    let name = name.ok_or_else(|| Failure::new("its path is not UTF-8"))?;
     let mut file = PerfDataFileReader::new();
     // Recording::finish sorts: in the file's order nothing need be held back.
-    let opened = file.open_file(path, PerfDataFileEventOrder::File);
+    let opened = file.open_file(name, PerfDataFileEventOrder::File);
     opened.map_err(|e| damaged(&e, "its head"))?;
     if file.data_begin_file_pos() == file.data_end_file_pos() {
         let problem = "there are no events in it; perf record did not come to its proper end";
         return Err(Failure::new(problem).expected("a complete perf.data"));
     }
     let mut reader = Reader::new();
-    loop {
-        let more = file.move_next_event();
-        if !more.map_err(|e| damaged(&e, &reader.place()))? {
-            break;
+    match file.data_end_file_pos() {
+        PIPE => reader.stream(&mut file)?,
+        end => {
+            let begin = file.data_begin_file_pos();
+            let mut section = File::open(path)?;
+            section.seek(SeekFrom::Start(begin))?;
+            reader.section(
+                &file,
+                BufReader::with_capacity(PIECE, section.take(end - begin)),
+            )?;
         }
-        reader.record(&file, &file.current_event())?;
     }
     reader.finish(&file)
 }
@@ -80,6 +92,27 @@ fn damaged(error: &io::Error, place: &str) -> Failure {
         }
         _ => Failure::new(format!("{place}: {error}")),
     }
+}
+
+/// Reads a record, its header included.
+fn next_record(section: &mut impl Read, bytes: &mut Vec<u8>) -> io::Result<PerfEventHeader> {
+    bytes.resize(HEADER, 0);
+    section.read_exact(bytes)?;
+    let header = header(bytes).ok_or(io::ErrorKind::InvalidData)?;
+    bytes.resize(header.size.into(), 0);
+    section.read_exact(&mut bytes[HEADER..])?;
+    Ok(header)
+}
+
+/// The header a record begins with; none if it does not even count itself.
+fn header(record: &[u8]) -> Option<PerfEventHeader> {
+    let number = |at: usize| Some(u16::from_le_bytes([*record.get(at)?, *record.get(at + 1)?]));
+    let header = PerfEventHeader {
+        ty: PerfEventHeaderType(u32_at(record, 0)?),
+        misc: number(4)?.into(),
+        size: number(6)?,
+    };
+    (usize::from(header.size) >= HEADER).then_some(header)
 }
 
 struct Reader {
@@ -134,6 +167,38 @@ impl Reader {
     fn wrong(&self, problem: impl AsRef<str>) -> Failure {
         let (number, problem) = (self.nr_records, problem.as_ref());
         Failure::new(format!("record {number}: {problem}")).expected("a complete perf.data")
+    }
+
+    /// The records of a file in pipe mode; what describes them comes among them.
+    fn stream(&mut self, file: &mut PerfDataFileReader) -> Result<(), Failure> {
+        loop {
+            let more = file.move_next_event();
+            if !more.map_err(|e| damaged(&e, &self.place()))? {
+                return Ok(());
+            }
+            self.record(file, &file.current_event())?;
+        }
+    }
+
+    /// The records of a file's data section.  `PerfDataFileReader` would ask the kernel twice for
+    /// each of them, which takes longer than all the rest.
+    fn section(
+        &mut self,
+        file: &PerfDataFileReader,
+        mut section: impl BufRead,
+    ) -> Result<(), Failure> {
+        let mut bytes = Vec::new();
+        while !section.fill_buf()?.is_empty() {
+            let header = next_record(&mut section, &mut bytes);
+            let header = header.map_err(|e| damaged(&e, &self.place()))?;
+            self.record(file, &PerfEventBytes::new(header, &bytes))?;
+            if header.ty == PerfEventHeaderType::Auxtrace {
+                // So many bytes follow it that are no records.
+                let size = u64_at(&bytes, HEADER).unwrap_or_default();
+                io::copy(&mut (&mut section).take(size), &mut io::sink())?;
+            }
+        }
+        Ok(())
     }
 
     fn record(
@@ -358,24 +423,17 @@ impl Reader {
         inflated.map_err(|_| self.wrong("its zstd data is damaged"))?;
         let bytes = std::mem::take(inflate.get_mut());
         let mut left = &bytes[..];
-        while let Some(size) = left.get(6..HEADER) {
-            let size = usize::from(u16::from_le_bytes([size[0], size[1]]));
-            if size < HEADER {
-                return Err(self.wrong("a damaged record in its zstd data"));
-            }
-            let Some(record) = left.get(..size) else {
+        while left.len() >= HEADER {
+            let header = header(left);
+            let header = header.ok_or_else(|| self.wrong("a damaged record in its zstd data"))?;
+            let Some(record) = left.get(..header.size.into()) else {
                 break;
-            };
-            let header = PerfEventHeader {
-                ty: PerfEventHeaderType(u32_at(record, 0).unwrap_or_default()),
-                misc: u16::from_le_bytes([record[4], record[5]]).into(),
-                size: size as u16,
             };
             if header.ty == COMPRESSED || header.ty == COMPRESSED2 {
                 return Err(self.wrong("compressed twice"));
             }
             self.record(file, &PerfEventBytes::new(header, record))?;
-            left = &left[size..];
+            left = &left[record.len()..];
         }
         inflate.get_mut().extend_from_slice(left);
         self.inflate = Some(inflate);

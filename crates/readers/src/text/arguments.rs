@@ -7,7 +7,7 @@ use schedlab_recording::{Comm, KernelEventKind, KernelState, TaskRef};
 use schedlab_trace::CpuId;
 
 use super::head::{thread, Head};
-use super::split::{first_word, last, last_key, words};
+use super::split::{first_word, last, last_key};
 use crate::intake::{self, Intake};
 
 /// What an event's text says.
@@ -58,10 +58,10 @@ fn switch(text: &str, intake: &mut Intake) -> Option<KernelEventKind> {
             let (prev, next) =
                 last_key(text, " ==> next_comm=").or_else(|| last_key(text, " next_comm="))?;
             let (comm, rest) = last_key(prev, " prev_pid=")?;
-            let prev = task(comm, rest, "prev_prio", intake)?;
-            let state = value(rest, "prev_state")?;
+            let prev = task(comm, rest, " prev_prio=", intake)?;
+            let state = value(rest, " prev_state=")?;
             let (comm, rest) = last_key(next, " next_pid=")?;
-            (prev, state, task(comm, rest, "next_prio", intake)?)
+            (prev, state, task(comm, rest, " next_prio=", intake)?)
         }
         None => {
             let (prev, next) = text.rsplit_once(" ==> ")?;
@@ -96,7 +96,7 @@ fn about_task<'a>(text: &'a str, intake: &mut Intake) -> Option<(TaskRef, &'a st
     match text.strip_prefix("comm=") {
         Some(text) => {
             let (comm, rest) = last_key(text, " pid=")?;
-            Some((task(comm, rest, "prio", intake)?, rest))
+            Some((task(comm, rest, " prio=", intake)?, rest))
         }
         None => brief_task(text, intake),
     }
@@ -124,14 +124,14 @@ fn task(comm: &str, rest: &str, prio: &str, intake: &mut Intake) -> Option<TaskR
 }
 
 fn target(rest: &str) -> Option<CpuId> {
-    let target = value(rest, "target_cpu").or_else(|| Some(rest.rsplit_once("CPU:")?.1))?;
+    let target = value(rest, " target_cpu=").or_else(|| Some(rest.rsplit_once("CPU:")?.1))?;
     intake::cpu(target.parse::<u64>().ok()?)
 }
 
 fn migrate(text: &str, intake: &mut Intake) -> Option<KernelEventKind> {
     let (task, rest) = about_task(text, intake)?;
     let cpu = |key| intake::cpu(value(rest, key)?.parse::<u64>().ok()?);
-    let (from, to) = (cpu("orig_cpu")?, cpu("dest_cpu")?);
+    let (from, to) = (cpu(" orig_cpu=")?, cpu(" dest_cpu=")?);
     Some(KernelEventKind::Migrate { task, from, to })
 }
 
@@ -182,5 +182,5 @@ fn rename(head: &Head<'_>, intake: &mut Intake) -> Option<KernelEventKind> {
 
 /// The value of a key among "1 key=value key=value"; none of them holds a blank.
 fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
-    words(text).find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
+    last_key(text, key).map(|(_, value)| first_word(value))
 }

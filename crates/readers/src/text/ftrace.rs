@@ -26,7 +26,7 @@ pub fn head(line: &str) -> Option<Head<'_>> {
 /// "comm-pid (tgid) [cpu] flags seconds: event: arguments"; process and flags may be missing.
 fn usual_head(line: &str) -> Option<Head<'_>> {
     cpus(line).find_map(|(before, cpu, behind)| {
-        let (flags, behind) = flags(behind.trim_start())?;
+        let (flags, behind) = flags(behind.trim_ascii_start())?;
         head_of(before, cpu, flags, behind)
     })
 }
@@ -39,7 +39,7 @@ fn latency_head(line: &str) -> Option<Head<'_>> {
         let (cpu, flags) = word.split_at(digits);
         let cpu = crate::intake::cpu(cpu.parse().ok()?)?;
         let flags = Some(flags).filter(|flags| flags.len() >= MIN_FLAGS && are_flags(flags))?;
-        head_of(&line[..at], cpu, Some(flags), behind.trim_start())
+        head_of(&line[..at], cpu, Some(flags), behind.trim_ascii_start())
     })
 }
 
@@ -50,8 +50,8 @@ fn head_of<'a>(
     flags: Option<&str>,
     behind: &'a str,
 ) -> Option<Head<'a>> {
-    let (task, tgid) = without_process(before.trim_end());
-    let pid = thread(last(task.trim_end(), b'-')?.1)?;
+    let (task, tgid) = without_process(before.trim_ascii_end());
+    let pid = thread(last(task.trim_ascii_end(), b'-')?.1)?;
     let (time, digits, rest) = time(behind)?;
     let (event, arguments) = event(rest)?;
     Some(Head {
@@ -86,7 +86,7 @@ fn flags(text: &str) -> Option<(Option<&str>, &str)> {
     if first.ends_with(':') {
         return Some((None, text));
     }
-    are_flags(first).then_some((Some(first), rest.trim_start()))
+    are_flags(first).then_some((Some(first), rest.trim_ascii_start()))
 }
 
 fn are_flags(text: &str) -> bool {

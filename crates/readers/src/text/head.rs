@@ -34,9 +34,7 @@ pub struct Head<'a> {
 pub fn cpus(line: &str) -> impl Iterator<Item = (&str, CpuId, &str)> {
     positions(line, b'[').filter_map(|at| {
         let (number, behind) = once(&line[at + 1..], b']')?;
-        let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
-        let number: u64 = number.parse().ok().filter(|_| is_number)?;
-        Some((&line[..at], intake::cpu(number)?, behind))
+        Some((&line[..at], intake::cpu(digits(number)?)?, behind))
     })
 }
 
@@ -45,31 +43,40 @@ pub fn thread(text: &str) -> Option<Pid> {
     text.parse().ok().map(Pid)
 }
 
+/// A number written in digits only, without a sign.
+fn digits(text: &str) -> Option<u64> {
+    let add = |number: u64, byte: u8| {
+        let digit = Some(byte.wrapping_sub(b'0')).filter(|digit| *digit < 10)?;
+        number.checked_mul(10)?.checked_add(digit.into())
+    };
+    let number = text.bytes().try_fold(0, add);
+    number.filter(|_| !text.is_empty())
+}
+
 /// A time at the front, up to its colon: "3231.698704: rest".
 pub fn time(text: &str) -> Option<(Time, u32, &str)> {
     let (time, rest) = once(text, b':')?;
     let (seconds, fraction) = once(time, b'.')?;
-    let all_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    if !all_digits(seconds) || !all_digits(fraction) || fraction.len() > 9 {
+    if fraction.len() > 9 {
         return None;
     }
-    let digits = fraction.len() as u32;
-    let seconds: u64 = seconds.parse().ok()?;
-    let fraction: u64 = fraction.parse().ok()?;
-    let ns = fraction * 10u64.pow(9 - digits);
-    let ns = seconds.checked_mul(1_000_000_000)?.checked_add(ns)?;
-    Some((Time(ns), digits, rest))
+    let nr_digits = fraction.len() as u32;
+    let ns = digits(fraction)? * 10u64.pow(9 - nr_digits);
+    let ns = digits(seconds)?
+        .checked_mul(1_000_000_000)?
+        .checked_add(ns)?;
+    Some((Time(ns), nr_digits, rest))
 }
 
 /// The event and its arguments: "sched:sched_switch: prev_comm=…".
 pub fn event(text: &str) -> Option<(&str, &str)> {
-    let text = text.trim_start();
+    let text = text.trim_ascii_start();
     let (name, arguments) = once(text, b' ').unwrap_or((text, ""));
     let name = name.strip_suffix(':').unwrap_or(name);
     let systems = ["sched:", "task:", "syscalls:"];
     let bare = systems.iter().find_map(|system| name.strip_prefix(system));
     let name = bare.unwrap_or(name);
-    (!name.is_empty()).then_some((name, arguments.trim_start()))
+    (!name.is_empty()).then_some((name, arguments.trim_ascii_start()))
 }
 
 #[cfg(test)]

@@ -14,13 +14,13 @@ pub const EXAMPLE: &str =
 /// "comm  pid/tid [cpu] seconds: event: arguments"; the process id is missing by default.
 pub fn head(line: &str) -> Option<Head<'_>> {
     cpus(line).find_map(|(before, cpu, behind)| {
-        let before = before.strip_suffix(char::is_whitespace)?.trim_end();
+        let before = before.strip_suffix(char::is_whitespace)?.trim_ascii_end();
         let ids = before.rsplit(char::is_whitespace).next()?;
         let (tgid, tid) = match once(ids, b'/') {
             Some((tgid, tid)) => (Some(id(tgid)?), id(tid)?),
             None => (None, id(ids)?),
         };
-        let (time, digits, rest) = time(behind.trim_start())?;
+        let (time, digits, rest) = time(behind.trim_ascii_start())?;
         let (event, arguments) = event(period(rest))?;
         Some(Head {
             pid: tid,
@@ -49,7 +49,7 @@ fn id(text: &str) -> Option<Option<Pid>> {
 
 /// The number of occurrences, which some versions print before the event.
 fn period(text: &str) -> &str {
-    let text = text.trim_start();
+    let text = text.trim_ascii_start();
     match once(text, b' ') {
         Some((number, rest)) if number.bytes().all(|b| b.is_ascii_digit()) => rest,
         _ => text,
