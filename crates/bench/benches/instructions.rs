@@ -6,7 +6,7 @@
 
 #![allow(missing_docs)] // A program.
 
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use schedlab_bench::Crowd;
 use schedlab_policy::Policy;
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
         [count, subject, policy, tasks, rounds] if count == "count" => {
             be_counted(subject, policy, number(tasks), number(rounds));
         }
-        _ if !valgrind_exists() => {
+        _ if !schedlab_bench::valgrind_exists() => {
             println!("instructions: needs valgrind (the package of that name)");
         }
         _ => SUBJECTS.iter().for_each(table),
@@ -63,10 +63,6 @@ fn be_counted(subject: &str, policy: &str, tasks: u32, rounds: u32) {
     (0..rounds).for_each(|_| (subject.round)(&mut crowd));
 }
 
-fn valgrind_exists() -> bool {
-    Command::new("valgrind").arg("--version").output().is_ok()
-}
-
 fn table(subject: &Subject) {
     print!(
         "\ninstructions of {}, by tasks\n{:<12}",
@@ -85,21 +81,9 @@ fn table(subject: &Subject) {
 
 /// Instructions of one round.
 fn instructions(subject: &Subject, policy: &str, tasks: u32) -> u64 {
-    let run = |rounds| collected(subject.name, policy, tasks, rounds);
+    let run = |rounds: u32| {
+        let (tasks, rounds) = (tasks.to_string(), rounds.to_string());
+        schedlab_bench::instructions(&["count", subject.name, policy, &tasks, &rounds])
+    };
     (run(2 * subject.rounds) - run(subject.rounds)) / u64::from(subject.rounds)
-}
-
-/// Instructions of a whole run, as callgrind says.
-fn collected(subject: &str, policy: &str, tasks: u32, rounds: u32) -> u64 {
-    let output = Command::new("valgrind")
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-        .arg(std::env::current_exe().expect("this program has a path"))
-        .args(["count", subject, policy])
-        .args([tasks.to_string(), rounds.to_string()])
-        .output()
-        .expect("valgrind runs");
-    let text = String::from_utf8_lossy(&output.stderr);
-    let line = text.lines().find_map(|l| l.split_once("Collected :"));
-    let (_, count) = line.unwrap_or_else(|| panic!("callgrind counted nothing:\n{text}"));
-    count.trim().parse().expect("a number of instructions")
 }

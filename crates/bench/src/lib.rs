@@ -2,14 +2,17 @@
 //! end with a table of ratios and rates instead of bare times.
 
 mod crowd;
+mod perf_data;
 
 use std::env;
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 use schedlab_policy::Policy;
 
 pub use crowd::Crowd;
+pub use perf_data::write_perf_data;
 
 /// The median time of one iteration in nanoseconds, as criterion measured it last.
 ///
@@ -55,4 +58,23 @@ pub fn growth(group: &str, what: &str, policies: &[Policy], sizes: &[u32]) {
         }
         println!();
     }
+}
+
+/// Is there anything to count instructions with?
+pub fn valgrind_exists() -> bool {
+    Command::new("valgrind").arg("--version").output().is_ok()
+}
+
+/// Instructions this program takes when it is run with these arguments, as callgrind says.
+pub fn instructions(arguments: &[&str]) -> u64 {
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(env::current_exe().expect("this program has a path"))
+        .args(arguments)
+        .output()
+        .expect("valgrind runs");
+    let text = String::from_utf8_lossy(&output.stderr);
+    let line = text.lines().find_map(|l| l.split_once("Collected :"));
+    let (_, count) = line.unwrap_or_else(|| panic!("callgrind counted nothing:\n{text}"));
+    count.trim().parse().expect("a number of instructions")
 }
