@@ -13,28 +13,37 @@
 /* ---- run-queue locks ------------------------------------------------------------------ */
 
 /*
- * Ticket locks of our own.  The kernel's bpf_res_spin_lock lives in a map, and no
+ * Locks of our own.  The kernel's bpf_res_spin_lock lives in a map, and no
  * map can be looked into while one is held, so a policy could never take the lock
  * of a second run queue that it has just chosen.
+ *
+ * They are not first come, first served.  Where CPUs take turns on one of the host's, as under QEMU's
+ * deterministic clock and on crowded hypervisors, whoever holds a lock at the end of its turn would
+ * then find the other in line before it for the next one, and wait for the rest of every turn.
  */
-__apart u32 host_wait_a_while(host_lock_t *l __in_arena, u32 ticket)
+static __always_inline u32 host_take(host_lock_t *l)
 {
-	spin_while(READ_ONCE(l->owner) != ticket)
-		;
-	return __sync_val_compare_and_swap(&l->owner, ticket, ticket) == ticket;	/* and a barrier */
+	return !READ_ONCE(l->held) && __sync_val_compare_and_swap(&l->held, 0, 1) == 0;
+}
+
+__apart u32 host_wait_a_while(host_lock_t *l __in_arena)
+{
+	u32 taken = false;
+
+	spin_while(!taken)
+		taken = host_take(l);
+	return taken;
 }
 
 /* Longer than a hook may loop: who loops shall be named, not who waits for it. */
-__apart u32 host_wait_for_lock(host_lock_t *l __in_arena, u32 ticket)
+__apart u32 host_wait_for_lock(host_lock_t *l __in_arena)
 {
-	return host_wait_a_while(l, ticket) || host_wait_a_while(l, ticket) || host_wait_a_while(l, ticket);
+	return host_wait_a_while(l) || host_wait_a_while(l) || host_wait_a_while(l);
 }
 
 static __always_inline u32 host_lock(host_lock_t *l)
 {
-	u32 ticket = __sync_fetch_and_add(&l->next, 1);
-
-	return READ_ONCE(l->owner) == ticket || host_wait_for_lock(l, ticket);
+	return host_take(l) || host_wait_for_lock(l);
 }
 
 /* All that was written is seen before what follows is read: only an operation whose result is used says so. */
@@ -47,21 +56,17 @@ static __always_inline u32 host_lock(host_lock_t *l)
 
 static __always_inline void host_unlock(host_lock_t *l)
 {
-	host_add_and_order(&l->owner, 1);
+	host_add_and_order(&l->held, -1);
 }
 
-/* Two CPUs may reach for each other's: ask for a while, do not queue. */
+/* Two CPUs may reach for each other's: ask for a while only. */
 __apart u32 host_try_lock(host_lock_t *l __in_arena)
 {
-	u32 tries = 0;
+	u32 tries = 0, taken = false;
 
-	spin_while(tries++ < 256) {
-		u32 next = READ_ONCE(l->next);
-
-		if (READ_ONCE(l->owner) == next && __sync_val_compare_and_swap(&l->next, next, next + 1) == next)
-			return true;
-	}
-	return false;
+	spin_while(!taken && tries++ < 256)
+		taken = host_take(l);
+	return taken;
 }
 
 static __always_inline host_lock_t *host_lock_of(u32 cpu)

@@ -30,9 +30,10 @@ struct host_config {
 };
 struct host_config host_config SEC(".data.config");
 
-/* First come, first served; the kernel's CPUs wait with interrupts off. */
+/* CPUs wait for it with interrupts off. */
 struct host_lock {
-	u32 next, owner;
+	u32 held;	/* 0 or 1 */
+	u32 unused;
 };
 typedef struct host_lock __arena host_lock_t;
 

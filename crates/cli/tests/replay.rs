@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
 
-use common::{argument, json, output, refused};
+use common::{argument, json, output, refused, schedlab};
 
 const MAKE: &str = "examples/recordings/make-j4-gcc.perf-script.txt.zst";
 
@@ -65,6 +65,32 @@ fn the_recorded_scheduler_and_its_ticks() {
     assert_eq!(other["policy"], "o1:2.6.11");
     assert_eq!(other["differing"], serde_json::json!([]));
     assert!(command.contains("--recorded-under o1"), "{command}");
+}
+
+/// A recording that names its kernel is checked under that kernel's scheduler.
+#[test]
+fn the_recorded_kernel_names_its_scheduler() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("new.perf-script.txt");
+    // Converting has notes to tell, so standard error is not empty.
+    let convert = |from: &str, to: &str| {
+        let converted = schedlab(&["convert", from, to]).output().unwrap();
+        assert!(converted.status.success());
+    };
+    let checked = |path: &str| json(&["replay", path, "--policies", "o1"])["self_check"].clone();
+    assert_eq!(checked(MAKE)["policy"], "eevdf:6.12", "it names none");
+    // As of `perf script --header`.
+    convert(MAKE, argument(&file));
+    let text = fs::read_to_string(&file).unwrap();
+    let text = format!("# os release : 7.2.13+deb14-amd64\n{text}");
+    fs::write(&file, text).unwrap();
+    assert_eq!(checked(argument(&file))["policy"], "eevdf:7.1");
+    // What is converted still knows.
+    let converted = folder.path().join("new.pftrace");
+    convert(argument(&file), argument(&converted));
+    assert_eq!(checked(argument(&converted))["policy"], "eevdf:7.1");
+    convert(argument(&converted), argument(&file));
+    assert_eq!(checked(argument(&file))["policy"], "eevdf:7.1");
 }
 
 #[test]

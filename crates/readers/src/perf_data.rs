@@ -451,6 +451,11 @@ impl Reader {
             );
         }
         self.take_told(file);
+        let release = file.header_string(PerfHeaderIndex::OSRelease);
+        if !release.is_empty() {
+            let release = String::from_utf8_lossy(release);
+            self.intake.recording.release = Some(release.into_owned());
+        }
         // Available, then online.
         if let Some(online) = u32_at(file.header(PerfHeaderIndex::NrCpus), 4) {
             self.intake.cpus(online.into());

@@ -28,21 +28,7 @@ pub fn write_text(
     out: &mut impl Write,
 ) -> io::Result<Vec<String>> {
     let mut writer = Writer::new(recording, format);
-    if format == TextFormat::Ftrace {
-        writeln!(out, "# tracer: nop")?;
-        writeln!(
-            out,
-            "#                              #P:{}",
-            recording.nr_cpus()
-        )?;
-        writeln!(
-            out,
-            "#           TASK-PID       TGID   CPU#  ||||  TIMESTAMP  FUNCTION"
-        )?;
-        if recording.nr_lost > 0 {
-            writeln!(out, "CPU:0 [LOST {} EVENTS]", recording.nr_lost)?;
-        }
-    }
+    writer.heading(out)?;
     for event in recording.events() {
         writer.event(event, out)?;
     }
@@ -90,6 +76,28 @@ impl<'a> Writer<'a> {
         }
         let idle = (Pid::IDLE, Comm(0));
         running.into_iter().map(|r| r.unwrap_or(idle)).collect()
+    }
+
+    /// What the format says before the first event.
+    fn heading(&self, out: &mut impl Write) -> io::Result<()> {
+        let recording = self.recording;
+        match (self.format, &recording.release) {
+            (TextFormat::PerfScript, Some(release)) => writeln!(out, "# os release : {release}"),
+            (TextFormat::PerfScript, None) => Ok(()),
+            (TextFormat::Ftrace, _) => {
+                let cpus = recording.nr_cpus();
+                writeln!(out, "# tracer: nop")?;
+                writeln!(out, "#                              #P:{cpus}")?;
+                writeln!(
+                    out,
+                    "#           TASK-PID       TGID   CPU#  ||||  TIMESTAMP  FUNCTION"
+                )?;
+                match recording.nr_lost {
+                    0 => Ok(()),
+                    lost => writeln!(out, "CPU:0 [LOST {lost} EVENTS]"),
+                }
+            }
+        }
     }
 
     fn event(&mut self, event: &KernelEvent, out: &mut impl Write) -> io::Result<()> {

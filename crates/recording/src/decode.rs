@@ -32,6 +32,8 @@ pub struct Description {
     pub tasks: Vec<KnownTask>,
     /// Number of CPUs.
     pub nr_cpus: u32,
+    /// The kernel's release.
+    pub release: String,
 }
 
 /// Reads pages, of all CPUs in any order, those of one CPU in theirs.
@@ -114,6 +116,7 @@ impl Decoder {
         };
         let mut recording = Recording::new(carries, description.nr_cpus);
         recording.tasks = description.tasks.clone();
+        recording.release = Some(description.release.clone());
         Ok(Decoder {
             layout: PageLayout::parse(&description.header_page)?,
             events,

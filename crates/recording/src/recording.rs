@@ -30,6 +30,8 @@ pub struct Recording {
     pub has_contexts: bool,
     /// The moments between which everything was recorded, on the recording's clock.
     pub span: (Time, Time),
+    /// The kernel's release, as `uname -r` prints it, if it is known.
+    pub release: Option<String>,
     /// Events the kernel says it lost.
     pub nr_lost: u64,
     /// What is known about tasks that existed at the start.
@@ -59,6 +61,7 @@ impl Recording {
             carries,
             has_contexts: true,
             span: (Time::ZERO, Time::ZERO),
+            release: None,
             nr_lost: 0,
             tasks: Vec::new(),
             counters: Vec::new(),
@@ -175,11 +178,12 @@ impl Recording {
 
     /// Gives the recording to a sink as a trace that begins at 0, and says what had to be mended.
     ///
-    /// Of `info` the number of CPUs, the counters, the marks and whether there are costs are set here.
+    /// Of `info` the number of CPUs, the kernel's release, the counters, the marks and whether there are costs are set here.
     pub fn play(&self, info: &TraceInfo, sink: &mut dyn Sink) -> Mended {
         let info = TraceInfo {
             nr_cpus: self.nr_cpus,
             has_costs: false,
+            release: self.release.clone(),
             counters: self.counters.iter().map(|(name, _)| name.clone()).collect(),
             marks: self
                 .notes

@@ -170,6 +170,7 @@ impl<'a, S: Sink> Simulation<'a, S> {
                 .map(|c| c.to_string())
                 .collect(),
             marks: self.setup.workload.marks.clone(),
+            release: None,
             has_costs: true,
         };
         self.sink.begin(&info);

@@ -251,6 +251,15 @@ pub struct TraceInfo {
     pub counters: Vec<String>,
     /// Names of what the workload counts and times.
     pub marks: Vec<String>,
+    /// The release of a real kernel, as `uname -r` prints it, if it is known.
+    pub release: Option<String>,
     /// Does the trace carry [`EventKind::Schedule`] and [`EventKind::Overhead`]?  A real kernel's does not.
     pub has_costs: bool,
+}
+
+/// The major and minor number of a kernel's release, such as "6.12.30-amd64".
+pub fn kernel_version(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit());
+    let mut number = || numbers.next()?.parse().ok();
+    Some((number()?, number()?))
 }

@@ -20,7 +20,8 @@ mod units;
 
 pub use atomic_file::AtomicFile;
 pub use event::{
-    Event, EventKind, Overhead, PrevState, TaskClass, TaskInfo, TraceInfo, WakeContext,
+    kernel_version, Event, EventKind, Overhead, PrevState, TaskClass, TaskInfo, TraceInfo,
+    WakeContext,
 };
 pub use follow::pid;
 pub use ftrace::FtraceSink;

@@ -26,9 +26,10 @@ pub struct ReplayArguments {
     /// Ticks per second of the recorded machine.
     #[arg(long, value_name = "N", default_value_t = 250, allow_negative_numbers = true, value_parser = hz)]
     pub hz: u32,
-    /// The scheduler the recording was made under, for the self-check.
-    #[arg(long, value_name = "POLICY", default_value = "eevdf")]
-    pub recorded_under: String,
+    /// The scheduler the recording was made under, for the self-check.  Default: what a kernel of
+    /// that release has; eevdf if the recording does not name its kernel.
+    #[arg(long, value_name = "POLICY")]
+    pub recorded_under: Option<String>,
     /// Keep only what shows a symptom under the policy, of which there must be one: "wait>TIME of TASK",
     /// where TASK is a name, a group or a thread id.
     #[arg(long, value_name = "SYMPTOM", value_parser = Symptom::parse)]

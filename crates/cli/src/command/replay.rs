@@ -13,7 +13,9 @@ use schedlab_measure::Measure;
 use schedlab_policy::Tuned;
 use schedlab_readers::ReadReport;
 use schedlab_recording::{Mended, Recording};
-use schedlab_replay::{fit, machine_like, Identities, Options, Rebuild, Replay, SelfCheck};
+use schedlab_replay::{
+    fit, machine_like, own_scheduler, Identities, Options, Rebuild, Replay, SelfCheck,
+};
 use schedlab_report::{render_html, ReportInfo, Run, World};
 use schedlab_sim::Limits;
 use schedlab_trace::{HashSink, Tee, TraceInfo};
@@ -40,11 +42,11 @@ pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     let set = Assignments::read(&[], &arguments.set)?;
     let chosen = policies("--policies", &arguments.policies, &set, &interrupt)?;
-    let under = recorded_under(arguments, &interrupt)?;
     let report = text_file("--report", arguments.report.as_deref(), "html")?;
     let json = text_file("--json", arguments.json.as_deref(), "json")?;
     let export = text_file("--export", arguments.export.as_deref(), "json")?;
     let mut source = Source::read(&arguments.recording)?;
+    let under = recorded_under(arguments, &source.recording, &interrupt)?;
     let mut traces = ReplayTraces::parse(arguments.trace.as_deref(), chosen.len() + 1)?;
     let mut replay = source.rebuild(&Options {
         mode: arguments.mode.mode(),
@@ -52,7 +54,7 @@ pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
     });
     let machine = machine(&replay, arguments)?;
     let tuned: Vec<Tuned> = chosen.iter().map(|(_, tuned)| tuned.clone()).collect();
-    let command = command(arguments, &tuned);
+    let command = command(arguments, &under, &tuned);
     let (recorded, mended) = source.recorded(&command, traces.recorded()?);
     let mut runs = vec![recorded];
     if arguments.minimise.is_none() {
@@ -246,8 +248,13 @@ fn ticks_with_the_kernel(policy: &str) -> bool {
 }
 
 /// The scheduler the recording was made under.
-fn recorded_under(arguments: &ReplayArguments, interrupt: &Interrupt) -> Result<Tuned, Failure> {
-    let name = &arguments.recorded_under;
+fn recorded_under(
+    arguments: &ReplayArguments,
+    recording: &Recording,
+    interrupt: &Interrupt,
+) -> Result<Tuned, Failure> {
+    let own = || own_scheduler(recording.release.as_deref());
+    let name = arguments.recorded_under.as_deref().unwrap_or_else(own);
     let hz = ticks_with_the_kernel(name).then(|| format!("hz={}", arguments.hz));
     let set = Assignments::read(&[], hz.as_slice())?;
     policy("--recorded-under", name, &set, interrupt)
@@ -263,7 +270,7 @@ fn self_check(
 ) -> Result<SelfCheck, Failure> {
     let name = under.name();
     let mut machine = machine_like(replay, arguments.hz);
-    if !ticks_with_the_kernel(&arguments.recorded_under) {
+    if !ticks_with_the_kernel(&name) {
         machine.kernel_hz = Some(arguments.hz);
     }
     let identities = Identities::of(replay);
@@ -285,7 +292,7 @@ fn self_check(
     check.ok_or_else(|| Failure::Other("the self-check did not run".into()))
 }
 
-fn command(arguments: &ReplayArguments, policies: &[Tuned]) -> String {
+fn command(arguments: &ReplayArguments, under: &Tuned, policies: &[Tuned]) -> String {
     let names: Vec<String> = policies.iter().map(Tuned::name).collect();
     let mut words = vec![
         "schedlab".to_string(),
@@ -301,7 +308,8 @@ fn command(arguments: &ReplayArguments, policies: &[Tuned]) -> String {
     if let Some(machine) = &arguments.machine {
         flag("--machine", machine.clone());
     }
-    flag("--recorded-under", arguments.recorded_under.clone());
+    let given = arguments.recorded_under.clone();
+    flag("--recorded-under", given.unwrap_or_else(|| under.name()));
     flag("--hz", arguments.hz.to_string());
     if let Some(symptom) = &arguments.minimise {
         flag("--minimise", symptom.to_string());

@@ -11,7 +11,7 @@ mod schema;
 use std::io::{BufRead, BufReader, Read};
 
 use schedlab_recording::{KernelState, Pid, Recording, TaskRef};
-use schedlab_trace::CpuId;
+use schedlab_trace::{kernel_version, CpuId};
 
 use self::compact::Compact;
 use self::message::{Fields, Value};
@@ -262,7 +262,9 @@ impl Reader {
             let mut utsname = Fields::of(value.bytes());
             while let Some((number, value)) = utsname.next()? {
                 if number == system_info::UTSNAME_RELEASE {
-                    self.states = States::of_release(&text(value));
+                    let release = text(value);
+                    self.states = States::of_release(&release);
+                    self.intake.recording.release = Some(release.into_owned());
                 }
             }
         }
@@ -290,10 +292,8 @@ enum States {
 
 impl States {
     fn of_release(release: &str) -> States {
-        let mut numbers = release.split(|c: char| !c.is_ascii_digit());
-        let mut number = || numbers.next()?.parse::<u32>().ok();
-        match (number(), number()) {
-            (Some(major), Some(minor)) if (major, minor) < (4, 14) => States::Before414,
+        match kernel_version(release) {
+            Some(version) if version < (4, 14) => States::Before414,
             _ => States::Since414,
         }
     }

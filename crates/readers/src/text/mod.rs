@@ -132,6 +132,10 @@ impl Reader {
                 self.intake.report.nr_other_lines += 1;
                 self.intake.cpus(number);
             }
+            Some(Other::Release(release)) => {
+                self.intake.report.nr_other_lines += 1;
+                self.intake.recording.release = Some(release);
+            }
             Some(Other::Lost(events)) => self.intake.lost(events),
             None => {
                 let problem = format!("this is no line of {}: \"{line}\"", self.format);
@@ -173,6 +177,8 @@ enum Other {
     Nothing,
     /// The machine has so many CPUs.
     Cpus(u64),
+    /// The kernel is of this release.
+    Release(String),
     /// So many events were lost, if it says how many.
     Lost(Option<u64>),
 }

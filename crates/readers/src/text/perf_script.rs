@@ -58,6 +58,10 @@ fn period(text: &str) -> &str {
 
 /// What a line without an event is: a heading, or a step of a call chain.
 pub fn other(line: &str) -> Option<Other> {
+    // "# os release : 6.12.30", by `perf script --header`
+    if let Some(release) = line.strip_prefix("# os release :") {
+        return Some(Other::Release(release.trim().to_string()));
+    }
     let is_step = || {
         let address = line.trim_start().split(' ').next().unwrap_or_default();
         line.starts_with([' ', '\t']) && u64::from_str_radix(address, 16).is_ok()

@@ -7,6 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
+use rustix::system::uname;
 use rustix::time::{clock_gettime, ClockId};
 use schedlab_trace::{CpuId, Time};
 use serde::{Deserialize, Serialize};
@@ -87,6 +88,7 @@ impl Recorder {
                 formats: Vec::new(),
                 tasks: Vec::new(),
                 nr_cpus: 0,
+                release: uname().release().to_string_lossy().into_owned(),
             },
             page: vec![0; 1 << 16],
         };

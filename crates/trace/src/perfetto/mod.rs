@@ -15,12 +15,14 @@ use self::schema::{
 };
 use crate::follow::{Follower, IDLE_PRIO};
 use crate::{
-    CpuId, Event, EventKind, MarkId, PrevState, Sink, TaskId, TaskInfo, Time, TraceInfo,
+    kernel_version, CpuId, Event, EventKind, MarkId, PrevState, Sink, TaskId, TaskInfo, Time, TraceInfo,
     WakeContext,
 };
 
-/// Readers decode task states by kernel version, so a trace names one: that of 4.14 and later.
+/// Readers decode task states by kernel version, so a trace names one, if not its own: states are
+/// written as by 4.14 and later.
 const KERNEL_RELEASE: &str = "6.12.0-schedlab";
+const STATES_SINCE: (u32, u32) = (4, 14);
 
 /// All CPUs together hold at most about this many events in memory.
 const BUFFERED_EVENTS: usize = 1 << 20;
@@ -85,12 +87,15 @@ impl<W: Write> PerfettoSink<W> {
 
     fn write_system_info(&mut self) {
         let nr_cpus = self.info.nr_cpus;
+        let release = self.info.release.as_deref();
+        let release = release.filter(|r| kernel_version(r) >= Some(STATES_SINCE));
+        let release = release.unwrap_or(KERNEL_RELEASE);
         self.packets.packet(Some(Time::ZERO), |p| {
             p.message(packet::SYSTEM_INFO, |s| {
                 s.message(system_info::UTSNAME, |u| {
                     u.text(system_info::UTSNAME_SYSNAME, "Linux");
                     u.text(system_info::UTSNAME_VERSION, "schedlab");
-                    u.text(system_info::UTSNAME_RELEASE, KERNEL_RELEASE);
+                    u.text(system_info::UTSNAME_RELEASE, release);
                 });
                 s.uint(system_info::NUM_CPUS, nr_cpus.into());
             });
