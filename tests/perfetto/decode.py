@@ -16,6 +16,7 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 STATES = {"Preempted": 0x100, "Yielded": 0, "Moved": 0, "Idle": 0, "Sleeping": 1, "DiskSleep": 2, "Exited": 0x20}
 FLAGS = {"Task": 0x01, "Irq": 0x09}
+CLONE_THREAD = 0x10000
 RUNNABLE = {"Preempted", "Yielded", "Moved"}
 MAX_PRIORITY_TRACKS = 64
 MAX_BUNDLE = 1 << 16
@@ -29,6 +30,7 @@ class Expected:
         self.tasks, self.leaders = {}, {}
         self.cpu_of, self.waits_on, self.running = {}, {}, {}
         self.switches, self.wakings, self.order = {}, defaultdict(list), {}
+        self.forks, self.births, self.newborn = defaultdict(list), {}, set()
         self.processes, self.threads = {}, {}
         self.totals, self.priority_tasks, self.notices = defaultdict(int), [], []
         self.values = {("runnable",): 0, **{("waiting", cpu): 0 for cpu in range(trace["nr_cpus"])}}
@@ -36,6 +38,7 @@ class Expected:
         for cpu in range(trace["nr_cpus"]):
             self.switches[cpu] = [(0, 0, 0, 120, "swapper")] * 2
             self.order[cpu] = [("switch", 0, 0)] * 2
+            self.births[cpu] = list(self.order[cpu])
         self.now = 0
         self.run()
 
@@ -85,6 +88,14 @@ class Expected:
 
     def on_fork(self, record):
         child, parent = record["task"], record["parent"]
+        if parent is not None:
+            cpu, time, by = record["cpu"], record["time"], self.pid(parent)
+            thread = self.threads[self.pid(child)][0] != self.pid(child)
+            flags = CLONE_THREAD if thread else 0
+            self.forks[cpu].append((time, by, "task_newtask", self.pid(child), self.name(child), flags))
+            self.forks[cpu].append((time, by, "sched_process_fork", by, self.name(parent), self.pid(child), self.name(child)))
+            self.births[cpu].append(("fork", time, self.pid(child)))
+            self.newborn.add(child)
         if parent is not None and self.pid(child) in self.processes:
             ppid = self.threads[self.pid(parent)][0]
             self.processes[self.pid(child)] = (ppid, self.name(child))
@@ -97,6 +108,13 @@ class Expected:
         self.order[cpu].append(("waking", record["time"], self.pid(task)))
 
     def on_wakeup(self, record):
+        task, cpu = record["task"], record["cpu"]
+        if task in self.newborn:
+            self.newborn.remove(task)
+            by = self.pid(self.running.get(cpu))
+            row = (record["time"], by, "sched_wakeup_new", self.pid(task), self.name(task), self.prio(task), record["target"])
+            self.forks[cpu].append(row)
+            self.births[cpu].append(("wakeup_new", record["time"], self.pid(task)))
         if record["task"] not in self.running.values():
             self.waits_on[record["task"]] = self.cpu_of[record["task"]] = record["target"]
 
@@ -109,7 +127,8 @@ class Expected:
         state = record["prev_state"]
         row = (record["time"], STATES[state], self.pid(next_task), self.prio(next_task), self.name(next_task))
         self.switches[cpu].append(row)
-        self.order[cpu].append(("switch", record["time"], self.pid(next_task)))
+        for order in self.order, self.births:
+            order[cpu].append(("switch", record["time"], self.pid(next_task)))
         self.running.pop(cpu, None)
         if state in RUNNABLE:
             self.waits_on[prev] = cpu
@@ -161,10 +180,11 @@ class Decoded:
         trace.ParseFromString(data)
         assert_no_unknown_fields(trace)
         self.bytes = defaultdict(int, total=len(data))
-        self.switches, self.wakings = defaultdict(list), defaultdict(list)
+        self.switches, self.wakings, self.forks = defaultdict(list), defaultdict(list), defaultdict(list)
         # Readers sort by time and take, among equals, earlier bundles first and a bundle's switches
-        # before its wakings.  What they make of a CPU must be the order of the events themselves.
-        self.order = defaultdict(list)
+        # before its wakings.  What they make of a CPU must be the order of the events themselves: of
+        # switches and wakings, and of switches and births.
+        self.order, self.births = defaultdict(list), defaultdict(list)
         self.processes, self.threads = {}, {}
         self.tracks, self.samples, self.instants = {}, defaultdict(list), []
         self.system, self.attributes = None, {}
@@ -194,11 +214,16 @@ class Decoded:
                            sched.switch_next_prio, [names[i] for i in sched.switch_next_comm_index])
         wakings = columns(sched.waking_timestamp, sched.waking_pid, sched.waking_target_cpu, sched.waking_prio,
                           sched.waking_common_flags, [names[i] for i in sched.waking_comm_index])
-        check("a bundle is bounded", 0 < len(switches) + len(wakings) <= MAX_BUNDLE, True)
+        forks = [fork_row(event) for event in packet.ftrace_events.event]
+        check("a bundle is bounded", 0 < len(switches) + len(wakings) + len(forks) <= MAX_BUNDLE, True)
+        self.forks[cpu] += forks
         self.switches[cpu] += switches
         self.wakings[cpu] += wakings
-        self.order[cpu] += [("switch", time, pid) for time, _, pid, _, _ in switches]
+        for order in self.order, self.births:
+            order[cpu] += [("switch", time, pid) for time, _, pid, _, _ in switches]
         self.order[cpu] += [("waking", time, pid) for time, pid, _, _, _, _ in wakings]
+        self.births[cpu] += [("fork", row[0], row[3]) for row in forks if row[2] == "task_newtask"]
+        self.births[cpu] += [("wakeup_new", row[0], row[3]) for row in forks if row[2] == "sched_wakeup_new"]
 
     def process_tree(self, packet):
         for process in packet.process_tree.processes:
@@ -234,6 +259,18 @@ class Decoded:
             check("unit", track.counter.unit, pb.CounterDescriptor.UNIT_TIME_NS)
             return ("latency", name.removesuffix(" latency"))
         return ({"workload": "mark", "policy": "count"}[parent.name], name)
+
+
+def fork_row(event):
+    """A fork or the first wakeup after one."""
+    head, kind = (event.timestamp, event.pid), event.WhichOneof("event")
+    body = getattr(event, kind)
+    if kind == "task_newtask":
+        return (*head, kind, body.pid, body.comm, body.clone_flags)
+    if kind == "sched_process_fork":
+        return (*head, kind, body.parent_pid, body.parent_comm, body.child_pid, body.child_comm)
+    check("kind of event", kind, "sched_wakeup_new")
+    return (*head, kind, body.pid, body.comm, body.prio, body.target_cpu)
 
 
 def assert_no_unknown_fields(trace):
@@ -274,8 +311,10 @@ def compare(decoded, expected):
     for cpu in range(trace["nr_cpus"]):
         check_rows(f"switches of CPU {cpu}", decoded.switches[cpu], expected.switches[cpu])
         check_rows(f"wakings of CPU {cpu}", decoded.wakings[cpu], expected.wakings[cpu])
-        order = sorted(decoded.order[cpu], key=lambda row: row[1])
-        check_rows(f"order on CPU {cpu}", order, expected.order[cpu])
+        check_rows(f"forks on CPU {cpu}", decoded.forks[cpu], expected.forks[cpu])
+        for what in "order", "births":
+            order = sorted(getattr(decoded, what)[cpu], key=lambda row: row[1])
+            check_rows(f"{what} on CPU {cpu}", order, getattr(expected, what)[cpu])
     check("CPUs", set(decoded.switches), set(range(trace["nr_cpus"])))
     check("processes", decoded.processes, expected.processes)
     check("threads", decoded.threads, expected.threads)

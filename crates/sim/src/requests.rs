@@ -59,9 +59,7 @@ impl<S: Sink> Simulation<'_, S> {
     fn arm_hrtick(&mut self, cpu: CpuId, expires: u64) {
         match expires {
             0 => self.queue.cancel(Actor::Hrtick(cpu.0)),
-            at => self
-                .queue
-                .arm(Actor::Hrtick(cpu.0), Time(at).max(self.now)),
+            at => self.queue.arm(Actor::Hrtick(cpu.0), Time(at).max(self.now)),
         }
     }
 

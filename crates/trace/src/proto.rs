@@ -48,6 +48,11 @@ impl Message {
         self.bytes[start..].rotate_right(length_bytes);
     }
 
+    /// All that another message holds, as if it had been written here.
+    pub fn append(&mut self, other: &Message) {
+        self.bytes.extend_from_slice(&other.bytes);
+    }
+
     /// What has been written so far.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes

@@ -9,6 +9,7 @@ mod guest;
 mod live;
 mod long;
 mod programs;
+mod replay;
 mod reproduce;
 mod safety;
 

@@ -15,8 +15,8 @@ use self::schema::{
 };
 use crate::follow::{Follower, IDLE_PRIO};
 use crate::{
-    kernel_version, CpuId, Event, EventKind, MarkId, PrevState, Sink, TaskId, TaskInfo, Time, TraceInfo,
-    WakeContext,
+    kernel_version, CpuId, Event, EventKind, MarkId, PrevState, Sink, TaskId, TaskInfo, Time,
+    TraceInfo, WakeContext,
 };
 
 /// Readers decode task states by kernel version, so a trace names one, if not its own: states are
@@ -52,6 +52,8 @@ pub struct PerfettoSink<W: Write> {
     counters: Counters,
     priority_tracks: usize,
     undeclared: Vec<TaskId>,
+    /// Forked, and not yet on a run queue.
+    newborn: Vec<TaskId>,
     info: TraceInfo,
     now: Time,
 }
@@ -71,6 +73,7 @@ impl<W: Write> PerfettoSink<W> {
             counters: Counters::new(FIRST_UUID),
             priority_tracks: 0,
             undeclared: Vec::new(),
+            newborn: Vec::new(),
             info: TraceInfo::default(),
             now: Time::ZERO,
         }
@@ -315,6 +318,26 @@ impl<W: Write> PerfettoSink<W> {
         self.flush_cpu_if_full(cpu);
     }
 
+    fn fork(&mut self, cpu: CpuId, parent: TaskId, child: TaskId) {
+        self.newborn.push(child);
+        let (parent, child) = (self.follower.get(parent), self.follower.get(child));
+        self.cpus[cpu.index()].push_fork(self.now, parent, child);
+        self.flush_cpu_if_full(cpu);
+    }
+
+    /// The first wakeup of a task that was forked; all others are told by their waking.
+    fn wakeup_of_new(&mut self, cpu: CpuId, task: TaskId, target: CpuId) {
+        let Some(place) = self.newborn.iter().position(|&new| new == task) else {
+            return;
+        };
+        self.newborn.swap_remove(place);
+        let by = self.follower.running(cpu);
+        let by = by.map_or(0, |by| self.follower.get(by).pid);
+        let new = self.follower.get(task);
+        self.cpus[cpu.index()].push_wakeup_new(self.now, by, new, target);
+        self.flush_cpu_if_full(cpu);
+    }
+
     fn flush_cpu_if_full(&mut self, cpu: CpuId) {
         if self.cpus[cpu.index()].len() >= self.events_per_bundle {
             self.flush_cpu(cpu);
@@ -359,6 +382,11 @@ impl<W: Write> PerfettoSink<W> {
                 prev_state, next, ..
             } => self.switch(event.cpu, prev_state, next),
             EventKind::Waking { task, by } => self.waking(event.cpu, task, by),
+            EventKind::Fork {
+                child,
+                parent: Some(parent),
+            } => self.fork(event.cpu, parent, child),
+            EventKind::Wakeup { task, target } => self.wakeup_of_new(event.cpu, task, target),
             EventKind::Priority { task, priority } => self.priority(task, priority),
             EventKind::Mark { mark, count, .. } => {
                 self.describe_mark(Counter::Mark(mark), mark, "");

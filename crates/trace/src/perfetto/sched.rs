@@ -3,7 +3,8 @@
 
 use std::collections::HashMap;
 
-use super::schema::{bundle, compact, packet};
+use super::schema::{bundle, compact, event, packet, CLONE_THREAD};
+use crate::follow::Task;
 use crate::proto::{Message, Packed};
 use crate::{CpuId, Time};
 
@@ -30,6 +31,9 @@ pub struct Waking<'a> {
 pub struct CpuBundle {
     cpu: CpuId,
     events: usize,
+    /// Forks and first wakeups, for which there are no columns, and when the last of them was.
+    forks: Message,
+    forked: Option<Time>,
     comms: Comms,
     switch_times: Times,
     switch_columns: [(u32, Packed); 4],
@@ -43,6 +47,8 @@ impl CpuBundle {
         CpuBundle {
             cpu,
             events: 0,
+            forks: Message::default(),
+            forked: None,
             comms: Comms::default(),
             switch_times: Times::default(),
             switch_columns: [
@@ -67,13 +73,53 @@ impl CpuBundle {
         self.events
     }
 
-    /// Would a switch at `time` be read before a waking that happened before it?
+    /// Would a switch at `time` be read before a waking or fork that happened before it?
     ///
-    /// Readers sort by time and, among equals, take a bundle's switches before its wakings.
+    /// Readers sort by time and, among equals, take a bundle's switches before all else.
     /// A switch in the nanosecond of a waking therefore belongs in the next bundle: else the
     /// wakeup would be blamed on the next task.
     pub fn must_end_before_switch(&self, time: Time) -> bool {
-        self.waking_times.last == Some(time)
+        [self.waking_times.last, self.forked].contains(&Some(time))
+    }
+
+    /// A task that runs here has forked another.
+    pub fn push_fork(&mut self, time: Time, parent: &Task, child: &Task) {
+        let flags = if child.tgid == child.pid {
+            0
+        } else {
+            CLONE_THREAD
+        };
+        self.push_event(time, parent.pid, event::TASK_NEWTASK, |new| {
+            new.uint(event::NEW_PID, child.pid.into());
+            new.text(event::NEW_COMM, &child.comm);
+            new.uint(event::NEW_CLONE_FLAGS, flags);
+        });
+        self.push_event(time, parent.pid, event::SCHED_PROCESS_FORK, |fork| {
+            fork.text(event::PARENT_COMM, &parent.comm);
+            fork.uint(event::PARENT_PID, parent.pid.into());
+            fork.text(event::CHILD_COMM, &child.comm);
+            fork.uint(event::CHILD_PID, child.pid.into());
+        });
+    }
+
+    /// A new task joins a run queue, by the thread `by` that runs here.
+    pub fn push_wakeup_new(&mut self, time: Time, by: u32, new: &Task, target: CpuId) {
+        self.push_event(time, by, event::SCHED_WAKEUP_NEW, |woken| {
+            woken.text(event::WOKEN_COMM, &new.comm);
+            woken.uint(event::WOKEN_PID, new.pid.into());
+            woken.int(event::WOKEN_PRIO, new.prio().into());
+            woken.uint(event::WOKEN_TARGET_CPU, target.0.into());
+        });
+    }
+
+    fn push_event(&mut self, time: Time, by: u32, kind: u32, build: impl FnOnce(&mut Message)) {
+        self.events += 1;
+        self.forked = Some(time);
+        self.forks.message(bundle::EVENT, |e| {
+            e.uint(event::TIMESTAMP, time.0);
+            e.uint(event::PID, by.into());
+            e.message(kind, build);
+        });
     }
 
     pub fn push_switch(&mut self, switch: &Switch<'_>) {
@@ -103,8 +149,11 @@ impl CpuBundle {
     pub fn drain_into(&mut self, message: &mut Message) {
         message.message(packet::FTRACE_EVENTS, |b| {
             b.uint(bundle::CPU, self.cpu.0.into());
+            b.append(&self.forks);
             b.message(bundle::COMPACT_SCHED, |c| self.drain_columns(c));
         });
+        self.forks.clear();
+        self.forked = None;
         self.events = 0;
     }
 

@@ -53,8 +53,32 @@ pub mod process_tree {
 /// `FtraceEventBundle`
 pub mod bundle {
     pub const CPU: u32 = 1;
+    pub const EVENT: u32 = 2;
     pub const COMPACT_SCHED: u32 = 4;
 }
+
+/// `FtraceEvent`, with `TaskNewtask`, `SchedProcessFork` and `SchedWakeupNew`: what the compact tables have no columns for
+pub mod event {
+    pub const TIMESTAMP: u32 = 1;
+    pub const PID: u32 = 2;
+    pub const SCHED_WAKEUP_NEW: u32 = 114;
+    pub const TASK_NEWTASK: u32 = 235;
+    pub const SCHED_PROCESS_FORK: u32 = 239;
+    pub const NEW_PID: u32 = 1;
+    pub const NEW_COMM: u32 = 2;
+    pub const NEW_CLONE_FLAGS: u32 = 3;
+    pub const PARENT_COMM: u32 = 1;
+    pub const PARENT_PID: u32 = 2;
+    pub const CHILD_COMM: u32 = 3;
+    pub const CHILD_PID: u32 = 4;
+    pub const WOKEN_COMM: u32 = 1;
+    pub const WOKEN_PID: u32 = 2;
+    pub const WOKEN_PRIO: u32 = 3;
+    pub const WOKEN_TARGET_CPU: u32 = 5;
+}
+
+/// The clone flag of a thread of its parent's process.
+pub const CLONE_THREAD: u64 = 0x10000;
 
 /// `FtraceEventBundle.CompactSched`: two tables stored by column, one column a packed array.
 pub mod compact {

@@ -33,6 +33,7 @@ impl Trace {
             machine: "ideal".into(),
             counters: names(&["recalculations", "array switches"]),
             marks: names(&["message", "frame"]),
+            release: None,
             has_costs: true,
         };
         Trace {

@@ -64,7 +64,10 @@ fn who_goes_on_is_interrupted_again() {
         assert!(m.hrtick(0));
         let runs = m.schedule(0).unwrap();
         let due = m.hrtick_in(0).unwrap();
-        assert!([a, b].contains(&runs) && due <= 3_000_000 + ROUNDING, "{due}");
+        assert!(
+            [a, b].contains(&runs) && due <= 3_000_000 + ROUNDING,
+            "{due}"
+        );
     }
 }
 
