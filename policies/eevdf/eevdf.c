@@ -198,7 +198,7 @@ static void update_hrtick(sched_t *s, rq_t *rq)
 	}
 	/* Rounded up, or it would come a moment too soon. */
 	left = (curr->deadline - curr->se.vruntime + 1) * curr->se.weight / NICE_0_LOAD + 1;
-	hrtick_start(s, rq->cfs.cpu, max_of(left, tun(s)->hrtick_min_us * NSEC_PER_USEC));
+	hrtick_start(s, rq->cfs.cpu, max_of(left, (u64)tun(s)->hrtick_min_us * NSEC_PER_USEC));
 }
 
 /* A request served, or protection at an end: others may have the CPU. */

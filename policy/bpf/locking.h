@@ -56,7 +56,7 @@ static __always_inline u32 host_lock(host_lock_t *l)
 
 static __always_inline void host_unlock(host_lock_t *l)
 {
-	host_add_and_order(&l->held, -1);
+	host_add_and_order(&l->held, ~0u);	/* less 1 */
 }
 
 /* Two CPUs may reach for each other's: ask for a while only. */
