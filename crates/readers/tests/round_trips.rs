@@ -136,7 +136,7 @@ fn perfetto() {
         assert_eq!(report.nr_gaps, 0);
         assert!(again.carries.waking && !again.carries.wakeup);
         let mut said = said.lines;
-        let mut read: Vec<(u64, u32, String)> = again.events().iter().map(brief).collect();
+        let mut read: Vec<(u64, u32, String)> = again.events().iter().filter_map(brief).collect();
         // Of what happens in one moment on two CPUs, a file with one bundle for each does not
         // keep the order.
         said.sort_by_key(|(time, cpu, _)| (*time, *cpu));
@@ -195,13 +195,17 @@ impl Sink for Said {
                 format!("{} {state:?} {}", pid(prev), pid(next))
             }
             EventKind::Waking { task, by } => format!("waking {} {by:?}", pid(Some(task))),
+            EventKind::Fork {
+                child,
+                parent: Some(parent),
+            } => format!("{} forks {}", pid(Some(parent)), pid(Some(child))),
             _ => return,
         };
         self.lines.push((event.time.0, event.cpu.0, line));
     }
 }
 
-fn brief(event: &KernelEvent) -> (u64, u32, String) {
+fn brief(event: &KernelEvent) -> Option<(u64, u32, String)> {
     let line = match event.kind {
         KernelEventKind::Switch {
             prev,
@@ -209,7 +213,10 @@ fn brief(event: &KernelEvent) -> (u64, u32, String) {
             next,
         } => format!("{} {prev_state:?} {}", prev.pid.0, next.pid.0),
         KernelEventKind::Waking { task, by, .. } => format!("waking {} {by:?}", task.pid.0),
+        KernelEventKind::Fork { parent, child, .. } => format!("{} forks {}", parent.0, child.0),
+        // They come with the fork.
+        KernelEventKind::NewTask { .. } | KernelEventKind::Wakeup { .. } => return None,
         other => panic!("{other:?}"),
     };
-    (event.time.0, event.cpu.0, line)
+    Some((event.time.0, event.cpu.0, line))
 }

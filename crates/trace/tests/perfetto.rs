@@ -158,8 +158,30 @@ fn wakings_are_as_worked_out_by_hand() {
     );
 }
 
-/// A reader takes a bundle's switches before its wakings.  Where the waker blocks in the very
-/// nanosecond of its waking, the waking must therefore end a bundle.
+/// The compiler forks the helper, a thread of its process, which runs at once.
+#[test]
+fn forks_are_as_worked_out_by_hand() {
+    let packets = packets(&small_trace());
+    let bundles = packets.iter().filter_map(|p| p.message(1));
+    let events: Vec<Fields> = bundles.flat_map(|bundle| bundle.messages(2)).collect();
+    let [new, fork, woken] = &events[..] else {
+        panic!("{events:?}");
+    };
+    for event in [new, fork, woken] {
+        assert_eq!((event.number(1), event.number(2)), (Some(3_000), Some(2)));
+    }
+    let new = new.message(235).expect("task_newtask");
+    assert_eq!((new.number(1), new.number(3)), (Some(3), Some(0x10000)));
+    assert_eq!(new.texts(2), ["helper"]);
+    let fork = fork.message(239).expect("sched_process_fork");
+    assert_eq!((fork.number(2), fork.number(4)), (Some(2), Some(3)));
+    let woken = woken.message(114).expect("sched_wakeup_new");
+    assert_eq!((woken.number(2), woken.number(3)), (Some(3), Some(89)));
+    assert_eq!(woken.number(5), Some(1));
+}
+
+/// A reader takes a bundle's switches before its wakings and forks.  Where the waker blocks in the very
+/// nanosecond of its waking, or the child runs in that of the fork, a bundle must therefore end.
 #[test]
 fn a_waking_stays_before_the_switch_of_the_same_nanosecond() {
     let packets = packets(&small_trace());
@@ -169,7 +191,8 @@ fn a_waking_stays_before_the_switch_of_the_same_nanosecond() {
     assert_eq!(
         bundles,
         [
-            (vec![0, 0, 2_000, 3_000], vec![4_500]),
+            (vec![0, 0, 2_000], vec![]),
+            (vec![3_000], vec![4_500]),
             (vec![4_500, 7_000], vec![])
         ]
     );
