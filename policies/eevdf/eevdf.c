@@ -37,8 +37,8 @@
 	T(delay_zero, 1, 0, 1, "and leaves with no lag then, rather than with a positive one [SRC DELAY_ZERO: from 6.12]")	\
 	T(yield_forfeits, 0, 0, 1, "who yields counts as having had the rest of its request [MEM yield_task_fair(): from 6.19, and in 6.18.2]")	\
 	T(wakeup_preemption, 1, 0, 1, "woken tasks may preempt [SRC WAKEUP_PREEMPTION]")	\
-	T(hrtick, 0, 0, 1, "the CPU is interrupted when the running task's request is served, rather than at the next tick [SRC HRTICK: on by default from 7.1]")	\
-	T(hrtick_min_us, 10, 1, 1000, "but not sooner than in so many us [SRC hrtick_start()]")	\
+	T(hrtick, 0, 0, 1, "the CPU is interrupted when the running task's request is served, rather than at the next tick [SRC hrtick_start_fair(); that HRTICK is on by default from 7.1: from how 7.2 runs]")	\
+	T(hrtick_min_us, 10, 1, 1000, "but not sooner than in so many us [MEM hrtick_start()]")	\
 	FAIR_TUNABLES(T)
 
 POLICY_TUNABLES(EEVDF_TUNABLES)
@@ -219,8 +219,6 @@ static void update_curr(sched_t *s, rq_t *rq)
 	if (served)
 		new_request(s, curr);
 	update_min_vruntime(rq);
-	if (served)
-		update_hrtick(s, rq);
 	if (rq->cfs.nr_running == 1)
 		return;
 	if (served || protection_has_ended(s, rq, curr))

@@ -204,24 +204,36 @@ static __always_inline sched_t *host_begin_for(task_t *t)
 	return (sched_t *)host_begin_elsewhere(t, cpu);
 }
 
+/* Empties a set of CPUs, visiting each in ascending order. */
+static __always_inline void host_take_cpus(sched_t *s, u64 __arena *set, void (*visit)(sched_t *s, u32 cpu))
+{
+	u32 word;
+
+	repeat(s, word, host_machine.mask_words) {
+		u64 left = set[word];
+
+		set[word] = 0;
+		repeat_while(s, left) {
+			u32 cpu = word * 64 + find_first_bit(left);
+
+			left &= left - 1;
+			visit(s, cpu);
+		}
+	}
+}
+
+static __always_inline void host_kick_cpu(__unused sched_t *s, u32 cpu)
+{
+	scx_bpf_kick_cpu((s32)cpu, host_kernel_value(scx_kick_flags, SCX_KICK_PREEMPT));
+}
+
 /* Sends every CPU that was asked to reschedule into schedule(). */
 __apart u32 host_kick(sched_t *s __in_arena)
 {
 	host_cpu_t *host = (host_cpu_t *)s;
-	u32 word;
 
 	host->kicking = 0;
-	repeat(s, word, host_machine.mask_words) {
-		u64 kicks = host->kicks[word];
-
-		host->kicks[word] = 0;
-		repeat_while(s, kicks) {
-			u32 cpu = word * 64 + find_first_bit(kicks);
-
-			kicks &= kicks - 1;
-			scx_bpf_kick_cpu((s32)cpu, host_kernel_value(scx_kick_flags, SCX_KICK_PREEMPT));
-		}
-	}
+	host_take_cpus(s, host->kicks, host_kick_cpu);
 	return 0;
 }
 

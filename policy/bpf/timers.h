@@ -43,26 +43,21 @@ static void host_arm_timers(sched_t *s)
 	}
 }
 
+static __always_inline void host_arm_hrtick(sched_t *s, u32 cpu)
+{
+	u64 expires = cpu_of(s, cpu)->hrtick_expires;
+
+	if (expires)
+		host_start_timer(CPU_TIMERS + cpu, expires > s->now ? expires - s->now : 1);
+}
+
 /* The timer of a CPU may fire on another: what it does there is what counts. */
 static void host_arm_hrticks(sched_t *s)
 {
 	host_cpu_t *host = (host_cpu_t *)s;
-	u32 word;
 
 	host->ticking = 0;
-	repeat(s, word, host_machine.mask_words) {
-		u64 changed = host->hrticks[word];
-
-		host->hrticks[word] = 0;
-		repeat_while(s, changed) {
-			u32 cpu = word * 64 + find_first_bit(changed);
-			u64 expires = cpu_of(s, cpu)->hrtick_expires;
-
-			changed &= changed - 1;
-			if (expires)
-				host_start_timer(CPU_TIMERS + cpu, expires > s->now ? expires - s->now : 1);
-		}
-	}
+	host_take_cpus(s, host->hrticks, host_arm_hrtick);
 }
 
 /* As with the policy's: what was stopped fires for nothing, and what was put off is waited for. */
