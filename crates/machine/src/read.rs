@@ -499,4 +499,73 @@ exit = "0ns"
             "h.toml:1: hz: missing; expected ticks per second",
         );
     }
+
+    const MANUAL: &str = include_str!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/machines.md"
+    ));
+
+    #[test]
+    fn the_manuals_examples_are_machines() {
+        let examples: Vec<_> = MANUAL
+            .split("```toml\n")
+            .skip(1)
+            .map(|rest| rest.split("```").next().unwrap())
+            .map(|example| Machine::parse("m.toml", example).unwrap())
+            .collect();
+        let [derived, complete] = &examples[..] else {
+            panic!("{} examples", examples.len());
+        };
+        assert_eq!((derived.hz, derived.cpus.len()), (250, 16));
+        assert_eq!(derived.costs.idle_exit, Ns(50_000));
+        assert_eq!(
+            complete.cpus.iter().map(|cpu| cpu.node).sum::<u32>(),
+            4,
+            "four CPUs on the second node"
+        );
+        assert_eq!(complete.cpus[9].capacity, 512);
+    }
+
+    #[test]
+    fn the_manual_names_every_key() {
+        let mut costs = Costs::default();
+        let costs = slots(&mut costs).map(|(name, _)| name.to_string());
+        let cache = CACHE_KEYS.map(|key| format!("cache.{key}"));
+        let others = KEYS[..10].iter().chain(&CLUSTER_KEYS);
+        for key in others.map(|key| key.to_string()).chain(cache).chain(costs) {
+            let row = MANUAL.lines().any(|line| {
+                let mut cells = line.split('|').skip(1);
+                cells
+                    .next()
+                    .is_some_and(|cell| cell.contains(&format!("`{key}`")))
+            });
+            assert!(row, "docs/machines.md has no row for {key}");
+        }
+    }
+
+    #[test]
+    fn the_kernel_may_tick_at_its_own_rate() {
+        let own = COMPLETE.replacen(
+            "hz = 100",
+            "hz = 100\nkernel_hz = 250\ntick_jitter = \"600ns\"",
+            1,
+        );
+        let machine = Machine::parse("m.toml", &own).unwrap();
+        assert_eq!(
+            (machine.kernel_hz, machine.tick_jitter),
+            (Some(250), Ns(600))
+        );
+        let usual = Machine::parse("m.toml", COMPLETE).unwrap();
+        assert_eq!((usual.kernel_hz, usual.tick_jitter), (None, Ns(0)));
+        says(
+            "hz = 100",
+            "hz = 100\nkernel_hz = 5",
+            "m.toml:4: kernel_hz: 5 is out of range; expected a whole number from 10 to 10000",
+        );
+        says(
+            "hz = 100",
+            "hz = 100\ntick_jitter = \"2s\"",
+            "m.toml:4: tick_jitter: 2.00 s is too long; expected at most 1s",
+        );
+    }
 }

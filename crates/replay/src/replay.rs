@@ -27,6 +27,7 @@ pub const LIMITS: &[&str] = &[
     "what was there without waiting in the recording (data, locks) is there in the replay",
     "yields are seen only where the recording has sys_enter_sched_yield",
     "affinities are unknown but of the kernel's own per-CPU threads",
+    "groups (cgroups, autogroup, containers) are unknown: every task competes for itself",
 ];
 
 /// A recording as a workload.
