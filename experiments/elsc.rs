@@ -18,9 +18,9 @@ pub const STOCK: &str = "linux24:2.3.99";
 /// The paper's own.
 pub const ELSC: &str = "elsc";
 
-/// VolanoMark with so many rooms: the paper's 100 messages for each user, or a quarter of that.
+/// VolanoMark with so many rooms: the paper's 100 messages for each user, or a tenth of that.
 pub fn volanomark(lab: &Lab, policy: &str, machine: &str, rooms: u32) -> Trial {
-    let count = lab.pick(100, 25);
+    let count = lab.pick(100, 10);
     let workload = format!("volanomark --rooms {rooms} --count {count}");
     Trial::new(policy, machine, &workload).seeds(lab.pick(3, 1))
 }

@@ -23,7 +23,7 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     );
     for (tasks, work) in SWEEP {
         let name = format!("ring-{tasks}-{work}");
-        let trial = |policy| Trial::text(policy, MACHINE, &name, ring(tasks, work)).seconds(lab.pick(30, 10));
+        let trial = |policy| Trial::text(policy, MACHINE, &name, ring(tasks, work)).seconds(lab.pick(30, 5));
         let done = run_all(lab, &mut findings, &[trial(STOCK), trial("cfs")])?;
         for (outcome, id) in done.iter().zip([RING.prone, RING.fair]) {
             let change = format!("{tasks} tasks, {work} each, {}", outcome.trial.policy);

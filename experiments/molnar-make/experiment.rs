@@ -103,7 +103,7 @@ fn trial(lab: &Lab, policy: &str, build: Build, kib: u32) -> Trial {
             Trial::text(policy, ONE, &name, floppy(2 * kib))
         }
     };
-    trial.seeds(lab.pick(6, 3))
+    trial.seeds(lab.pick(6, 2))
 }
 
 /// Eight compilers of one file, and Apache answering requests that come by interrupts.

@@ -5,7 +5,7 @@ use crate::staircase::{in_modes, latency_bars, longer, percent, table, Runs, INT
 
 pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     let mut findings = Findings::new();
-    let seeds = lab.pick(10, 5);
+    let seeds = lab.pick(10, 3);
     let line = "sysbench-oltp -t 8 -n 10000";
     let mysql = in_modes(lab, &mut findings, 4, line, seeds)?;
     let apache = in_modes(lab, &mut findings, 4, "ab", seeds)?;
