@@ -157,7 +157,7 @@ pub struct CompareArguments {
 /// Experiments of the papers.
 #[derive(Args)]
 pub struct ReproduceArguments {
-    /// The experiments, such as elsc-figure-3; or all of them.
+    /// The experiments, such as elsc-figure-3, or claims they judge, such as E4; or all of them.
     #[arg(default_value = "all")]
     pub experiments: Vec<String>,
     /// Shorter runs and fewer seeds, for the same verdicts: about half a minute instead of three on two CPUs.
@@ -173,7 +173,7 @@ pub struct ReproduceArguments {
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = positive::<u16>)]
     pub jobs: Option<u16>,
     /// Where.  In a real kernel with one CPU a smaller form of some experiments is run beside the
-    /// simulator: ule-figure-3, ule-figure-5, ule-figure-6, elsc-figure-4.
+    /// simulator: elsc-figure-4, staircase-apache, staircase-mysql, ule-figure-3, ule-figure-5, ule-figure-6.
     #[arg(long, value_name = "WORLD", default_value = "sim")]
     pub world: World,
     /// The virtual machine of --world vm.

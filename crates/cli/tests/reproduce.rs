@@ -13,7 +13,7 @@ use common::{argument, json, names, output, refused, schedlab, text};
 fn an_unknown_experiment_is_refused_with_the_nearest() {
     let message = refused(&["reproduce", "elsc-figure3"]);
     assert!(
-        message.contains("there is no experiment \"elsc-figure3\""),
+        message.contains("there is no experiment and no claim \"elsc-figure3\""),
         "{message}"
     );
     assert!(
@@ -21,9 +21,15 @@ fn an_unknown_experiment_is_refused_with_the_nearest() {
         "{message}"
     );
     assert!(
-        message.contains("all, or some of ") && message.contains(" elsc-figure-2, "),
+        message.contains(" or some of ") && message.contains(" elsc-figure-2, "),
         "{message}"
     );
+}
+
+#[test]
+fn a_claim_names_its_experiment() {
+    let by_claims = json(&["reproduce", "c42", "ule-smt", "C42", "--quick"]);
+    assert_eq!(by_claims, json(&["reproduce", "ule-smt", "--quick"]));
 }
 
 #[test]
@@ -56,7 +62,7 @@ fn the_table_has_every_claim_and_their_sum() {
     let table = output(&["reproduce", "ule-smt", "--quick"]);
     assert!(table.contains("  C42   fails "), "{table}");
     assert!(
-        table.ends_with("1 claims: 0 hold, 1 fail, 0 not testable here\n"),
+        table.ends_with("1 claim: 0 hold, 1 fail, 0 not testable here\n"),
         "{table}"
     );
 }

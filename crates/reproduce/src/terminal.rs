@@ -56,9 +56,10 @@ fn one(claim: &Claim, width: usize) -> String {
 fn totals(reports: &[Report]) -> String {
     let claims = || reports.iter().flat_map(|r| &r.findings.claims);
     let of = |verdict| claims().filter(|c| c.verdict == verdict).count();
+    let count = claims().count();
     format!(
-        "{} claims: {} hold, {} fail, {} not testable here\n",
-        claims().count(),
+        "{count} {}: {} hold, {} fail, {} not testable here\n",
+        if count == 1 { "claim" } else { "claims" },
         of(Verdict::Holds),
         of(Verdict::Fails),
         of(Verdict::NotTestable)

@@ -55,23 +55,44 @@ pub fn failed(error: Error, interrupt: &Interrupt) -> Failure {
     }
 }
 
-/// The experiments a user means; all of them by "all" or by naming none.
+/// The experiments a user means, by name or by a claim; all of them by "all" or by naming none.
 fn choose(names: &[String]) -> Result<Vec<&'static Experiment>, Failure> {
-    let all = || experiments().iter();
     if names.is_empty() || names.iter().any(|name| name == "all") {
-        return Ok(all().collect());
+        return Ok(experiments().iter().collect());
     }
-    let find = |name: &String| {
-        all().find(|e| e.id == name).ok_or_else(|| {
+    let mut chosen: Vec<&'static Experiment> = Vec::new();
+    for name in names {
+        let experiment = find(name)?;
+        if !chosen.iter().any(|e| e.id == experiment.id) {
+            chosen.push(experiment);
+        }
+    }
+    Ok(chosen)
+}
+
+/// The experiment of that name, or the one that judges the claim of that name.
+fn find(name: &str) -> Result<&'static Experiment, Failure> {
+    let judges = |e: &&Experiment| {
+        let claims = e.paper().map(|paper| paper.claims).unwrap_or_default();
+        claims
+            .iter()
+            .any(|claim| claim.id.eq_ignore_ascii_case(name))
+    };
+    let all = || experiments().iter();
+    all()
+        .find(|e| e.id == name)
+        .or_else(|| all().find(judges))
+        .ok_or_else(|| {
             let ids: Vec<&str> = all().map(|e| e.id).collect();
-            Diagnostic::new(format!("there is no experiment \"{name}\""))
+            Diagnostic::new(format!("there is no experiment and no claim \"{name}\""))
                 .at("reproduce", 0)
-                .expected(format!("all, or some of {}", ids.join(", ")))
+                .expected(format!(
+                    "all, a claim such as E4, or some of {}",
+                    ids.join(", ")
+                ))
                 .suggest(name, ids.iter().copied())
                 .into()
         })
-    };
-    names.iter().map(find).collect()
 }
 
 /// The book with everything it refers to: `index.html`, `results.json`, `results.md`, `figures/`, `workloads/`.
