@@ -12,6 +12,7 @@ use schedlab_trace::{HashSink, Tee, TraceHash, TraceInfo};
 use schedlab_vm::{Clock, Content, Kernel, Listener, Machine, Outcome, State, VmError};
 
 use crate::arguments::{PlayedArguments, VmClock, VmMachineArguments};
+use crate::command::PROGRAMS;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::outputs::{Finished, TraceFile};
@@ -180,6 +181,7 @@ impl KernelSession {
         let content = Content {
             init: place("this program", std::env::current_exe())?,
             command: self.task.command(),
+            own: PROGRAMS,
             scheduler: scheduler.command(),
             with: self.with.clone(),
             folder: place("the current folder", std::env::current_dir())?,

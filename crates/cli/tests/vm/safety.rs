@@ -32,7 +32,7 @@ load() {
 work() {
     touch /tmp/at-work
     for i in 1 2; do
-        (while [ -e /tmp/at-work ]; do schedlab hackbench -g 1 -l 20 >/dev/null || exit 7; done) &
+        (while [ -e /tmp/at-work ]; do hackbench -g 1 -l 20 >/dev/null || exit 7; done) &
         eval worker$i=$!
     done
 }

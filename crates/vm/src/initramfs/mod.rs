@@ -38,6 +38,9 @@ pub struct Content {
     pub init: PathBuf,
     /// The command and its arguments.
     pub command: Vec<String>,
+    /// Programs that process 1 is, too, when it is called by their names: for commands that this
+    /// machine does not have.
+    pub own: &'static [&'static str],
     /// Another scheduler's program and its arguments.
     pub scheduler: Option<Vec<String>>,
     /// Files and folders to take along beside what is found by itself.
@@ -96,6 +99,7 @@ impl Content {
             let (program, arguments) = command.split_first().ok_or(VmError::NoCommand)?;
             match find_program(program, &self.folder) {
                 Some(path) => programs::add_program(archive, &path)?,
+                None if self.own.contains(&program.as_str()) => add_own(archive, program),
                 None if busybox.has(program) || program == "schedlab" => {}
                 None => return Err(VmError::NoProgram(program.clone())),
             }
@@ -127,8 +131,10 @@ impl Content {
         }
         let words = argument.split(|c: char| c.is_whitespace() || ";|&(){}`\"'$<>".contains(c));
         for word in words.filter(|word| !word.is_empty() && !busybox.has(word)) {
-            if let Some(path) = find_program(word, &self.folder) {
-                programs::add_program(archive, &path)?;
+            match find_program(word, &self.folder) {
+                Some(path) => programs::add_program(archive, &path)?,
+                None if self.own.contains(&word) => add_own(archive, word),
+                None => {}
             }
         }
         Ok(())
@@ -157,6 +163,11 @@ impl Content {
             buffer_kib: self.buffer_kib,
         }
     }
+}
+
+/// Process 1 by another name.
+fn add_own(archive: &mut Archive, name: &str) {
+    archive.link(&Path::new("/usr/bin").join(name), Path::new(INIT));
 }
 
 /// The program that is many small ones, if the host has it.
@@ -226,6 +237,22 @@ mod tests {
     fn a_command_nobody_has_is_named() {
         let problem = content(&["no-such-program"]).pack().unwrap_err();
         assert!(matches!(problem, VmError::NoProgram(name) if name == "no-such-program"));
+    }
+
+    /// Only where it is named, so that other guests stay as they are.
+    #[test]
+    fn programs_of_our_own_are_there_when_they_are_called() {
+        let packed = |command: &[&str]| {
+            let content = Content {
+                own: &["chatter", "sh"],
+                ..content(command)
+            };
+            content.pack().unwrap()
+        };
+        let has_link = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains("usr/bin/chatter\0");
+        assert!(has_link(&packed(&["chatter", "-x"])));
+        assert!(has_link(&packed(&["sh", "-c", "chatter | cat"])));
+        assert!(!has_link(&packed(&["sh", "-c", "cat"])));
     }
 
     /// The script's interpreter, its libraries and the file it is told to read all come along.
