@@ -71,26 +71,33 @@ fn a_slice_ends_with_the_first_tick_after_it() {
     assert_eq!(began[0], 11_000);
 }
 
-/// The template with a timer: armed when a task is queued, it counts its calls.
-fn timed(on_enqueue: &str, on_timer: &str) -> Policy {
+/// The template with one more hook that counts its calls, and with what arms it when a task is queued.
+fn counting(hook: &str, takes: &str, on_enqueue: &str, on_call: &str) -> Policy {
     let counters =
-        "#define FIFO_COUNTERS(C) C(timers)\nPOLICY_COUNTERS(FIFO_COUNTERS)\n\nPOLICY_STATE(";
-    let timer = format!(
-        "static void fifo_timer(sched_t *s, u32 id)\n{{\n	count(s, COUNTER_timers, 1);\n{on_timer}}}\n\n/* For the checks:"
+        "#define FIFO_COUNTERS(C) C(calls)\nPOLICY_COUNTERS(FIFO_COUNTERS)\n\nPOLICY_STATE(";
+    let function = format!(
+        "static void fifo_{hook}({takes})\n{{\n	count(s, COUNTER_calls, 1);\n{on_call}}}\n\n/* For the checks:"
     );
     let enqueue = format!("	fifo_add(s, p);\n{on_enqueue}	if (!cpu_curr");
+    let hooks = format!("	.tick = fifo_tick,\n	.{hook} = fifo_{hook},\n	COUNTERS,");
     common::fifo_with(&[
         ("POLICY_STATE(", counters),
         ("	fifo_add(s, p);\n	if (!cpu_curr", &enqueue),
-        ("/* For the checks:", &timer),
-        (
-            "	.tick = fifo_tick,",
-            "	.tick = fifo_tick,\n	.timer = fifo_timer,\n	COUNTERS,",
-        ),
+        ("/* For the checks:", &function),
+        ("	.tick = fifo_tick,", &hooks),
     ])
 }
 
-fn timer_calls(ran: &Ran) -> Vec<u64> {
+fn timed(on_enqueue: &str, on_timer: &str) -> Policy {
+    counting("timer", "sched_t *s, u32 id", on_enqueue, on_timer)
+}
+
+fn interrupted(on_enqueue: &str, on_hrtick: &str) -> Policy {
+    let takes = "sched_t *s, u32 cpu, task_t *p";
+    counting("hrtick", takes, on_enqueue, on_hrtick)
+}
+
+fn calls(ran: &Ran) -> Vec<u64> {
     ran.pick(|e| match e.kind {
         EventKind::Count { .. } => Some(e.time.0 / 1000),
         _ => None,
@@ -103,7 +110,7 @@ fn a_policy_timer_expires_once_when_it_said() {
     let ran = Lab::under(1, Tuned::defaults(policy))
         .task(vec![run(9000)])
         .run();
-    assert_eq!(timer_calls(&ran), [2500]);
+    assert_eq!(calls(&ran), [2500]);
 }
 
 #[test]
@@ -115,7 +122,7 @@ fn a_policy_timer_can_start_itself_again() {
     let ran = Lab::under(1, Tuned::defaults(policy))
         .task(vec![run(9000)])
         .run();
-    assert_eq!(timer_calls(&ran), [2000, 5000, 8000]);
+    assert_eq!(calls(&ran), [2000, 5000, 8000]);
 }
 
 #[test]
@@ -144,7 +151,7 @@ fn a_policy_timer_that_waits_for_its_cpu_expires_once() {
         .machine(|m| m.costs.fork = Ns::from_ms(4));
     let ran = lab.run();
     // Timer 0: once, at 5.  Timer 1: started at 3 (task 1) and anew at 5 (the child): once, at 7.
-    assert_eq!(timer_calls(&ran), [5000, 7000]);
+    assert_eq!(calls(&ran), [5000, 7000]);
 }
 
 #[test]
@@ -159,26 +166,7 @@ fn a_policy_timer_stopped_before_its_cpu_could_handle_it_does_not_expire() {
         .at(3000)
         .template(vec![run(100)])
         .machine(|m| m.costs.fork = Ns::from_ms(4));
-    assert_eq!(timer_calls(&lab.run()), [0; 0]);
-}
-
-/// The template with an hrtick: armed when a task is queued on a CPU, it counts its calls there.
-fn interrupted(on_enqueue: &str, on_hrtick: &str) -> Policy {
-    let hrtick = format!(
-        "static void fifo_hrtick(sched_t *s, u32 cpu, task_t *p)\n{{\n	count(s, COUNTER_timers, 1);\n{on_hrtick}}}\n\n/* For the checks:"
-    );
-    let counters =
-        "#define FIFO_COUNTERS(C) C(timers)\nPOLICY_COUNTERS(FIFO_COUNTERS)\n\nPOLICY_STATE(";
-    let enqueue = format!("	fifo_add(s, p);\n{on_enqueue}	if (!cpu_curr");
-    common::fifo_with(&[
-        ("POLICY_STATE(", counters),
-        ("	fifo_add(s, p);\n	if (!cpu_curr", &enqueue),
-        ("/* For the checks:", &hrtick),
-        (
-            "	.tick = fifo_tick,",
-            "	.tick = fifo_tick,\n	.hrtick = fifo_hrtick,\n	COUNTERS,",
-        ),
-    ])
+    assert_eq!(calls(&lab.run()), [0; 0]);
 }
 
 #[test]
@@ -193,7 +181,7 @@ fn an_hrtick_comes_on_its_own_cpu() {
         .task(vec![run(9000)])
         .at(3000)
         .run();
-    assert_eq!(timer_calls(&ran), [2500, 5500]);
+    assert_eq!(calls(&ran), [2500, 5500]);
 }
 
 #[test]
@@ -201,14 +189,14 @@ fn an_hrtick_can_be_put_off_and_stopped() {
     // Two tasks on one CPU: the second, at 1 ms, puts it off from 2 to 3; the third, at 2 ms, stops it.
     let put_off = "	hrtick_start(s, 0, 2000000);\n";
     let stopped = "	if (p->id == 2)\n		hrtick_stop(s, 0);\n	else\n		hrtick_start(s, 0, 2000000);\n";
-    for (on_enqueue, calls) in [(put_off, &[4000][..]), (stopped, &[])] {
+    for (on_enqueue, expected) in [(put_off, &[4000][..]), (stopped, &[])] {
         let lab = Lab::under(1, Tuned::defaults(interrupted(on_enqueue, "")))
             .task(vec![run(9000)])
             .task(vec![run(9000)])
             .at(1000)
             .task(vec![run(9000)])
             .at(2000);
-        assert_eq!(timer_calls(&lab.run()), calls);
+        assert_eq!(calls(&lab.run()), expected);
     }
 }
 
