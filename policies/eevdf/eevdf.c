@@ -446,7 +446,6 @@ static void eevdf_hrtick(sched_t *s, u32 cpu, __unused task_t *p)
 	if (!rq->cfs.curr || rq->cfs.nr_running == 1)
 		return;
 	update_curr(s, rq);
-	update_hrtick(s, rq);
 	resched_cpu(s, cpu);
 }
 
