@@ -86,4 +86,4 @@ fidelity:
 
 clean:
 	$(CARGO) clean
-	rm -rf out
+	rm -rf out fuzz/target fuzz/corpus fuzz/artifacts fuzz/Cargo.lock

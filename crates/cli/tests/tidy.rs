@@ -17,7 +17,14 @@ const LONGER: &[(&str, usize)] = &[
 ];
 
 /// What is made, not written.
-const MADE: &[&str] = &["target", "out", ".git"];
+const MADE: &[&str] = &[
+    "target",
+    "out",
+    ".git",
+    "fuzz/target",
+    "fuzz/corpus",
+    "fuzz/artifacts",
+];
 
 /// Every file somebody wrote, relative to the root.
 fn files() -> Vec<PathBuf> {
