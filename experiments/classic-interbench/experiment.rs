@@ -98,6 +98,12 @@ fn sample(findings: &mut Findings, results: &Results, paper: &Paper) {
     order.sort_by(|a, b| x(b).met().total_cmp(&x(a).met()));
     let worst_two = order[5..].iter().all(|load| ["burn", "compile"].contains(load));
     findings.judge_text("K26", order.join(", "), "", order[0] == "none" && worst_two);
+    for policy in ["cfs", "eevdf", "staircase:12", "ule14"] {
+        let met = |load: &str| results.of(policy, Bench::X, load).met();
+        let others = ["compile", "video", "read", "none"].map(|load| format!("{load} {}", Unit::Share.show(met(load))));
+        let lesson = format!("of the deadlines met beside burn; {}", others.join(", "));
+        findings.ablation("K26", policy, &Sample::from(met("burn")), Unit::Share, &lesson);
+    }
 }
 
 /// What becomes of X beside burn when the estimator is weaker.

@@ -83,6 +83,7 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
         findings.ablation("K17", &change, &Sample::from(ratios.0[bsd][p]), Unit::Plain, &lesson);
     }
 
+    turns(lab, &mut findings, worst)?;
     cure(lab, &mut findings, ratios.0[ule][worst], (worst, few))?;
     findings.table(table(&names, &ratios));
     findings.exhibit(
@@ -90,6 +91,20 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
         "A build beside eight hogs of nice 20, times as long as alone, over the CPU time between two disk requests.",
     );
     Ok(findings)
+}
+
+/// K16 with other turns for hogs, where they cost the most.
+fn turns(lab: &Lab, findings: &mut Findings, worst: usize) -> Result<(), Error> {
+    for (change, set, lesson) in [
+        ("slices of half the length, slice_divisor=20", ("slice_divisor", 20), "times as long: a wait costs a hog's slice"),
+        ("slices of a tenth, slice_divisor=128", ("slice_divisor", 128), "the same, with one tick"),
+    ] {
+        let trial = |hogs| Trial { policy: "ule14".to_string(), ..trial("", PERIODS[worst], hogs) }.set(set.0, set.1);
+        let done = run_all(lab, findings, &[trial(true), trial(false)])?;
+        let ratio = done[0].seconds().over(&done[1].seconds());
+        findings.ablation("K16", change, &ratio, Unit::Plain, lesson);
+    }
+    Ok(())
 }
 
 /// What the thread found to help, where ULE was worst: as few times as 4BSD is said to take.

@@ -1,35 +1,29 @@
 //! CPUs that idle while threads wait.
 
-use crate::classic::{of, table, under_all};
+use std::sync::Arc;
+
+use crate::classic::{of, policies, run as run_all, table};
 use crate::prelude::*;
 
 const MACHINE: &str = "server";
 
 /// A database whose threads work on every CPU and rest for a moment now and then, and kernel threads that get
-/// in the way of some of them: what the paper saw under TPC-H.
-const DATABASE: &str = r#"[task.worker]
-count = 128
-process = "database"
-program = """
-forever
-  run uniform(2ms, 8ms)
-  mark piece
-  sleep 100us
-end
-"""
+/// in the way of some of them: what the paper saw under TPC-H.  Its threads may wait for each other after each piece.
+fn database(barrier: bool) -> String {
+    let (declared, wait) = match barrier {
+        true => ("[barrier.step]\ntasks = 128\n\n", "  barrier step\n"),
+        false => ("", ""),
+    };
+    format!(
+        "{declared}[task.worker]\ncount = 128\nprocess = \"database\"\nprogram = \"\"\"\n\
+         forever\n  run uniform(2ms, 8ms)\n  mark piece\n  sleep 100us\n{wait}end\n\"\"\"\n\n\
+         [task.kworker]\ncount = 16\ncpus = \"{{i * 8}}\"\nprogram = \"\"\"\n\
+         forever\n  sleep exp(50ms)\n  run 2ms\nend\n\"\"\"\n"
+    )
+}
 
-[task.kworker]
-count = 16
-cpus = "{i * 8}"
-program = """
-forever
-  sleep exp(50ms)
-  run 2ms
-end
-"""
-"#;
-
-/// Two processes that count much, each alone on a cache of eight CPUs, and a make on the CPUs of one of them.
+/// Two processes that count much, each alone on a cache of eight CPUs, and a make with a job for every other CPU,
+/// let loose where none of them are.
 const MAKE_AND_R: &str = r#"[task.r]
 count = 2
 nice = -20
@@ -41,8 +35,8 @@ end
 """
 
 [task.make]
-count = 24
-cpus = "8-15"
+count = 126
+cpus = "16-127"
 program = """
 sleep 50ms
 run 1ms
@@ -53,22 +47,28 @@ end
 """
 "#;
 
+/// The kernels the paper looked at.
+const OF_THE_PAPER: &str = "cfs:4.3";
+
 pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     let mut findings = Findings::new();
-    let text = |name: &'static str, text: &'static str, seconds: u64| {
-        move |policy: &str| Trial::text(policy, MACHINE, name, text).seconds(seconds)
+    let mut names = policies(lab);
+    names.push(OF_THE_PAPER.to_string());
+    let under_all = |findings: &mut Findings, trial: fn(&str) -> Trial, seconds: u64| {
+        let trials: Vec<Trial> = names.iter().map(|policy| trial(policy).seconds(seconds)).collect();
+        run_all(lab, findings, &trials)
     };
-    let database = under_all(lab, &mut findings, text("wasted-database", DATABASE, lab.pick(5, 1)))?;
-    let make = under_all(lab, &mut findings, text("wasted-make-and-r", MAKE_AND_R, 5))?;
+    let database = under_all(&mut findings, alone, lab.pick(5, 1))?;
+    let make = under_all(&mut findings, make_and_r, lab.pick(5, 2))?;
 
-    let [cfs, ule] = ["cfs", "ule14"].map(|policy| of(&database, policy).each(idle_cpus));
+    let [cfs, ule] = [OF_THE_PAPER, "ule14"].map(|policy| of(&database, policy).each(idle_cpus));
     let text = format!("{:.2} CPUs idle beside waiting threads, {:.2} under ULE", cfs.median(), ule.median());
     findings.judge_text("K19", text, "", cfs.median() > 10.0 * ule.median());
-    let pieces = |policy: &str| of(&database, policy).throughput("piece");
-    let gain = pieces("ule14").over(&pieces("cfs")).map(|ratio| ratio - 1.0);
+    let gain = gain(&database);
     findings.judge("K20", &gain, Unit::Share, gain.median() > 0.1);
-    let longest = of(&make, "cfs").each(longest);
+    let longest = of(&make, OF_THE_PAPER).each(longest);
     findings.judge("K21", &longest, Unit::Time, longest.median() > 1e9);
+    ablations(lab, &mut findings, &make)?;
 
     let fields = vec![
         Field::new("database: CPUs idle while threads wait", Unit::Plain),
@@ -88,6 +88,38 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
         ]
     }));
     Ok(findings)
+}
+
+fn alone(policy: &str) -> Trial {
+    Trial::text(policy, MACHINE, "wasted-database", database(false))
+}
+
+fn together(policy: &str) -> Trial {
+    Trial::text(policy, MACHINE, "wasted-database-barrier", database(true))
+}
+
+fn make_and_r(policy: &str) -> Trial {
+    Trial::text(policy, MACHINE, "wasted-make-and-r", MAKE_AND_R)
+}
+
+/// How much more a database does under ULE of FreeBSD 14, as a share.
+fn gain(database: &[Arc<Outcome>]) -> Sample {
+    let pieces = |policy: &str| of(database, policy).throughput("piece");
+    pieces("ule14").over(&pieces(OF_THE_PAPER)).map(|ratio| ratio - 1.0)
+}
+
+/// K20 with threads that wait for each other; K21 with groups compared by their room, too.
+fn ablations(lab: &Lab, findings: &mut Findings, make: &[Arc<Outcome>]) -> Result<(), Error> {
+    let trials = [OF_THE_PAPER, "ule14"].map(|policy| together(policy).seconds(lab.pick(5, 1)));
+    let gain = gain(&run_all(lab, findings, &trials)?);
+    findings.ablation("K20", "a barrier for all threads after each piece", &gain, Unit::Share, "who is late holds up everybody");
+    let roomy = run_all(lab, findings, &[make_and_r(OF_THE_PAPER).seconds(lab.pick(5, 2)).set("load_only", 0)])?;
+    for (change, fixed) in [("load_only=0: room counts before load", &*roomy[0]), ("CFS 6.5, which has that", of(make, "cfs"))] {
+        let gain = fixed.share("make").over(&of(make, OF_THE_PAPER).share("make")).map(|ratio| ratio - 1.0);
+        let lesson = format!("the make gets {} more of the CPUs", Unit::Share.show(gain.median()));
+        findings.ablation("K21", change, &fixed.each(longest), Unit::Time, &lesson);
+    }
+    Ok(())
 }
 
 /// CPUs that idled while a task waited, on average.

@@ -48,22 +48,16 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
         |_| true,
     );
     for kib in [0, 16, 256] {
-        let some = in_modes(
-            lab,
-            &mut findings,
-            2,
-            &format!("ab --working-set {kib}KiB"),
-            lab.pick(3, 2),
-        )?;
-        let more = some[INT0].seconds.over(&some[O1].seconds).map(|x| x - 1.0);
+        let line = format!("ab --working-set {kib}KiB");
+        let some = in_modes(lab, &mut findings, 4, &line, lab.pick(3, 2))?;
         let change = format!("working set of a server {kib} KiB, not 64");
-        findings.ablation(
-            "S1",
-            &change,
-            &more,
-            Unit::Share,
-            "how much longer int0 takes than O(1)",
-        );
+        for (id, mode, lesson) in [
+            ("S1", INT0, "how much longer int0 takes than O(1)"),
+            ("S2", COMPUTE, "how much longer compute takes than O(1)"),
+        ] {
+            let more = some[mode].seconds.over(&some[O1].seconds).map(|x| x - 1.0);
+            findings.ablation(id, &change, &more, Unit::Share, lesson);
+        }
     }
     Ok(findings)
 }

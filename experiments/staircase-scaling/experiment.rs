@@ -39,6 +39,7 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
         100.0 * apart(&mysql),
     );
     findings.judge_text("S8", text, "", holds);
+    bottlenecks(lab, &mut findings)?;
     for (name, times) in [("Apache", &apache), ("MySQL", &mysql)] {
         let (number, workload) = match name {
             "Apache" => (3, "'ab "),
@@ -53,6 +54,24 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
         findings.table(indices(name, times));
     }
     Ok(findings)
+}
+
+/// MySQL where something else than the disk is what everybody waits for: O(1)'s index and that of interactive=0.
+fn bottlenecks(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
+    for (change, options) in [
+        ("no disk: the CPU is the bottleneck", "--read 0 --flush 0"),
+        ("a table of 400 rows, four of them hot: locks are", "--read 0 --rows 400"),
+    ] {
+        let mut ends = Vec::new();
+        for threads in [THREADS[BASE], THREADS[LAST]] {
+            let line = format!("sysbench-oltp -t {threads} -n 2560 {options}");
+            ends.push(in_modes(lab, findings, 2, &line, lab.pick(3, 1))?);
+        }
+        let growth = |mode: usize| ends[1][mode].seconds.mean() / ends[0][mode].seconds.mean();
+        let better = Sample::from(1.0 - growth(INT0) / growth(O1));
+        findings.ablation("S8", change, &better, Unit::Share, "by so much int0's index is lower than O(1)'s");
+    }
+    Ok(())
 }
 
 fn times(lab: &Lab, findings: &mut Findings, line: impl Fn(u32) -> String) -> Result<Times, Error> {

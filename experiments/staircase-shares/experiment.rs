@@ -4,8 +4,25 @@ use crate::prelude::*;
 use crate::staircase::Mode;
 use crate::staircase::{INT0, INT1, MACHINE, MODES};
 
-const MIXED: &str = "[task.hog]\ncount = 2\nprogram = \"forever\\n  run 1s\\nend\"\n\
-                     [task.sleeper]\ncount = 2\nprogram = \"forever\\n  run exp(20ms)\\n  sleep exp(10ms)\\nend\"\n";
+/// Two hogs beside two tasks that run and sleep for so many ms, on average.
+fn mixed(run_ms: u64, sleep_ms: u64) -> String {
+    format!(
+        "[task.hog]\ncount = 2\nprogram = \"forever\\n  run 1s\\nend\"\n\
+         [task.sleeper]\ncount = 2\nprogram = \"forever\\n  run exp({run_ms}ms)\\n  sleep exp({sleep_ms}ms)\\nend\"\n"
+    )
+}
+
+/// The hogs' part in a mode, beside such tasks, in so many runs of a minute.
+fn hogs(mode: usize, (run_ms, sleep_ms): (u64, u64), seeds: u64) -> Trial {
+    let (_, policy, set) = MODES[mode];
+    let name = format!("hogs-and-sleepers-{run_ms}-{sleep_ms}");
+    let trial = Trial::text(policy, MACHINE, &name, mixed(run_ms, sleep_ms)).seconds(60).seeds(seeds);
+    set.iter().fold(trial, |trial, (name, value)| trial.set(name, *value))
+}
+
+fn spread(shares: &Sample) -> f64 {
+    shares.sd() / shares.mean()
+}
 
 pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     let mut findings = Findings::new();
@@ -17,17 +34,9 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
         .over(&nice[0].share("hog-nice19"));
     let holds = (18.5..20.5).contains(&ratio.median());
     findings.judge("S9", &ratio, Unit::Plain, holds);
-    let trial = |mode: usize| {
-        let (_, policy, set) = MODES[mode];
-        let trial = Trial::text(policy, MACHINE, "hogs-and-sleepers", MIXED);
-        let trial = trial.seconds(60).seeds(10);
-        set.iter()
-            .fold(trial, |trial, (name, value)| trial.set(name, *value))
-    };
-    let done = lab.run(&[0, INT0, INT1].map(trial))?;
+    let done = lab.run(&[0, INT0, INT1].map(|mode| hogs(mode, (20, 10), 10)))?;
     done.iter().for_each(|outcome| findings.ran(outcome));
     let shares: Vec<Sample> = done.iter().map(|outcome| outcome.share("hog")).collect();
-    let spread = |s: &Sample| s.sd() / s.mean();
     let stricter = shares[1].mean() > shares[2].mean();
     let holds = stricter && spread(&shares[1]) < spread(&shares[2]);
     let text = format!(
@@ -38,13 +47,31 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
         100.0 * spread(&shares[2]),
     );
     findings.judge_text("S10", text, "", holds);
+    more_or_others(lab, &mut findings)?;
     findings.exhibit_of(
         figure(&shares),
         "The share of two hogs beside two sleepers, ten runs; strict would be a half.",
         &["S10"],
-        |command| command.contains("hogs-and-sleepers"),
+        |command| command.contains("hogs-and-sleepers-20-10."),
     );
     Ok(findings)
+}
+
+/// The two deviations in more runs, and beside sleepers of other habits.
+fn more_or_others(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
+    for (change, habits, seeds) in [
+        ("forty runs, not ten", (20, 10), 40),
+        ("sleepers of 10 ms of work and of sleep", (10, 10), 20),
+        ("sleepers of 5 ms of work and 20 of sleep", (5, 20), 20),
+        ("sleepers of 100 ms of work and of sleep", (100, 100), 20),
+    ] {
+        let done = lab.run(&[INT0, INT1].map(|mode| hogs(mode, habits, seeds)))?;
+        done.iter().for_each(|outcome| findings.ran(outcome));
+        let [strict, burst] = [0, 1].map(|i| spread(&done[i].share("hog")));
+        let ratio = Sample::from(strict / burst);
+        findings.ablation("S10", change, &ratio, Unit::Plain, "deviation without bursts over that with them");
+    }
+    Ok(())
 }
 
 fn figure(shares: &[Sample]) -> schedlab_report::svg::Figure {

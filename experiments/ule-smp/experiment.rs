@@ -90,7 +90,8 @@ fn children(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
 }
 
 /// Working sets in KiB.
-const SETS: [u64; 4] = [0, 24, 128, 384];
+const SETS: [u64; 4] = [0, 24, 128, LARGEST];
+const LARGEST: u64 = 384;
 /// Run, sleep and rounds of a compiler.
 const PERIODS: [(&str, &str, u32); 4] = [("200ms", "10ms", 6), ("20ms", "10ms", 60), ("2ms", "10ms", 200), ("500us", "1ms", 400)];
 
@@ -111,7 +112,12 @@ fn compile(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
         for set in SETS {
             let done = lab.run(&["bsd4", "ule"].map(|policy| compilers(policy, SMP, set, period)))?;
             done.iter().for_each(|outcome| findings.ran(outcome));
-            ratios.push(done[0].seconds().over(&done[1].seconds()).median());
+            let ratio = done[0].seconds().over(&done[1].seconds());
+            ratios.push(ratio.median());
+            if set == LARGEST {
+                let change = format!("{} of work, {} of sleep, {set} KiB", period.0, period.1);
+                findings.ablation("C39", &change, &ratio, Unit::Plain, "times as long under 4BSD");
+            }
             let migrations = |o: &Outcome| o.each(|m| m.total.nr_migrations as f64).cell();
             let time = |o: &Outcome| o.seconds().map(|s| s * 1e9).cell();
             subjects.push(Subject {

@@ -465,6 +465,8 @@ static s32 cfs_init(sched_t *s)
 
 static const struct variant cfs_variants[] = {
 	{ "6.5", "the last of them, also 5.13 to 6.4 but for details: gentle sleepers, buddies, 0.75 to 6 ms per slice", "" },
+	{ "4.3", "as 6.5 but for its balancer, which looks at loads alone, and details",
+	  "load_only=1 base_slice=0 slice_limit=0 idle_policy_is_idle=0 newidle_cost_us=500 busy_factor=32 imbalance_pct=125" },
 	{ "2.6.24", "the first with vruntime: 4 to 20 ms per slice, generous sleepers, children first; its balancer is the later one",
 	  "latency_us=20000 min_granularity_us=4000 wakeup_granularity_us=10000 scaling_cpus_max=1024 max_sysctl_ms=200 "
 	  "gentle_fair_sleepers=0 place_at_fork=0 child_runs_first=1 new_reschedules=1 wakee_granularity=0 buddies=0 "
@@ -473,7 +475,7 @@ static const struct variant cfs_variants[] = {
 };
 
 POLICY(cfs,
-	.summary = "Linux 2.6.23 to 6.5 CFS: the task that ran least, by weight, runs next (6.5, 2.6.24)",
+	.summary = "Linux 2.6.23 to 6.5 CFS: the task that ran least, by weight, runs next (6.5, 4.3, 2.6.24)",
 	TUNABLES,
 	VARIANTS(cfs_variants),
 	COUNTERS,

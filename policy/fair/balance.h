@@ -16,6 +16,8 @@
  *	half-life of 32 ms (PELT).  Hence no utilisation: whether a group is full is a matter of its number of tasks.
  * FIDELITY: no asymmetric or changing CPU capacities, NUMA imbalance allowance, preferred nodes,
  *	energy model, or isolated CPUs.  2.6.24's own balancer was of the older kind (see linux26/balance.h) and is not reproduced.
+ * FIDELITY: load_only changes how groups are compared; a task still has to fit the imbalance whole, not by half, and
+ *	which groups are "imbalanced" by affinity is not noted.
  * FIDELITY: idle CPUs have no tick.  A busy CPU's tick balances for them, itself; kernels since 2.6.21 have it wake
  *	one of them to do so.
  * FIDELITY: there is no stopper thread.  pick_next() does its work, and the running task leaves in switched().
@@ -56,13 +58,13 @@ static inline __unused void add_cpu(sched_t *s, struct group_stats *g, u32 cpu)
 	g->idle_cpus += idle_cpu(s, cpu);
 }
 
-static inline __unused void classify(struct group_stats *g)
+static inline __unused void classify(sched_t *s, struct group_stats *g)
 {
 	g->avg_load = div_u64(g->load, g->weight);
 	if (g->nr_running > g->weight)
 		g->type = GROUP_OVERLOADED;
 	else
-		g->type = g->nr_running == g->weight ? GROUP_FULLY_BUSY : GROUP_HAS_SPARE;
+		g->type = g->nr_running == g->weight || tun(s)->load_only ? GROUP_FULLY_BUSY : GROUP_HAS_SPARE;
 }
 
 /* update_sg_lb_stats(): the group of @level that begins at position @i. */
@@ -75,7 +77,7 @@ __apart u32 group_stats(sched_t *s __in_arena, struct group_stats *g __on_stack,
 	g->load = g->nr_running = g->idle_cpus = 0;
 	repeat_while(s, i < end)
 		add_cpu(s, g, cpu_at(s, i++));
-	classify(g);
+	classify(s, g);
 	return 0;
 }
 
@@ -133,6 +135,43 @@ static inline __unused s64 load_imbalance(sched_t *s, struct lb_env *env, struct
 			   (average - local->avg_load) * local->weight);
 }
 
+/* Evened out as far as the rest of the domain is, or by one task if that is too little for any to move. */
+static inline __unused s64 even_load(struct group_stats *local, struct group_stats *busiest, u64 average)
+{
+	u64 per_task = div_u64(busiest->load, busiest->nr_running), gap = busiest->avg_load - local->avg_load;
+	u32 lighter = local->nr_running && div_u64(local->load, local->nr_running) < per_task;
+	u64 imbalance = 0;
+
+	if (busiest->avg_load > average)
+		imbalance = min_of((busiest->avg_load - average) * busiest->weight,
+				   (average - local->avg_load) * local->weight);
+	if (imbalance < per_task && (lighter || gap * busiest->weight >= per_task))
+		return (s64)per_task;
+	return (s64)imbalance;
+}
+
+/*
+ * Up to 4.12 room did not count, unless for a CPU about to idle.  So CPUs may idle for long
+ * beside a task that weighs more than the many who wait elsewhere.
+ */
+static inline __unused s64 load_only_imbalance(sched_t *s, struct lb_env *env, struct group_stats *local,
+					       struct group_stats *busiest, u64 average)
+{
+	u32 room = local->nr_running < local->weight, crowded = busiest->type == GROUP_OVERLOADED;
+
+	env->migration = MIGRATE_TASK;
+	if (env->idle == CPU_NEWLY_IDLE && room && crowded)
+		return 1;
+	env->migration = MIGRATE_LOAD;
+	if (local->avg_load >= busiest->avg_load || local->avg_load >= average)
+		return 0;
+	if (env->idle == CPU_IDLE && !crowded && local->idle_cpus <= busiest->idle_cpus + 1)
+		return 0;
+	if (env->idle != CPU_IDLE && 100 * busiest->avg_load <= imbalance_pct(s, env->level) * local->avg_load)
+		return 0;
+	return even_load(local, busiest, average);
+}
+
 /* We have room: how many tasks should come?  Evened out is their number, or that of idle CPUs. */
 static inline __unused s64 spare_imbalance(sched_t *s, struct lb_env *env, struct group_stats *local,
 					   struct group_stats *busiest)
@@ -162,9 +201,11 @@ __apart u32 find_busiest_group(sched_t *s __in_arena, struct lb_env *env __on_st
 	u64 average = domain_stats(s, env, &local, &busiest);
 
 	env->imbalance = 0;
-	if (busiest.type == GROUP_NONE || local.type > busiest.type)
+	if (busiest.type == GROUP_NONE || (local.type > busiest.type && !tun(s)->load_only))
 		return MAX_CPUS;
-	if (local.type == GROUP_HAS_SPARE)
+	if (tun(s)->load_only)
+		env->imbalance = load_only_imbalance(s, env, &local, &busiest, average);
+	else if (local.type == GROUP_HAS_SPARE)
 		env->imbalance = spare_imbalance(s, env, &local, &busiest);
 	else if (busiest.type == GROUP_OVERLOADED)
 		env->imbalance = load_imbalance(s, env, &local, &busiest, average);

@@ -45,7 +45,8 @@
 	T(smt_imbalance_pct, 110, 100, 1000, "SMT siblings: balance when the busiest group exceeds ours by this, in percent [MEM sd_init()]")	\
 	T(imbalance_pct, 117, 100, 1000, "the same for all other domains [MEM sd_init(): 125 before 5.10]")	\
 	T(prefer_sibling, 1, 0, 1, "SD_PREFER_SIBLING: even the number of tasks between cores, caches and nodes that have room [MEM sd_init()]")	\
-	T(active_balance, 1, 0, 1, "push a running task to an idle CPU if nothing else evens the load [MEM need_active_balance()]")
+	T(active_balance, 1, 0, 1, "push a running task to an idle CPU if nothing else evens the load [MEM need_active_balance()]")	\
+	T(load_only, 0, 0, 1, "groups of CPUs are compared by their load alone, have they room or not [SRC 4.19 find_busiest_group(), but for idle CPUs with room, which do not ask; MEM up to 4.12]")
 
 #define FAIR_COUNTERS(C) \
 	C(balance_attempts) C(balance_moves) C(newidle_moves) C(active_balance) C(wakeup_preemptions)

@@ -212,7 +212,7 @@ __apart u32 group_stats_without(sched_t *s __in_arena, struct group_stats *g __o
 	g->load -= min_of(ts_of(p)->se.weight, g->load);
 	g->nr_running -= min_of(1, g->nr_running);
 	g->idle_cpus += rq_nr_running(rq_of(s, p->cpu)) == 1;
-	classify(g);
+	classify(s, g);
 	return 0;
 }
 

@@ -151,11 +151,7 @@ impl Findings {
                 (None, None) => return Err(wrong(&data.id, "is not judged")),
                 (None, Some(reason)) => unjudged(data, reason),
                 (Some(judgement), None) => {
-                    let problem = format!(
-                        "fails (measured {}), and paper.toml does not explain it",
-                        judgement.measured
-                    );
-                    verdict(data, judgement).ok_or_else(|| wrong(&data.id, &problem))?
+                    verdict(data, judgement).map_err(|problem| wrong(&data.id, &problem))?
                 }
             };
             self.claims.push(Claim {
@@ -201,13 +197,18 @@ fn unjudged(data: &ClaimData, reason: &str) -> Claim {
     }
 }
 
-/// None if it fails without an explanation.
-fn verdict(data: &ClaimData, judgement: Judgement) -> Option<Claim> {
-    let reason = match judgement.holds {
-        true => String::new(),
-        false => data.explanation.clone()?,
+/// A claim that fails has to be explained, and something changed to see whether the explanation is right.
+fn verdict(data: &ClaimData, judgement: Judgement) -> Result<Claim, String> {
+    let fails = |but: &str| format!("fails (measured {}), {but}", judgement.measured);
+    let reason = match (judgement.holds, &data.explanation) {
+        (true, _) => String::new(),
+        (false, None) => return Err(fails("and paper.toml does not explain it")),
+        (false, Some(_)) if judgement.ablations.is_empty() => {
+            return Err(fails("and no ablation looks for the reason"))
+        }
+        (false, Some(explanation)) => explanation.clone(),
     };
-    Some(Claim {
+    Ok(Claim {
         measured: judgement.measured,
         interval: judgement.interval,
         criterion: data.criterion.clone(),
@@ -229,5 +230,76 @@ fn written(sample: &Sample, unit: Unit) -> (String, String) {
             unit.show(s.median),
             format!("{} to {}", unit.show(s.lo), unit.show(s.hi)),
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A paper with a claim X1, with or without an explanation should it fail.
+    fn paper(explanation: &str) -> Paper {
+        let claim =
+            "[[claim]]\nid = \"X1\"\nsentence = \"It is so.\"\npaper = \"3\"\ncriterion = \"3\"\n";
+        let text =
+            format!("title = \"T\"\npaper = \"P\"\ntestbed = \"ideal\"\n{claim}{explanation}");
+        Paper::parse("x", &text).unwrap()
+    }
+
+    const EXPLAINED: &str = "explanation = \"It is not.\"\n";
+
+    fn judged(holds: bool) -> Findings {
+        let mut findings = Findings::new();
+        findings.judge("X1", &Sample::from(2.0), Unit::Plain, holds);
+        findings
+    }
+
+    fn problem(mut findings: Findings, paper: &Paper) -> String {
+        findings.complete(paper).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_claim_that_holds_needs_no_reason() {
+        let mut findings = judged(true);
+        findings.complete(&paper("")).unwrap();
+        assert_eq!(findings.claims[0].verdict, Verdict::Holds);
+    }
+
+    #[test]
+    fn one_that_fails_needs_an_explanation_and_an_ablation() {
+        let unexplained = problem(judged(false), &paper(""));
+        assert!(
+            unexplained.contains("claim X1 fails (measured 2.000)"),
+            "{unexplained}"
+        );
+        assert!(
+            unexplained.contains("paper.toml does not explain it"),
+            "{unexplained}"
+        );
+        let untried = problem(judged(false), &paper(EXPLAINED));
+        assert!(
+            untried.contains("no ablation looks for the reason"),
+            "{untried}"
+        );
+
+        let mut findings = judged(false);
+        findings.ablation(
+            "X1",
+            "without it",
+            &Sample::from(3.0),
+            Unit::Plain,
+            "so it is that",
+        );
+        findings.complete(&paper(EXPLAINED)).unwrap();
+        assert_eq!(findings.claims[0].verdict, Verdict::Fails);
+        assert_eq!(findings.claims[0].reason, "It is not.");
+    }
+
+    #[test]
+    fn what_is_judged_and_what_is_claimed_are_the_same() {
+        assert!(problem(Findings::new(), &paper("")).contains("claim X1 is not judged"));
+        let mut findings = judged(true);
+        findings.judge("X2", &Sample::from(2.0), Unit::Plain, true);
+        assert!(problem(findings, &paper("")).contains("claim X2 is not in paper.toml"));
     }
 }

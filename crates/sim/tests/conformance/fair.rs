@@ -2,8 +2,9 @@
 
 use super::run;
 
-const VARIANTS: [&str; 6] = [
+const VARIANTS: [&str; 7] = [
     "cfs:6.5",
+    "cfs:4.3",
     "cfs:2.6.24",
     "eevdf:6.12",
     "eevdf:6.18",

@@ -176,3 +176,47 @@ fn an_idle_cpu_pulls_real_time_tasks_first() {
     m.after(10_000_000);
     assert_eq!(m.schedule(1), Some(waiting));
 }
+
+/// R, of nice -20, runs on CPU 0; beside it CPU 1 idles.  On the other cache three tasks share two CPUs.
+/// Ticks of CPU 0 balance for CPU 1; returns whether one of the three came.
+fn helped_beside_a_heavy_task(policy: &str) -> bool {
+    let mut m = Machine::of_caches(policy, &[2, 2], &[("hz", 100)]).unwrap();
+    m.start(&on_cpu(0, -20));
+    m.schedule(0);
+    let make: Vec<TaskId> = [2, 3, 2]
+        .iter()
+        .map(|cpu| m.start(&on_cpu(*cpu, 0)))
+        .collect();
+    m.schedule(2);
+    m.schedule(3);
+    m.ticks(0, 50);
+    make.iter().any(|task| cpu_of(&m, *task) == 1)
+}
+
+#[test]
+fn an_idle_cpu_beside_a_heavy_task_helps_others() {
+    // Three tasks for two CPUs there, room for one here.
+    assert!(helped_beside_a_heavy_task("cfs"));
+}
+
+#[test]
+fn up_to_4_12_it_did_not() {
+    // A load of 88761 / 2 for each CPU here, of 3 * 1024 / 2 there: there is nothing to help with.
+    assert!(!helped_beside_a_heavy_task("cfs:4.3"));
+}
+
+#[test]
+fn nor_was_a_gap_of_less_than_a_task_too_small_for_it() {
+    // One task of nice 0 here and three on each of two other caches: an average of 7 * 1024 / 6 = 1194.  Caches of 1536
+    // may lose 2 * (1536 - 1194) = 684, which is less than a task; yet one comes, with the first balancing.
+    let mut m = Machine::of_caches("cfs:4.3", &[2, 2, 2], &[("hz", 100)]).unwrap();
+    m.start(&on_cpu(0, 0));
+    m.schedule(0);
+    let make: Vec<TaskId> =
+        [2, 3, 2, 4, 5, 4].iter().map(|cpu| m.start(&on_cpu(*cpu, 0))).collect();
+    (2..6).for_each(|cpu| {
+        m.schedule(cpu);
+    });
+    m.ticks(0, 2);
+    assert_eq!(make.iter().filter(|task| cpu_of(&m, **task) == 1).count(), 1);
+}

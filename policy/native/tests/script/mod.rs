@@ -74,6 +74,12 @@ impl Machine {
 
     /// As [`Machine::new`], for policies that refuse to start.
     pub fn try_new(name: &str, cpus: u32, set: &[(&str, i64)]) -> Result<Machine, String> {
+        Machine::of_caches(name, &[cpus], set)
+    }
+
+    /// As [`Machine::try_new`] on several caches of so many CPUs each.
+    pub fn of_caches(name: &str, caches: &[u32], set: &[(&str, i64)]) -> Result<Machine, String> {
+        let cpus: u32 = caches.iter().sum();
         let (name, variant) = match name.split_once(':') {
             Some((name, variant)) => (name, Some(variant)),
             None => (name, None),
@@ -81,12 +87,11 @@ impl Machine {
         let policy = Policy::find(name).expect("the policy exists");
         let set: Vec<(String, i64)> = set.iter().map(|&(n, v)| (n.to_string(), v)).collect();
         let tuned = Tuned::new(policy, variant, &set).map_err(|e| e.to_string())?;
-        let place = |core| Topology {
-            core,
-            llc: 0,
-            node: 0,
-        };
-        let topology: Vec<Topology> = (0..cpus).map(place).collect();
+        let llcs = (0..)
+            .zip(caches)
+            .flat_map(|(llc, cpus)| (0..*cpus).map(move |_| llc));
+        let place = |(core, llc)| Topology { core, llc, node: 0 };
+        let topology: Vec<Topology> = (0..).zip(llcs).map(place).collect();
         let platform = Platform {
             cpus: &topology,
             smp: cpus > 1,
