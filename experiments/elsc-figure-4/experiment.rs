@@ -29,7 +29,9 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
         &["E3"],
         |_| true,
     );
-    ablations(lab, &mut findings)?;
+    if lab.thorough() {
+        ablations(lab, &mut findings)?;
+    }
     decline(lab, &mut findings)?;
     Ok(findings)
 }

@@ -17,6 +17,7 @@ pub struct Measure {
     roster: Roster,
     state: State,
     families: Families,
+    task_distributions: bool,
     ended: bool,
 }
 
@@ -35,8 +36,16 @@ impl Measure {
             info,
             roster: Roster::default(),
             state: State::default(),
+            task_distributions: true,
             ended: false,
         }
+    }
+
+    /// The same for who does not ask for the distributions of single tasks; those of groups are there.
+    pub fn without_task_distributions() -> Measure {
+        let mut measure = Measure::new();
+        measure.task_distributions = false;
+        measure
     }
 
     /// What was measured.  A trace that was never ended ends with its last event.
@@ -182,6 +191,9 @@ impl Sink for Measure {
     fn begin(&mut self, info: &TraceInfo) {
         self.info = info.clone();
         self.families = Families::new(info);
+        if !self.task_distributions {
+            self.families.latencies.drop_tasks();
+        }
         self.state.begin(info.nr_cpus, !info.has_costs);
     }
 

@@ -36,7 +36,9 @@ pub struct Metrics {
     /// Each task, by id.
     pub tasks: Vec<TaskMetrics>,
     /// Were there so many tasks, or so many samples, that the tasks' own latency
-    /// distributions had to be dropped?  Those of groups are always kept.
+    /// distributions had to be dropped, or did nobody ask for them
+    /// ([`Measure::without_task_distributions`](crate::Measure::without_task_distributions))?
+    /// Those of groups are always kept.
     pub task_distributions_dropped: bool,
     /// How evenly CPU time was spread over all tasks that existed the whole run.
     pub fairness: Fairness,

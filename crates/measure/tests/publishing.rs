@@ -254,8 +254,7 @@ fn groups_without_a_row_of_their_own_share_one() {
 
 #[test]
 fn many_tasks_lose_their_own_distributions_but_not_their_groups() {
-    let measure = |nr_tasks: u32| {
-        let mut measure = Measure::new();
+    let trace = |mut measure: Measure, nr_tasks: u32| {
         measure.begin(&simulated(1, &[]).info);
         for id in 0..nr_tasks {
             measure.task(&task_info(id, "t", "g"));
@@ -265,20 +264,23 @@ fn many_tasks_lose_their_own_distributions_but_not_their_groups() {
         measure.end(Time(10));
         measure.finish()
     };
-    let few = measure(20_000);
+    let few = trace(Measure::new(), 20_000);
     assert!(!few.task_distributions_dropped);
     assert_eq!(
         few.tasks[0].activity.run_delay_ns.as_deref().unwrap().max,
         Ns(7)
     );
-    let many = measure(20_001);
-    assert!(many.task_distributions_dropped);
-    assert_eq!(many.tasks[0].activity.run_delay_ns, None);
-    assert_eq!(many.tasks[0].activity.wait_ns, Ns(7));
-    assert_eq!(
-        many.groups[0].activity.run_delay_ns,
-        few.groups[0].activity.run_delay_ns
-    );
+    let many = trace(Measure::new(), 20_001);
+    let not_asked_for = trace(Measure::without_task_distributions(), 20_000);
+    for dropped in [many, not_asked_for] {
+        assert!(dropped.task_distributions_dropped);
+        assert_eq!(dropped.tasks[0].activity.run_delay_ns, None);
+        assert_eq!(dropped.tasks[0].activity.wait_ns, Ns(7));
+        assert_eq!(
+            dropped.groups[0].activity.run_delay_ns,
+            few.groups[0].activity.run_delay_ns
+        );
+    }
 }
 
 #[test]

@@ -81,7 +81,7 @@ impl Latencies {
         let len = self.groups.len().max(group + 1);
         self.groups.resize_with(len, || Pair::new(Precision::GROUP));
         if task >= MAX_TASKS {
-            self.tasks = None;
+            self.drop_tasks();
         }
         if let Some(tasks) = &mut self.tasks {
             tasks.resize_with(tasks.len().max(task + 1), || Pair::new(Precision::TASK));
@@ -94,9 +94,14 @@ impl Latencies {
         if let Some(tasks) = &mut self.tasks {
             self.task_bytes += tasks[wait.who.task.index()].record(wait);
             if self.task_bytes > MAX_TASK_BYTES {
-                self.tasks = None;
+                self.drop_tasks();
             }
         }
+    }
+
+    /// Nobody asks for the tasks' own distributions.
+    pub fn drop_tasks(&mut self) {
+        self.tasks = None;
     }
 
     /// Were the tasks' own distributions dropped?

@@ -212,11 +212,16 @@ fn nor_was_a_gap_of_less_than_a_task_too_small_for_it() {
     let mut m = Machine::of_caches("cfs:4.3", &[2, 2, 2], &[("hz", 100)]).unwrap();
     m.start(&on_cpu(0, 0));
     m.schedule(0);
-    let make: Vec<TaskId> =
-        [2, 3, 2, 4, 5, 4].iter().map(|cpu| m.start(&on_cpu(*cpu, 0))).collect();
+    let make: Vec<TaskId> = [2, 3, 2, 4, 5, 4]
+        .iter()
+        .map(|cpu| m.start(&on_cpu(*cpu, 0)))
+        .collect();
     (2..6).for_each(|cpu| {
         m.schedule(cpu);
     });
     m.ticks(0, 2);
-    assert_eq!(make.iter().filter(|task| cpu_of(&m, **task) == 1).count(), 1);
+    assert_eq!(
+        make.iter().filter(|task| cpu_of(&m, **task) == 1).count(),
+        1
+    );
 }
