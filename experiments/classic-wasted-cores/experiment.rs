@@ -7,16 +7,15 @@ use crate::prelude::*;
 
 const MACHINE: &str = "server";
 
+/// A thread's piece of work.
+const PIECE: &str = "uniform(2ms, 8ms)";
+
 /// A database whose threads work on every CPU and rest for a moment now and then, and kernel threads that get
-/// in the way of some of them: what the paper saw under TPC-H.  Its threads may wait for each other after each piece.
-fn database(barrier: bool) -> String {
-    let (declared, wait) = match barrier {
-        true => ("[barrier.step]\ntasks = 128\n\n", "  barrier step\n"),
-        false => ("", ""),
-    };
+/// in the way of some of them: what the paper saw under TPC-H.
+fn database(piece: &str) -> String {
     format!(
-        "{declared}[task.worker]\ncount = 128\nprocess = \"database\"\nprogram = \"\"\"\n\
-         forever\n  run uniform(2ms, 8ms)\n  mark piece\n  sleep 100us\n{wait}end\n\"\"\"\n\n\
+        "[task.worker]\ncount = 128\nprocess = \"database\"\nprogram = \"\"\"\n\
+         forever\n  run {piece}\n  mark piece\n  sleep 100us\nend\n\"\"\"\n\n\
          [task.kworker]\ncount = 16\ncpus = \"{{i * 8}}\"\nprogram = \"\"\"\n\
          forever\n  sleep exp(50ms)\n  run 2ms\nend\n\"\"\"\n"
     )
@@ -91,11 +90,14 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
 }
 
 fn alone(policy: &str) -> Trial {
-    Trial::text(policy, MACHINE, "wasted-database", database(false))
+    Trial::text(policy, MACHINE, "wasted-database", database(PIECE))
 }
 
-fn together(policy: &str) -> Trial {
-    Trial::text(policy, MACHINE, "wasted-database-barrier", database(true))
+/// The same with threads that wait for each other after each piece.
+fn together(policy: &str, name: &str, piece: &str) -> Trial {
+    let barrier = "[barrier.step]\ntasks = 128\n\n".to_string();
+    let text = barrier + &database(piece).replace("  sleep 100us\n", "  sleep 100us\n  barrier step\n");
+    Trial::text(policy, MACHINE, &format!("wasted-database-{name}"), text)
 }
 
 fn make_and_r(policy: &str) -> Trial {
@@ -110,9 +112,14 @@ fn gain(database: &[Arc<Outcome>]) -> Sample {
 
 /// K20 with threads that wait for each other; K21 with groups compared by their room, too.
 fn ablations(lab: &Lab, findings: &mut Findings, make: &[Arc<Outcome>]) -> Result<(), Error> {
-    let trials = [OF_THE_PAPER, "ule14"].map(|policy| together(policy).seconds(lab.pick(5, 1)));
-    let gain = gain(&run_all(lab, findings, &trials)?);
-    findings.ablation("K20", "a barrier for all threads after each piece", &gain, Unit::Share, "who is late holds up everybody");
+    for (change, name, piece, lesson) in [
+        ("a barrier for all threads after each piece", "barrier", PIECE, "who is late holds up everybody"),
+        ("the same, and pieces of 4 to 6 ms", "even", "uniform(4ms, 6ms)", "so more often if no piece is longer than others anyway"),
+    ] {
+        let trials = [OF_THE_PAPER, "ule14"].map(|policy| together(policy, name, piece).seconds(lab.pick(5, 1)));
+        let gain = gain(&run_all(lab, findings, &trials)?);
+        findings.ablation("K20", change, &gain, Unit::Share, lesson);
+    }
     let roomy = run_all(lab, findings, &[make_and_r(OF_THE_PAPER).seconds(lab.pick(5, 2)).set("load_only", 0)])?;
     for (change, fixed) in [("load_only=0: room counts before load", &*roomy[0]), ("CFS 6.5, which has that", of(make, "cfs"))] {
         let gain = fixed.share("make").over(&of(make, OF_THE_PAPER).share("make")).map(|ratio| ratio - 1.0);

@@ -165,14 +165,19 @@ impl Arm {
             .variables(".data.script")
             .ok_or(Error::NotOurs)?;
         let failed = u32::from_ne_bytes(played[4..8].try_into().expect("four bytes"));
-        if failed > 0 {
-            return Err(ConformError::Failed(batch.script_of(failed as usize - 1).1));
-        }
+        // Calls before the one that failed were answered.  If an answer differed, what came after made no sense to it.
+        let answered = failed
+            .checked_sub(1)
+            .map_or(batch.events.len(), |at| at as usize);
         let outcomes = &played[header + BATCH * size_of::<Event>()..];
-        Ok(first_difference(batch, outcomes))
+        match first_difference(batch, &outcomes[..answered * size_of::<Outcome>()]) {
+            None if failed > 0 => Err(ConformError::Failed(batch.script_of(answered).1)),
+            difference => Ok(difference),
+        }
     }
 }
 
+/// The first of the answers that is not the native one.
 fn first_difference(batch: &Batch, played: &[u8]) -> Option<String> {
     let all = batch
         .outcomes
