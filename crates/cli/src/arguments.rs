@@ -160,7 +160,7 @@ pub struct ReproduceArguments {
     /// The experiments, such as elsc-figure-3, or claims they judge, such as E4; or all of them.
     #[arg(default_value = "all")]
     pub experiments: Vec<String>,
-    /// Shorter runs and fewer seeds, for the same verdicts: about half a minute instead of three on two CPUs.
+    /// Shorter runs and fewer seeds, for the same verdicts, in about a seventh of the time: a minute or less on two CPUs.
     #[arg(long)]
     pub quick: bool,
     /// Write the book of results into a folder: index.html, figures, workloads, results.json, results.md.
