@@ -53,6 +53,7 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     let mut findings = Findings::new();
     let mut names = policies(lab);
     names.push(OF_THE_PAPER.to_string());
+    names.sort();
     let under_all = |findings: &mut Findings, trial: fn(&str) -> Trial, seconds: u64| {
         let trials: Vec<Trial> = names.iter().map(|policy| trial(policy).seconds(seconds)).collect();
         run_all(lab, findings, &trials)

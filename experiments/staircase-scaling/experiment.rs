@@ -39,7 +39,6 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
         100.0 * apart(&mysql),
     );
     findings.judge_text("S8", text, "", holds);
-    bottlenecks(lab, &mut findings)?;
     for (name, times) in [("Apache", &apache), ("MySQL", &mysql)] {
         let (number, workload) = match name {
             "Apache" => (3, "'ab "),
@@ -53,6 +52,7 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
         );
         findings.table(indices(name, times));
     }
+    bottlenecks(lab, &mut findings)?;
     Ok(findings)
 }
 
