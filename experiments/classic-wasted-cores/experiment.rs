@@ -11,11 +11,11 @@ const MACHINE: &str = "server";
 const PIECE: &str = "uniform(2ms, 8ms)";
 
 /// A database whose threads work on every CPU and rest for a moment now and then, and kernel threads that get
-/// in the way of some of them: what the paper saw under TPC-H.
-fn database(piece: &str) -> String {
+/// in the way of some of them: what the paper saw under TPC-H.  `wait` is what a thread does before the next piece.
+fn database(piece: &str, wait: &str) -> String {
     format!(
         "[task.worker]\ncount = 128\nprocess = \"database\"\nprogram = \"\"\"\n\
-         forever\n  run {piece}\n  mark piece\n  sleep 100us\nend\n\"\"\"\n\n\
+         forever\n  run {piece}\n  mark piece\n  sleep 100us\n{wait}end\n\"\"\"\n\n\
          [task.kworker]\ncount = 16\ncpus = \"{{i * 8}}\"\nprogram = \"\"\"\n\
          forever\n  sleep exp(50ms)\n  run 2ms\nend\n\"\"\"\n"
     )
@@ -91,13 +91,13 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
 }
 
 fn alone(policy: &str) -> Trial {
-    Trial::text(policy, MACHINE, "wasted-database", database(PIECE))
+    Trial::text(policy, MACHINE, "wasted-database", database(PIECE, ""))
 }
 
 /// The same with threads that wait for each other after each piece.
 fn together(policy: &str, name: &str, piece: &str) -> Trial {
     let barrier = "[barrier.step]\ntasks = 128\n\n".to_string();
-    let text = barrier + &database(piece).replace("  sleep 100us\n", "  sleep 100us\n  barrier step\n");
+    let text = barrier + &database(piece, "  barrier step\n");
     Trial::text(policy, MACHINE, &format!("wasted-database-{name}"), text)
 }
 

@@ -16,8 +16,9 @@
  *	half-life of 32 ms (PELT).  Hence no utilisation: whether a group is full is a matter of its number of tasks.
  * FIDELITY: no asymmetric or changing CPU capacities, NUMA imbalance allowance, preferred nodes,
  *	energy model, or isolated CPUs.  2.6.24's own balancer was of the older kind (see linux26/balance.h) and is not reproduced.
- * FIDELITY: load_only changes how groups are compared; a task still has to fit the imbalance whole, not by half, and
- *	which groups are "imbalanced" by affinity is not noted.
+ * FIDELITY: load_only changes how groups are compared; a task still has to fit the imbalance whole, not by half.  Left
+ *	out there: groups "imbalanced" by affinity, SD_PREFER_SIBLING, the limit that keeps the busiest group from idling
+ *	CPUs, and what fix_small_imbalance() expects of throughput.
  * FIDELITY: idle CPUs have no tick.  A busy CPU's tick balances for them, itself; kernels since 2.6.21 have it wake
  *	one of them to do so.
  * FIDELITY: there is no stopper thread.  pick_next() does its work, and the running task leaves in switched().
@@ -135,7 +136,10 @@ static inline __unused s64 load_imbalance(sched_t *s, struct lb_env *env, struct
 			   (average - local->avg_load) * local->weight);
 }
 
-/* Evened out as far as the rest of the domain is, or by one task if that is too little for any to move. */
+/*
+ * calculate_imbalance() and fix_small_imbalance(): evened out as far as the rest of the domain is, or by
+ * one task if that is too little for any to move.
+ */
 static inline __unused s64 even_load(struct group_stats *local, struct group_stats *busiest, u64 average)
 {
 	u64 per_task = div_u64(busiest->load, busiest->nr_running), gap = busiest->avg_load - local->avg_load;
@@ -151,8 +155,8 @@ static inline __unused s64 even_load(struct group_stats *local, struct group_sta
 }
 
 /*
- * Up to 4.12 room did not count, unless for a CPU about to idle.  So CPUs may idle for long
- * beside a task that weighs more than the many who wait elsewhere.
+ * find_busiest_group() up to 4.12: room did not count, unless for a CPU about to idle.  So CPUs
+ * may idle for long beside a task that weighs more than the many who wait elsewhere.
  */
 static inline __unused s64 load_only_imbalance(sched_t *s, struct lb_env *env, struct group_stats *local,
 					       struct group_stats *busiest, u64 average)

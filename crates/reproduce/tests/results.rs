@@ -106,7 +106,7 @@ fn a_quick_look_comes_to_the_same_verdicts() {
 }
 
 #[test]
-#[ignore = "half a minute with optimisation, minutes without"]
+#[ignore = "a minute with optimisation, minutes without"]
 fn a_quick_look_at_everything_comes_to_the_same_verdicts() {
     let ids: Vec<&str> = experiments().iter().map(|e| e.id).collect();
     quick_agrees(&ids);

@@ -99,7 +99,7 @@ impl Latencies {
         }
     }
 
-    /// Nobody asks for the tasks' own distributions.
+    /// Keeps those of groups alone: the tasks' are too many, or nobody asks for them.
     pub fn drop_tasks(&mut self) {
         self.tasks = None;
     }

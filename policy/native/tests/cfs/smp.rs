@@ -178,8 +178,7 @@ fn an_idle_cpu_pulls_real_time_tasks_first() {
 }
 
 /// R, of nice -20, runs on CPU 0; beside it CPU 1 idles.  On the other cache three tasks share two CPUs.
-/// Ticks of CPU 0 balance for CPU 1; returns whether one of the three came.
-fn helped_beside_a_heavy_task(policy: &str) -> bool {
+fn beside_a_heavy_task(policy: &str) -> (Machine, Vec<TaskId>) {
     let mut m = Machine::of_caches(policy, &[2, 2], &[("hz", 100)]).unwrap();
     m.start(&on_cpu(0, -20));
     m.schedule(0);
@@ -189,6 +188,12 @@ fn helped_beside_a_heavy_task(policy: &str) -> bool {
         .collect();
     m.schedule(2);
     m.schedule(3);
+    (m, make)
+}
+
+/// Ticks of CPU 0 balance for CPU 1: does one of the three come?
+fn helped_beside_a_heavy_task(policy: &str) -> bool {
+    let (mut m, make) = beside_a_heavy_task(policy);
     m.ticks(0, 50);
     make.iter().any(|task| cpu_of(&m, *task) == 1)
 }
@@ -203,6 +208,16 @@ fn an_idle_cpu_beside_a_heavy_task_helps_others() {
 fn up_to_4_12_it_did_not() {
     // A load of 88761 / 2 for each CPU here, of 3 * 1024 / 2 there: there is nothing to help with.
     assert!(!helped_beside_a_heavy_task("cfs:4.3"));
+}
+
+#[test]
+fn unless_it_was_about_to_idle() {
+    let (mut m, make) = beside_a_heavy_task("cfs:4.3");
+    m.after(10_000_000);
+    let waits = make
+        .iter()
+        .find(|task| Some(**task) != m.running(cpu_of(&m, **task)));
+    assert_eq!(m.schedule(1), waits.copied());
 }
 
 #[test]
