@@ -7,11 +7,7 @@
 #ifndef SCHEDLAB_TYPES_H
 #define SCHEDLAB_TYPES_H
 
-#ifdef __BPF__
-#include "bpf/dialect.h"
-#else
-#include "native/dialect.h"
-#endif
+#include "dialect.h"	/* of the back end */
 
 #define __must_check	__attribute__((warn_unused_result))
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))

@@ -26,7 +26,7 @@
 #define PART_TASK_STATE										\
 	s32 timer_ticks;	/* ticks of its slice that it has used */
 
-#include "../linux24/linux24.c"
+#include "linux24/linux24.c"
 
 static u32 patched(sched_t *s)
 {

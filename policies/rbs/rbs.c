@@ -57,7 +57,7 @@
 
 #define PART_RAN(p, ns)		((p)->last_runtime += (ns))
 
-#include "../o1/o1.c"
+#include "o1/o1.c"
 
 /* ---- usage -------------------------------------------------------------- */
 

@@ -29,7 +29,7 @@ pub enum Error {
     #[error("another sched_ext scheduler is loaded: {0}; end it first")]
     Occupied(String),
     /// The object is not one of ours.
-    #[error("this is no scheduler built from policy/bpf/main.bpf.c")]
+    #[error("this is no scheduler built from crates/bpf/main.bpf.c")]
     NotOurs,
     /// The kernel refused the program.
     #[error("the kernel refuses the program: {0}")]

@@ -6,7 +6,7 @@ use std::error::Error;
 use schedlab_report::table::Terminal;
 use schedlab_report::{render_html, text, ReportInfo, Run};
 
-#[path = "../tests/sample/mod.rs"]
+#[path = "../tests/suite/sample/mod.rs"]
 mod sample;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -3,7 +3,7 @@
 //!
 //! `cargo run -p schedlab-trace --example write_traces -- FOLDER`
 
-#[path = "../tests/common/mod.rs"]
+#[path = "../tests/suite/common/mod.rs"]
 mod common;
 #[path = "../tests/common/json.rs"]
 mod json;

@@ -3,7 +3,7 @@
 //! Where no kernel image can be had, each test says so on standard error and in the file
 //! `SCHEDLAB_SKIPPED` names, which `make test` counts.  `SCHEDLAB_REQUIRE_VM=1` makes it an error.
 
-#[path = "../common/mod.rs"]
+#[path = "../suite/common/mod.rs"]
 mod common;
 mod guest;
 mod live;

@@ -1,0 +1,148 @@
+//! Compiles every policy in `policies/` into a BPF object, for the binary to carry.
+//!
+//! Where there is no clang that can, the binary carries none and compiles what it is asked to
+//! load; the build goes on with a warning.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::{env, fs, thread};
+
+include!("src/clang.rs");
+
+/// Programs that hold no policy.
+const OTHERS: [&str; 2] = ["floor", "lists"];
+
+/// Where includes are found, from the root.
+const INCLUDED: [&str; 3] = ["policy", "policies", "crates/bpf/include"];
+
+fn main() {
+    let root = Path::new("../..")
+        .canonicalize()
+        .expect("the workspace root exists");
+    for watched in ["policy", "policies", "crates/bpf/include"] {
+        println!("cargo:rerun-if-changed={}", root.join(watched).display());
+    }
+    for program in ["main", "floor", "lists"] {
+        println!("cargo:rerun-if-changed={program}.bpf.c");
+    }
+    println!("cargo:rerun-if-env-changed=BPF_CLANG");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let policies = find_policies(&root.join("policies"));
+    let (built, others) = match find_clang() {
+        Ok(clang) => (
+            compile_all(&clang, &root, &policies, &out),
+            compile_others(&clang, &root, &out),
+        ),
+        Err(reason) => {
+            println!("cargo:warning=policies are not compiled for the kernel: {reason}");
+            (Vec::new(), Vec::new())
+        }
+    };
+    let objects = table("BUILT_IN", &built) + &table("OTHERS", &others) + &headers(&root);
+    fs::write(out.join("objects.rs"), objects).expect("OUT_DIR is writable");
+}
+
+/// The C file of every policy folder, by name.
+fn find_policies(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut sources: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter_map(|dir| Some(dir.join(dir.file_name()?).with_extension("c")))
+        .filter(|source| source.is_file())
+        .collect();
+    sources.sort();
+    sources
+}
+
+/// The objects of those that compile, by name.
+fn compile_all(
+    clang: &str,
+    root: &Path,
+    sources: &[PathBuf],
+    out: &Path,
+) -> Vec<(String, PathBuf)> {
+    let threads = thread::available_parallelism().map_or(1, |n| n.get());
+    let (next, built) = (Mutex::new(sources.iter()), Mutex::new(Vec::new()));
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| loop {
+                let Some(source) = next.lock().expect("no thread panics").next() else {
+                    return;
+                };
+                let name = source.file_stem().expect("it has a name").to_string_lossy();
+                let object = out.join(format!("{name}.bpf.o"));
+                if compile(clang, root, source, &object) {
+                    let mut built = built.lock().expect("no thread panics");
+                    built.push((name.into_owned(), object));
+                }
+            });
+        }
+    });
+    let mut built = built.into_inner().expect("no thread panics");
+    built.sort();
+    built
+}
+
+/// Objects of the programs that hold no policy.
+fn compile_others(clang: &str, root: &Path, out: &Path) -> Vec<(String, PathBuf)> {
+    let compiled = OTHERS.iter().filter_map(|name| {
+        let source = root.join(format!("crates/bpf/{name}.bpf.c"));
+        let object = out.join(format!("{name}.bpf.o"));
+        run(clang, root, &source, &source, &object).then(|| (name.to_string(), object))
+    });
+    compiled.collect()
+}
+
+fn compile(clang: &str, root: &Path, policy: &Path, object: &Path) -> bool {
+    let glue = root.join("crates/bpf/main.bpf.c");
+    run(clang, root, policy, &glue, object)
+}
+
+fn run(clang: &str, root: &Path, policy: &Path, glue: &Path, object: &Path) -> bool {
+    let output = Command::new(clang)
+        .args(flags(
+            &INCLUDED.map(|folder| root.join(folder)),
+            policy,
+            object,
+        ))
+        .arg(glue)
+        .stdin(Stdio::null())
+        .output();
+    let failure = match output {
+        Ok(output) if output.status.success() => return true,
+        Ok(output) => String::from_utf8_lossy(&output.stderr).into_owned(),
+        Err(error) => error.to_string(),
+    };
+    println!(
+        "cargo:warning={} does not compile for the kernel:",
+        policy.display()
+    );
+    for line in failure.lines().take(10) {
+        println!("cargo:warning={line}");
+    }
+    false
+}
+
+/// Rust source of a table of objects.
+fn table(name: &str, built: &[(String, PathBuf)]) -> String {
+    let mut text = format!("static {name}: &[(&str, &[u8])] = &[\n");
+    for (name, object) in built {
+        text += &format!("    ({name:?}, include_bytes!({object:?})),\n");
+    }
+    text + "];\n"
+}
+
+/// Rust source of the table of the glue's headers, by file name.
+fn headers(root: &Path) -> String {
+    let folder = root.join("crates/bpf/include");
+    let entries = fs::read_dir(folder).expect("the headers can be read");
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    let mut text = String::from("static HEADERS: &[(&str, &str)] = &[\n");
+    for path in paths {
+        let name = path.file_name().expect("a header has a name");
+        text += &format!("    ({name:?}, include_str!({path:?})),\n");
+    }
+    text + "];\n"
+}

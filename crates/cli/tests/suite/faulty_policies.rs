@@ -1,0 +1,161 @@
+//! Policies that misbehave: each is named with its hook, costs nothing but a message and leaves no file.
+
+use crate::common::{argument, names, refusal, refused, root, schedlab};
+
+/// The message about a policy of tests/policies that runs two tasks on two CPUs.
+#[track_caller]
+fn message(policy: &str) -> String {
+    let source = root().join(format!("crates/cli/tests/policies/{policy}.c"));
+    let folder = tempfile::tempdir().unwrap();
+    let (trace, report) = (folder.path().join("x.ftrace"), folder.path().join("x.html"));
+    let output = schedlab(&[
+        "run",
+        "--policy",
+        argument(&source),
+        "--workload",
+        "hogs --count 2",
+        "--machine",
+        "ideal-2",
+        "--duration",
+        "1s",
+        "--hook-timeout",
+        "500ms",
+        "--trace",
+        argument(&trace),
+        "--report",
+        argument(&report),
+    ])
+    .output()
+    .unwrap();
+    assert_eq!(names(folder.path()), Vec::<String>::new(), "left behind");
+    refusal(output)
+}
+
+#[track_caller]
+fn says(policy: &str, hook: &str, what: &str) {
+    let message = message(policy);
+    let who = format!("policy {policy}, hook {hook}: ");
+    assert!(
+        message.contains(&who) && message.contains(what),
+        "{message}"
+    );
+    assert_eq!(message.lines().count(), 1, "{message}");
+}
+
+#[test]
+fn stray_pointer() {
+    says("stray", "enqueue", "crashed");
+}
+
+#[test]
+fn division_by_zero() {
+    says("dividing", "enqueue", "crashed (division by zero");
+}
+
+#[test]
+fn unreachable_code() {
+    says(
+        "trapping",
+        "enqueue",
+        "crashed (it reached what it calls unreachable)",
+    );
+}
+
+#[test]
+fn endless_loop() {
+    says("looping", "enqueue", "looped without end");
+}
+
+#[test]
+fn endless_recursion_that_needs_no_stack() {
+    says("recursive", "enqueue", "does not come back");
+}
+
+#[test]
+fn endless_recursion_that_fills_the_stack() {
+    says("overflowing", "enqueue", "crashed");
+}
+
+#[test]
+fn lost_task() {
+    says("losing", "enqueue", "task lost: task 0 (hog");
+}
+
+/// Only the silence that follows shows it, so any hook of the policy may be named.
+#[test]
+fn task_never_picked() {
+    let message = message("lazy");
+    assert!(
+        message.contains("policy lazy, hook ") && message.contains("task lost"),
+        "{message}"
+    );
+}
+
+#[test]
+fn own_complaint() {
+    says(
+        "complaining",
+        "enqueue",
+        "policy_error: cannot cope (task 0)",
+    );
+}
+
+#[test]
+fn source_that_does_not_compile() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("broken.c");
+    std::fs::write(&source, "#include \"policy.h\"\nint x = ;\n").unwrap();
+    let message = refused(&["run", "--policy", argument(&source), "--workload", "hogs"]);
+    assert!(
+        message.starts_with(&format!("--policy: {} does not compile:", source.display())),
+        "{message}"
+    );
+    assert!(message.contains("broken.c:2:"), "{message}");
+}
+
+#[test]
+fn source_without_a_policy() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("empty.c");
+    std::fs::write(&source, "#include \"policy.h\"\n").unwrap();
+    let message = refused(&["run", "--policy", argument(&source), "--workload", "hogs"]);
+    assert!(
+        message.contains("does not end with POLICY(empty, ...)"),
+        "{message}"
+    );
+}
+
+#[test]
+fn missing_compiler() {
+    let source = root().join("crates/cli/tests/policies/losing.c");
+    let output = schedlab(&["run", "--policy", argument(&source), "--workload", "hogs"])
+        .env("CC", "no-such-compiler")
+        .output()
+        .unwrap();
+    let message = refusal(output);
+    assert!(
+        message.starts_with(
+            "--policy: cannot run the C compiler \"no-such-compiler\" (set CC to choose another)"
+        ),
+        "{message}"
+    );
+}
+
+/// As make has it: options after the compiler's name.
+#[test]
+fn compiler_with_options() {
+    let source = root().join("crates/cli/tests/policies/losing.c");
+    let compile = |compiler: &str| {
+        let output = schedlab(&["run", "--policy", argument(&source), "--workload", "hogs"])
+            .env("CC", compiler)
+            .output()
+            .unwrap();
+        refusal(output)
+    };
+    assert!(compile("cc -O1").contains("policy losing, hook enqueue"));
+    let silent = compile("false");
+    assert!(
+        silent.ends_with("losing.c does not compile:\nfalse says nothing but exit status: 1"),
+        "{silent}"
+    );
+}

@@ -1,0 +1,17 @@
+//! One program for all tests of this crate: it is linked once.
+
+mod common;
+mod determinism;
+mod faulty_policies;
+mod interrupt;
+mod list;
+mod mistakes;
+mod new;
+mod portable;
+mod programs;
+mod recordings;
+mod replay;
+mod reproduce;
+mod run;
+mod tidy;
+mod tunables;

@@ -1,0 +1,112 @@
+//! Compiles every policy in `policies/` and lists them for the crate.
+//!
+//! A policy is a folder with a C file of the same name.  There is no other
+//! registration: a new folder is found here, and cargo watches for it.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+/// Folders a policy may include files of, from the root, and their names beside a policy compiled at run time.
+const INCLUDED: [(&str, &str); 3] = [
+    ("policy", "policy"),
+    ("policies", "policies"),
+    ("crates/native/include", "native"),
+];
+
+fn main() {
+    let root = Path::new("../..")
+        .canonicalize()
+        .expect("the workspace root exists");
+    let policies = find_policies(&root.join("policies"));
+    for (folder, _) in INCLUDED {
+        println!("cargo:rerun-if-changed={}", root.join(folder).display());
+    }
+
+    for source in &policies {
+        compile(&root, source, &format!("schedlab_policy_{}", stem(source)));
+    }
+    let layout = Path::new("src/layout.c");
+    println!("cargo:rerun-if-changed={}", layout.display());
+    compile(&root, layout, "schedlab_layout");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    fs::write(out.join("policies.rs"), table(&policies)).expect("OUT_DIR is writable");
+    fs::write(out.join("included.rs"), included(&root)).expect("OUT_DIR is writable");
+}
+
+/// Rust source of what a policy compiled at run time may include: each file's path and its text.
+fn included(root: &Path) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for (folder, name) in INCLUDED {
+        let top = root.join(folder);
+        let mut folders = vec![top.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).expect("it can be read").flatten() {
+                let path = entry.path();
+                match path.extension() {
+                    None if path.is_dir() => folders.push(path),
+                    Some(extension) if extension == "h" || extension == "c" => {
+                        let inside = path.strip_prefix(&top).expect("it is inside");
+                        let written = Path::new(name).join(inside);
+                        lines.push(format!("({written:?}, include_str!({path:?})),\n"));
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    lines.sort();
+    format!("&[\n{}]", lines.concat())
+}
+
+/// The C file of every policy folder, by name.  A folder without one holds what a family of policies shares.
+fn find_policies(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut sources: Vec<PathBuf> = entries
+        .filter_map(|entry| {
+            Some(
+                entry
+                    .path()
+                    .join(entry.path().file_name()?)
+                    .with_extension("c"),
+            )
+        })
+        .filter(|source| source.is_file())
+        .collect();
+    sources.sort();
+    sources
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem()
+        .expect("a path from a folder listing has a name")
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// Policies are optimised alike in every profile: one meaning and one speed.
+fn compile(root: &Path, source: &Path, library: &str) {
+    let mut build = cc::Build::new();
+    for flag in include_str!("src/cflags.txt").split_whitespace() {
+        build.flag_if_supported(flag);
+    }
+    build
+        .includes(INCLUDED.map(|(folder, _)| root.join(folder)))
+        .file(source)
+        .opt_level(2)
+        .warnings(false)
+        .compile(library);
+}
+
+/// Rust source of the table of policies.
+fn table(policies: &[PathBuf]) -> String {
+    let names: Vec<String> = policies.iter().map(|p| stem(p)).collect();
+    let mut text = String::from("unsafe extern \"C\" {\n");
+    for name in &names {
+        text += &format!("    static schedlab_policy_{name}: ffi::Policy;\n");
+    }
+    text += "}\n/// Every policy in `policies/`, by name.\nstatic BUILT_IN: &[Policy] = &[\n";
+    for name in &names {
+        text += &format!("    Policy(unsafe {{ &schedlab_policy_{name} }}),\n");
+    }
+    text + "];\n"
+}

@@ -1,0 +1,210 @@
+//! Compiling a policy at run time: `--policy path/to/name.c`.
+
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+use std::{env, fs, io};
+
+use schedlab_input::reason;
+
+use crate::{ffi, Policy};
+
+/// What a policy includes, so that a binary far from its sources can compile one: the contract, what families of
+/// policies share, the policies themselves, and the native dialect.  Path and text.
+const INCLUDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/included.rs"));
+
+/// Where a policy's includes are found, in a folder that [`write_headers`] filled.
+pub const INCLUDE_FOLDERS: [&str; 3] = ["policy", "policies", "native"];
+
+/// Why a policy file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CompileError {
+    /// The file's name is not a name for a policy.
+    #[error("{0}: a policy file is called NAME.c, NAME being letters, digits and underscores")]
+    Name(String),
+    /// Something could not be read or written.
+    #[error("{0}: {reason}", reason = reason(.1))]
+    Io(String, io::Error),
+    /// The C compiler is missing.
+    #[error("cannot run the C compiler \"{0}\" (set CC to choose another): {reason}", reason = reason(.1))]
+    NoCompiler(String, io::Error),
+    /// The C compiler refused it.
+    #[error("{0} does not compile:\n{1}")]
+    Rejected(String, String),
+    /// It compiled, but into something else.
+    #[error("{0} does not end with POLICY({1}, ...): a policy must be called like its file")]
+    NoTable(String, String),
+    /// It compiled, but cannot be loaded.
+    #[error("{0} cannot be loaded: {1}")]
+    NotLoaded(String, libloading::Error),
+    /// Whoever wanted it wants it no more.
+    #[error("compiling was stopped")]
+    Stopped,
+}
+
+/// Most lines shown of what a compiler says: the first mistake is what matters.
+const MOST_LINES: usize = 40;
+
+/// How often a compiler at work is looked at.
+const BEAT: Duration = Duration::from_millis(5);
+
+impl Policy {
+    /// Compiles the policy in the C file `source` and loads it into this process, where it
+    /// stays.  The policy must be called like the file.
+    ///
+    /// # Errors
+    /// See [`CompileError`].
+    pub fn compile(source: &Path) -> Result<Policy, CompileError> {
+        Policy::compile_unless(source, &|| false)
+    }
+
+    /// The same, but gives up as soon as `stop` says so.
+    ///
+    /// # Errors
+    /// See [`CompileError`].
+    pub fn compile_unless(source: &Path, stop: &dyn Fn() -> bool) -> Result<Policy, CompileError> {
+        let shown = source.display().to_string();
+        let name = policy_name(source).ok_or_else(|| CompileError::Name(shown.clone()))?;
+        let folder = tempfile::tempdir().map_err(|e| {
+            let parent = env::temp_dir().display().to_string();
+            CompileError::Io(format!("no temporary folder in {parent} (see TMPDIR)"), e)
+        })?;
+        let wrap = |e| CompileError::Io(folder.path().display().to_string(), e);
+        write_headers(folder.path()).map_err(wrap)?;
+        let library = folder.path().join(format!("{name}.so"));
+        run_compiler(source, folder.path(), &library, stop)?;
+        load(&library, &shown, &name)
+    }
+}
+
+fn policy_name(source: &Path) -> Option<String> {
+    let name = source.file_stem()?.to_str()?;
+    let is_c = source.extension().is_some_and(|e| e == "c");
+    let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    (is_c && is_name && !name.is_empty()).then(|| name.to_string())
+}
+
+/// Writes what a policy may include into [`INCLUDE_FOLDERS`] of a folder.
+///
+/// # Errors
+/// The folder cannot be written to.
+pub fn write_headers(folder: &Path) -> io::Result<()> {
+    for (name, text) in INCLUDED {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().expect("a header is in a folder"))?;
+        fs::write(path, text)?;
+    }
+    Ok(())
+}
+
+fn run_compiler(
+    source: &Path,
+    folder: &Path,
+    library: &Path,
+    stop: &dyn Fn() -> bool,
+) -> Result<(), CompileError> {
+    let said = folder.join("messages");
+    let shown = || source.display().to_string();
+    let wrap = |e| CompileError::Io(shown(), e);
+    let messages = fs::File::create(&said).map_err(wrap)?;
+    // CC may hold options, as make has it: CC="ccache gcc".
+    let compiler = env::var("CC").unwrap_or_default();
+    let mut words = compiler.split_whitespace();
+    let program = words.next().unwrap_or("cc");
+    let child = Command::new(program)
+        .args(words)
+        .args(include_str!("cflags.txt").split_whitespace())
+        .args(INCLUDE_FOLDERS.map(|name| format!("-I{}", folder.join(name).display())))
+        .args(["-O2", "-fPIC", "-shared", "-o"])
+        .arg(library)
+        .arg(source)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(messages)
+        .process_group(0)
+        .spawn()
+        .map_err(|e| CompileError::NoCompiler(program.into(), e))?;
+    let status = wait_unless(child, stop).map_err(wrap)?;
+    let status = status.ok_or(CompileError::Stopped)?;
+    if status.success() {
+        return Ok(());
+    }
+    let said = fs::read(&said).map_err(wrap)?;
+    let said = shortened(&String::from_utf8_lossy(&said));
+    Err(CompileError::Rejected(
+        shown(),
+        match said.is_empty() {
+            true => format!("{program} says nothing but {status}"),
+            false => said,
+        },
+    ))
+}
+
+/// How the compiler ended; none if it was stopped, with all it started.
+fn wait_unless(mut child: Child, stop: &dyn Fn() -> bool) -> io::Result<Option<ExitStatus>> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if stop() {
+            // SAFETY: a plain system call; the child leads a process group of its own and has not
+            // been waited for, so the number is still its.  SIGTERM lets it remove its files.
+            unsafe { libc::kill(-(child.id() as libc::pid_t), libc::SIGTERM) };
+            child.wait()?;
+            return Ok(None);
+        }
+        std::thread::sleep(BEAT);
+    }
+}
+
+fn shortened(messages: &str) -> String {
+    let lines: Vec<&str> = messages.lines().collect();
+    match lines.len().checked_sub(MOST_LINES) {
+        Some(more) if more > 0 => {
+            format!(
+                "{}\n... and {more} more lines",
+                lines[..MOST_LINES].join("\n")
+            )
+        }
+        _ => messages.trim_end().to_string(),
+    }
+}
+
+fn load(library: &Path, shown: &str, name: &str) -> Result<Policy, CompileError> {
+    let symbol = format!("schedlab_policy_{name}");
+    // SAFETY: the library is freestanding C without constructors; the symbol, if it is there, was
+    // defined by POLICY().  The library is leaked, so the table lives as long as the process.
+    unsafe {
+        let library = libloading::Library::new(library)
+            .map_err(|e| CompileError::NotLoaded(shown.into(), e))?;
+        let table = *library
+            .get::<*const ffi::Policy>(symbol.as_bytes())
+            .map_err(|_| CompileError::NoTable(shown.into(), name.into()))?;
+        std::mem::forget(library);
+        Ok(Policy(&*table))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_stops_gets_no_policy() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = folder.path().join("endless.c");
+        fs::write(&source, "#include \"/dev/zero\"\n").unwrap();
+        let stopped = Policy::compile_unless(&source, &|| true);
+        assert!(matches!(stopped, Err(CompileError::Stopped)));
+    }
+
+    #[test]
+    fn of_many_messages_the_first_are_shown() {
+        assert_eq!(shortened("a\nb\n"), "a\nb");
+        let many: String = (0..MOST_LINES + 2).map(|i| format!("{i}\n")).collect();
+        let shown = shortened(&many);
+        assert!(shown.starts_with("0\n1\n"), "{shown}");
+        assert!(shown.ends_with("\n39\n... and 2 more lines"), "{shown}");
+    }
+}

@@ -1,0 +1,76 @@
+//! The native back end: policies compiled into this process, and what hosts them.
+//!
+//! [`Policy`] finds a policy and says what it declares, [`Tuned`] chooses a variant and its
+//! tunables, and [`Host`] is one machine under one policy: it owns all state and calls the
+//! hooks.  The simulator drives a host with the events of a simulation, a hook-level test
+//! with a script.  Nothing here is global: hosts live side by side.
+
+mod assignment;
+mod compile;
+mod crash;
+mod fault;
+pub mod ffi;
+mod host;
+mod memory;
+mod policy;
+mod tunables;
+
+pub use assignment::Assignment;
+pub use compile::{write_headers, CompileError, INCLUDE_FOLDERS};
+#[cfg(target_os = "linux")]
+pub use crash::HookTimer;
+pub use crash::{install_crash_handler, remove_on_crash};
+pub use fault::{Fault, FaultKind, Hook};
+pub use host::{Host, NewTask, Platform, Topology};
+pub use policy::{LockScope, Nice, Policy, Promise, Tunable, Variant};
+pub use tunables::Tuned;
+
+/// Flags of `enqueue()` and `select_cpu()`; see `enum enqueue_flags` in policy.h.
+pub mod enq {
+    #![allow(missing_docs)]
+    pub const WAKEUP: u32 = 1 << 0;
+    pub const NEW: u32 = 1 << 1;
+    pub const EXEC: u32 = 1 << 2;
+    pub const MOVE: u32 = 1 << 3;
+    pub const SYNC: u32 = 1 << 4;
+    pub const IRQ: u32 = 1 << 5;
+    pub const UNINTERRUPTIBLE: u32 = 1 << 6;
+}
+
+/// Flags of `dequeue()`; see `enum dequeue_flags` in policy.h.
+pub mod deq {
+    #![allow(missing_docs)]
+    pub const SLEEP: u32 = 1 << 0;
+    pub const EXIT: u32 = 1 << 1;
+    pub const MOVE: u32 = 1 << 2;
+    pub const UNINTERRUPTIBLE: u32 = 1 << 6;
+}
+
+/// Why `pick_next()` is called; see `enum prev_state` in policy.h.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+#[allow(missing_docs)]
+pub enum Prev {
+    None = 0,
+    Blocked = 1,
+    Exited = 2,
+    Yielded = 3,
+    Preempted = 4,
+    Moved = 5,
+}
+
+/// Scheduling classes; see `enum task_class` in types.h.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+#[allow(missing_docs)]
+pub enum Class {
+    Normal = 0,
+    Batch = 1,
+    Idle = 2,
+    Iso = 3,
+    Fifo = 4,
+    Rr = 5,
+}
+
+/// Most CPUs a machine can have.
+pub const MAX_CPUS: usize = ffi::MAX_CPUS;

@@ -1,0 +1,134 @@
+//! How runs end, and what they must not exceed.
+
+use crate::common::lab::{forever, fork, run, sleep, Lab};
+use schedlab_sim::EndReason::{Deadlock, Finished, TimeUp};
+use schedlab_sim::SimError;
+use schedlab_trace::{EventKind, Ns};
+use schedlab_workload::Op;
+
+#[test]
+fn the_run_ends_with_the_last_foreground_task() {
+    let ran = Lab::new(2)
+        .task(vec![run(3000)])
+        .task(vec![run(9000)])
+        .but(|t| t.background = true)
+        .run();
+    ran.ends(3000, Finished);
+}
+
+#[test]
+fn background_tasks_alone_run_until_time_is_up() {
+    let ran = Lab::new(1)
+        .task(vec![run(3000)])
+        .but(|t| t.background = true)
+        .task(forever(&[run(100)]))
+        .but(|t| t.background = true)
+        .for_us(5000)
+        .run();
+    ran.ends(5000, TimeUp);
+}
+
+#[test]
+fn the_shorter_of_tasks_and_time_decides() {
+    let lab = |time| Lab::new(1).task(vec![run(3000)]).for_us(time).run();
+    lab(2999).ends(2999, TimeUp);
+    // What happens in the last moment still happens.
+    lab(3000).ends(3000, Finished);
+    lab(3001).ends(3000, Finished);
+}
+
+#[test]
+fn a_task_that_starts_after_the_end_never_starts() {
+    let ran = Lab::new(1)
+        .task(vec![run(1000)])
+        .at(9000)
+        .for_us(5000)
+        .run();
+    ran.ends(5000, TimeUp);
+    let forks = ran.pick(|e| matches!(e.kind, EventKind::Fork { .. }).then_some(()));
+    assert_eq!(forks.len(), 0);
+}
+
+#[test]
+fn the_run_waits_for_a_task_that_starts_late() {
+    let ran = Lab::new(1)
+        .task(vec![run(1000)])
+        .task(vec![run(1000)])
+        .at(9000)
+        .run();
+    ran.ends(10_000, Finished);
+}
+
+#[test]
+fn a_deadlock_is_noticed_when_it_happens_not_when_time_is_up() {
+    let ran = Lab::new(2)
+        .task(vec![run(1000), Op::SemWait(0)])
+        .task(vec![run(2000), Op::SemWait(0)])
+        .with(|w| w.semaphores = vec![0])
+        .for_us(1_000_000)
+        .run();
+    ran.ends(2000, Deadlock);
+}
+
+#[test]
+fn a_run_has_at_most_so_many_events() {
+    let mut lab = Lab::new(1).task(forever(&[run(100), sleep(100)]));
+    lab.limits.events = 1000;
+    match lab.try_run().err() {
+        Some(SimError::TooManyEvents { limit, .. }) => assert_eq!(limit, 1000),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_run_has_at_most_so_many_tasks() {
+    let mut lab = Lab::new(1)
+        .task(forever(&[fork(1), run(100)]))
+        .template(vec![run(1)]);
+    lab.limits.tasks = 10;
+    match lab.try_run().err() {
+        // The tenth child would be the eleventh task: at 0.9 ms and a few turns of its elders.
+        Some(SimError::TooManyTasks { limit, .. }) => assert_eq!(limit, 10),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_run_lasts_at_most_so_long() {
+    let mut lab = Lab::new(1).task(forever(&[run(100)]));
+    lab.limits.time = Ns::from_ms(7);
+    assert!(
+        matches!(lab.try_run().err(), Some(SimError::TooLong { limit }) if limit == Ns::from_ms(7))
+    );
+    let lab = lab.for_us(5000);
+    lab.run().ends(5000, TimeUp);
+}
+
+#[test]
+fn time_adds_up_when_the_end_comes_in_the_middle_of_kernel_work() {
+    // Every end within the first 200 µs of a busy machine: the engine's own check of its books.
+    for end in 1..200 {
+        let lab = Lab::new(2)
+            .task(crate::common::lab::times(
+                9,
+                &[run(3), Op::SemPost(0), sleep(2)],
+            ))
+            .task(forever(&[Op::SemWait(0), run(4), Op::Yield]))
+            .task(forever(&[fork(3), run(5), Op::WaitAll]))
+            .template(vec![run(2)])
+            .with(|w| w.semaphores = vec![0])
+            .machine(|m| {
+                m.costs.schedule = Ns(1300);
+                m.costs.context_switch = Ns(700);
+                m.costs.wakeup = Ns(900);
+                m.costs.syscall = Ns(300);
+                m.costs.fork = Ns(4100);
+                m.costs.exit = Ns(2300);
+                m.costs.ipi = Ns(1100);
+                m.costs.idle_exit = Ns(1700);
+            })
+            .for_us(end);
+        let ran = lab.run();
+        assert!(ran.outcome.end.0 <= end * 1000);
+    }
+}

@@ -1,0 +1,260 @@
+//! Deliberately broken policies: each is the template with one mistake, and each must be caught
+//! by the check made for that mistake, by name, and with the hook that made it.
+
+use schedlab_machine::Machine;
+use schedlab_policy::{FaultKind, Hook, Policy, Tuned};
+use schedlab_sim::{Limits, Rule, Setup, SimError, Simulation, TieBreak};
+use schedlab_trace::{HashSink, Ns};
+use schedlab_workload::{builtin, random};
+
+/// The first error within some random workloads on four CPUs.
+fn first_error(policy: Policy) -> SimError {
+    let tuned = Tuned::defaults(policy);
+    let machine = Machine::ideal(4);
+    for seed in 0..60 {
+        let workload = random(seed, 4);
+        let setup = Setup {
+            machine: &machine,
+            workload: &workload,
+            tuned: &tuned,
+            seed,
+            duration: None,
+            limits: Limits::default(),
+            tie_break: TieBreak::Canonical,
+        };
+        let end = Simulation::new(&setup, HashSink::default()).and_then(Simulation::run);
+        if let Err(error) = end {
+            return error;
+        }
+    }
+    panic!("no check noticed");
+}
+
+#[track_caller]
+fn violates(from: &str, to: &str, rule: Rule, hook: Option<Hook>) {
+    match first_error(crate::common::fifo_with(&[(from, to)])) {
+        SimError::Violation(found) => {
+            assert_eq!((found.rule, found.hook), (rule, hook), "{found}");
+            assert!(found.to_string().contains("policy fifo"));
+        }
+        other => panic!("caught as something else: {other}"),
+    }
+}
+
+#[track_caller]
+fn faults(from: &str, to: &str, hook: Hook, is_kind: fn(&FaultKind) -> bool) {
+    match first_error(crate::common::fifo_with(&[(from, to)])) {
+        SimError::Fault { fault, .. } => {
+            assert!(fault.hook == hook && is_kind(&fault.kind), "{fault}");
+            assert!(fault.to_string().contains(hook.name()));
+        }
+        other => panic!("caught as something else: {other}"),
+    }
+}
+
+const TICK: &str = "	if (rq_of(s, cpu)->nr_waiting &&";
+const PICK: &str = "	examined(s, 1);";
+
+#[test]
+fn the_template_itself_is_sound() {
+    let sound = std::panic::catch_unwind(|| first_error(crate::common::fifo_with(&[])));
+    assert!(sound.is_err(), "found {:?}", sound.unwrap());
+}
+
+#[test]
+fn drops_a_new_or_woken_task() {
+    let from = "	fifo_add(s, p);\n	if (!cpu_curr";
+    violates(from, "	if (!cpu_curr", Rule::TaskLost, Some(Hook::Enqueue));
+}
+
+#[test]
+fn breaks_its_promise_of_how_long_a_task_waits() {
+    let hogs = builtin::parse("hogs --count 2").unwrap();
+    let without_slices = crate::common::fifo_with(&[(TICK, "	if (0 &&")]);
+    let run = |policy, seconds: u64| {
+        let tuned = Tuned::defaults(policy);
+        let setup = Setup {
+            machine: &Machine::ideal(1),
+            workload: &hogs,
+            tuned: &tuned,
+            seed: 1,
+            duration: Some(Ns::from_ms(1000 * seconds)),
+            limits: Limits::default(),
+            tie_break: TieBreak::Canonical,
+        };
+        Simulation::new(&setup, HashSink::default()).and_then(Simulation::run)
+    };
+    assert!(run(crate::common::fifo(), 5).is_ok());
+    assert!(run(without_slices, 1).is_ok(), "it may wait a second");
+    match run(without_slices, 2) {
+        Err(SimError::Violation(found)) => assert_eq!(found.rule, Rule::Starvation, "{found}"),
+        other => panic!("not caught: {:?}", other.map(|(outcome, _)| outcome)),
+    }
+}
+
+#[test]
+fn drops_the_preempted_task() {
+    violates(
+        "		fifo_add(s, prev);",
+        "		;",
+        Rule::TaskLost,
+        Some(Hook::PickNext),
+    );
+}
+
+#[test]
+fn drops_the_yielding_task_only() {
+    let from = "if (why == PREV_YIELDED || why == PREV_PREEMPTED)";
+    violates(
+        from,
+        "if (why == PREV_PREEMPTED)",
+        Rule::TaskLost,
+        Some(Hook::PickNext),
+    );
+}
+
+#[test]
+fn forgets_to_tell_an_idle_cpu() {
+    violates(
+        "		resched_cpu(s, p->cpu);",
+        "		;",
+        Rule::WorkConservation,
+        Some(Hook::Enqueue),
+    );
+}
+
+#[test]
+fn idles_although_somebody_waits() {
+    let to = "	if (random_u32(s) % 8 == 0) { fifo_add(s, next); return NULL; }\n	examined(s, 1);";
+    violates(PICK, to, Rule::WorkConservation, Some(Hook::PickNext));
+}
+
+#[test]
+fn runs_a_task_on_two_cpus() {
+    let to =
+        "	if (cpu_curr(s, (cpu + 1) % s->nr_cpus)) next = cpu_curr(s, (cpu + 1) % s->nr_cpus);";
+    violates(PICK, to, Rule::DoubleRun, Some(Hook::PickNext));
+}
+
+#[test]
+fn keeps_a_dead_task_queued() {
+    let from = "	if (list_linked(&ts_of(p)->node))\n		fifo_remove(s, p);";
+    let to = "	if (flags & DEQ_EXIT)\n		fifo_add(s, p);\n	else if (list_linked(&ts_of(p)->node))\n		fifo_remove(s, p);";
+    violates(from, to, Rule::NotRunnable, Some(Hook::PickNext));
+}
+
+#[test]
+fn steals_what_may_not_run_here() {
+    let to = "	{
+		rq_t *other = rq_of(s, (cpu + 1) % s->nr_cpus);
+		if (!list_empty(&other->queue)) {
+			task_t *stolen = task_of(list_entry(other->queue.next, ts_t, node));
+			fifo_add(s, next);
+			fifo_remove(s, stolen);
+			next = stolen;
+		}
+	}";
+    violates(PICK, to, Rule::Placement, Some(Hook::PickNext));
+}
+
+#[test]
+fn moves_a_task_where_it_may_not_run() {
+    let to = "	if (!list_empty(&rq->queue)) {
+		task_t *p = task_of(list_entry(rq->queue.next, ts_t, node));
+		if (p != prev) {
+			fifo_remove(s, p);
+			move_task(s, p, (cpu + 1) % s->nr_cpus);
+			fifo_add(s, p);
+		}
+	}";
+    violates(PICK, to, Rule::Placement, None);
+}
+
+#[test]
+fn moves_a_running_task() {
+    let to = "	if (s->now % 7 == 0) move_task(s, p, (cpu + 1) % s->nr_cpus);\n	if (rq_of(s, cpu)->nr_waiting &&";
+    match first_error(crate::common::fifo_with(&[(TICK, to)])) {
+        SimError::Violation(found) => assert!(
+            matches!(found.rule, Rule::NotRunnable | Rule::Placement),
+            "{found}"
+        ),
+        other => panic!("caught as something else: {other}"),
+    }
+}
+
+#[test]
+fn ignores_affinity_when_choosing_a_cpu() {
+    let bad_cpu = |kind: &FaultKind| matches!(kind, FaultKind::BadCpu { .. });
+    faults(
+        "		if (!cpu_allowed(p, cpu))\n			continue;",
+        "",
+        Hook::SelectCpu,
+        bad_cpu,
+    );
+}
+
+#[test]
+fn chooses_a_cpu_that_does_not_exist() {
+    let bad_cpu = |kind: &FaultKind| matches!(kind, FaultKind::BadCpu { cpu: 4, .. });
+    faults(
+        "	return best;",
+        "	return s->nr_cpus;",
+        Hook::SelectCpu,
+        bad_cpu,
+    );
+}
+
+#[test]
+fn changes_a_tasks_cpu_behind_everybodys_back() {
+    let to = "	if (!list_empty(&rq_of(s, cpu)->queue))
+		task_of(list_entry(rq_of(s, cpu)->queue.next, ts_t, node))->cpu = (cpu + 1) % s->nr_cpus;
+	if (rq_of(s, cpu)->nr_waiting &&";
+    violates(TICK, to, Rule::TaskLost, None);
+}
+
+#[test]
+fn loops_without_end() {
+    let to = "	repeat_while(s, cpu < s->nr_cpus)\n		;\n	if (rq_of(s, cpu)->nr_waiting &&";
+    faults(TICK, to, Hook::Tick, |kind| *kind == FaultKind::Looped);
+}
+
+#[test]
+fn answers_something_that_is_no_task() {
+    let to = "	if (s->now) return (task_t *)((u8 *)next + 8);";
+    faults(PICK, to, Hook::PickNext, |kind| {
+        *kind == FaultKind::NotATask
+    });
+}
+
+#[test]
+fn finds_its_own_state_wrong() {
+    let to = "	if (rq->nr_waiting > 2) policy_error(s, \"too many\", next);";
+    let reported = |kind: &FaultKind| matches!(kind, FaultKind::Reported { message, task: Some(_), .. } if message == "too many");
+    faults(PICK, to, Hook::PickNext, reported);
+}
+
+#[test]
+fn fails_to_initialise() {
+    faults("	return 0;", "	return -12;", Hook::Init, |kind| {
+        *kind == FaultKind::InitFailed(-12)
+    });
+}
+
+#[test]
+fn has_no_way_to_choose_a_task() {
+    faults(
+        "	.pick_next = fifo_pick_next,\n",
+        "",
+        Hook::PickNext,
+        |kind| *kind == FaultKind::Missing,
+    );
+}
+
+#[test]
+fn a_bare_loop_does_not_compile() {
+    let result = std::panic::catch_unwind(|| {
+        crate::common::fifo_with(&[(TICK, "	while (1);\n	if (rq_of(s, cpu)->nr_waiting &&")])
+    });
+    let message = *result.err().unwrap().downcast::<String>().unwrap();
+    assert!(message.contains("poisoned"), "{message}");
+}
