@@ -5,7 +5,7 @@
 
 #[path = "../tests/suite/common/mod.rs"]
 mod common;
-#[path = "../tests/common/json.rs"]
+#[path = "../tests/suite/common/json.rs"]
 mod json;
 
 use std::io::{self, Write};
