@@ -28,8 +28,8 @@ fn the_default_is_the_last_version() {
 #[test]
 fn the_tree_is_ordered_and_balanced_whatever_happens() {
     for seed in 1..6 {
-        fair::tree::random_life("cfs", seed, 60, 400);
-        fair::tree::random_life("cfs:2.6.24", seed, 60, 400);
+        crate::fair::tree::random_life("cfs", seed, 60, 400);
+        crate::fair::tree::random_life("cfs:2.6.24", seed, 60, 400);
     }
 }
 

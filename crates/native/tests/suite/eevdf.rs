@@ -71,8 +71,8 @@ fn the_default_is_6_12() {
 #[test]
 fn the_tree_is_ordered_and_balanced_and_knows_the_least() {
     for seed in 1..6 {
-        fair::tree::random_life("eevdf", seed, 60, 400);
-        fair::tree::random_life("eevdf:6.6", seed, 60, 400);
+        crate::fair::tree::random_life("eevdf", seed, 60, 400);
+        crate::fair::tree::random_life("eevdf:6.6", seed, 60, 400);
     }
 }
 

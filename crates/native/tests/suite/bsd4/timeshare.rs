@@ -81,7 +81,7 @@ fn children_inherit_usage_and_return_theirs() {
         assert_eq!(m.die(0), Some(parent));
         m.reap(child, parent);
         assert_eq!(estcpu(&m, parent), 240);
-        bsd::double_estcpu(&mut m);
+        crate::bsd::double_estcpu(&mut m);
         assert_eq!(estcpu(&m, parent), 295); // not 480
     }
 }

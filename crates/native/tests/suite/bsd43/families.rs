@@ -38,7 +38,7 @@ fn a_parent_cannot_get_more_than_the_limit() {
     let mut m = Machine::new("bsd43:4.4", 1, &[]);
     let parent = run_alone(&mut m, &normal(0));
     m.ticks_at_once(0, 200);
-    bsd::double_estcpu(&mut m);
+    crate::bsd::double_estcpu(&mut m);
     assert_eq!(estcpu(&m, parent), 255);
 }
 

@@ -25,7 +25,7 @@ fn the_last_run_ends_with_the_switch_not_with_the_slice() {
 fn a_preempted_run_counts_as_far_as_it_got() {
     let mut k = up(&[]);
     let task = k.start(normal());
-    let better = k.sleeper(kernel::nice(-5));
+    let better = k.sleeper(crate::o1::kernel::nice(-5));
     k.after(7 * MS);
     k.enqueue(better, IRQ);
     k.settle();
