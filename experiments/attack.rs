@@ -29,8 +29,12 @@ const CFS: [&str; 2] = ["cfs:2.6.24", "cfs"];
 impl Attack {
     /// Runs it under every policy, and the same without attackers, and judges both claims.
     pub fn run(&self, lab: &Lab, findings: &mut Findings) -> Result<Vec<Arc<Outcome>>, Error> {
-        let done = under_all(lab, findings, |policy| Trial::new(policy, MACHINE, self.name))?;
-        let calm = under_all(lab, findings, |policy| Trial::new(policy, MACHINE, "victims"))?;
+        let done = under_all(lab, findings, |policy| {
+            Trial::new(policy, MACHINE, self.name)
+        })?;
+        let calm = under_all(lab, findings, |policy| {
+            Trial::new(policy, MACHINE, "victims")
+        })?;
         self.judge_prone(findings, &done);
         self.judge_fair(findings, &done, &calm);
         findings.table(self.table(&done));
@@ -54,7 +58,8 @@ impl Attack {
     }
 
     fn judge_fair(&self, findings: &mut Findings, done: &[Arc<Outcome>], calm: &[Arc<Outcome>]) {
-        let key = |done: &[Arc<Outcome>], policy: &str| of(done, policy).each(|m| p99(m, "keystroke"));
+        let key =
+            |done: &[Arc<Outcome>], policy: &str| of(done, policy).each(|m| p99(m, "keystroke"));
         let more = CFS.map(|policy| key(done, policy).minus(&key(calm, policy)).max());
         let share = CFS.map(|policy| of(done, policy).share("hog").min() * self.tasks());
         let text = format!(
@@ -64,7 +69,8 @@ impl Attack {
             Unit::Share.show(share[0]),
             Unit::Share.show(share[1]),
         );
-        let unharmed = more.iter().all(|ns| *ns < FELT_NS) && share.iter().all(|share| *share > 0.9);
+        let unharmed =
+            more.iter().all(|ns| *ns < FELT_NS) && share.iter().all(|share| *share > 0.9);
         findings.judge_text(self.fair, text, "", unharmed);
     }
 
@@ -76,15 +82,20 @@ impl Attack {
             Field::new("the hog's longest wait", Unit::Time),
             Field::new("the attackers' share", Unit::Share),
         ];
-        table(&format!("{} beside an editor, a browser and a hog", self.name), fields, done, |outcome| {
-            vec![
-                outcome.each(|m| p99(m, "keystroke")).cell(),
-                outcome.each(|m| p99(m, "page")).cell(),
-                outcome.share("hog").cell(),
-                outcome.each(|m| longest_wait(m, "hog")).cell(),
-                outcome.share(self.name).cell(),
-            ]
-        })
+        table(
+            &format!("{} beside an editor, a browser and a hog", self.name),
+            fields,
+            done,
+            |outcome| {
+                vec![
+                    outcome.each(|m| p99(m, "keystroke")).cell(),
+                    outcome.each(|m| p99(m, "page")).cell(),
+                    outcome.share("hog").cell(),
+                    outcome.each(|m| longest_wait(m, "hog")).cell(),
+                    outcome.share(self.name).cell(),
+                ]
+            },
+        )
     }
 }
 

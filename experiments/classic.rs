@@ -35,7 +35,11 @@ pub fn under_all(
 }
 
 /// Runs trials and notes what was run.
-pub fn run(lab: &Lab, findings: &mut Findings, trials: &[Trial]) -> Result<Vec<Arc<Outcome>>, Error> {
+pub fn run(
+    lab: &Lab,
+    findings: &mut Findings,
+    trials: &[Trial],
+) -> Result<Vec<Arc<Outcome>>, Error> {
     let done = lab.run(trials)?;
     done.iter().for_each(|outcome| findings.ran(outcome));
     Ok(done)
@@ -51,7 +55,12 @@ pub fn of<'a>(done: &'a [Arc<Outcome>], policy: &str) -> &'a Outcome {
 }
 
 /// A table with a row for each outcome, named by its policy.
-pub fn table(title: &str, fields: Vec<Field>, done: &[Arc<Outcome>], cells: impl Fn(&Outcome) -> Vec<Cell>) -> Table {
+pub fn table(
+    title: &str,
+    fields: Vec<Field>,
+    done: &[Arc<Outcome>],
+    cells: impl Fn(&Outcome) -> Vec<Cell>,
+) -> Table {
     let row = |outcome: &Arc<Outcome>| Subject {
         labels: vec![outcome.trial.policy.clone()],
         contest: 0,
@@ -69,7 +78,11 @@ pub fn table(title: &str, fields: Vec<Field>, done: &[Arc<Outcome>], cells: impl
 
 /// CPU time of each task of a run, the most first, as shares of their sum.
 pub fn shares(metrics: &Metrics) -> Vec<f64> {
-    let mut ns: Vec<f64> = metrics.tasks.iter().map(|t| t.activity.run_ns.0 as f64).collect();
+    let mut ns: Vec<f64> = metrics
+        .tasks
+        .iter()
+        .map(|t| t.activity.run_ns.0 as f64)
+        .collect();
     ns.sort_by(|a, b| b.total_cmp(a));
     let sum: f64 = ns.iter().sum();
     ns.iter().map(|x| x / sum).collect()
@@ -83,7 +96,11 @@ pub fn least_over_most(metrics: &Metrics) -> f64 {
 
 /// The 99th percentile of what the workload timed, in ns; no number if it never finished any.
 pub fn p99(metrics: &Metrics, mark: &str) -> f64 {
-    let latency = metrics.marks.iter().find(|m| m.name == mark).and_then(|m| m.latency_ns);
+    let latency = metrics
+        .marks
+        .iter()
+        .find(|m| m.name == mark)
+        .and_then(|m| m.latency_ns);
     latency.map_or(f64::NAN, |d| d.p99.0 as f64)
 }
 
@@ -95,8 +112,17 @@ pub fn longest_wait(metrics: &Metrics, group: &str) -> f64 {
 }
 
 /// Named lines over axes.
-pub fn lines(title: &str, x: Axis, y: Axis, lines: impl Iterator<Item = (String, Vec<(f64, f64)>)>) -> schedlab_report::svg::Figure {
-    let series = |(i, (name, points)): (usize, (String, Vec<(f64, f64)>))| Series { name, style: Style::Series(i), points };
+pub fn lines(
+    title: &str,
+    x: Axis,
+    y: Axis,
+    lines: impl Iterator<Item = (String, Vec<(f64, f64)>)>,
+) -> schedlab_report::svg::Figure {
+    let series = |(i, (name, points)): (usize, (String, Vec<(f64, f64)>))| Series {
+        name,
+        style: Style::Series(i),
+        points,
+    };
     let lines: Vec<Series> = lines.enumerate().map(series).collect();
     let mut plot = Plot::sized(title, x, y, schedlab_report::svg::WIDTH, 340.0);
     plot.lines(&lines);

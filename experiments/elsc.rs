@@ -27,7 +27,10 @@ pub fn volanomark(lab: &Lab, policy: &str, machine: &str, rooms: u32) -> Trial {
 
 /// The runs of a kernel with so many rooms: stock, then ELSC.
 pub fn pair(lab: &Lab, machine: &str, rooms: u32) -> Result<(Arc<Outcome>, Arc<Outcome>), Error> {
-    pair_of(lab, [STOCK, ELSC].map(|policy| volanomark(lab, policy, machine, rooms)))
+    pair_of(
+        lab,
+        [STOCK, ELSC].map(|policy| volanomark(lab, policy, machine, rooms)),
+    )
 }
 
 /// The outcomes of two trials.

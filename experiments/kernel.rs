@@ -157,7 +157,9 @@ fn best_worst(v: &[Vec<f64>]) -> bool {
 const BEST_MAJORITY: &str = "O(1) has the lowest 95 %-min, within 1 %";
 
 fn best_majority(v: &[Vec<f64>]) -> bool {
-    [INT0, INT1, COMPUTE].iter().all(|&mode| v[O1][2] <= 1.01 * v[mode][2])
+    [INT0, INT1, COMPUTE]
+        .iter()
+        .all(|&mode| v[O1][2] <= 1.01 * v[mode][2])
 }
 
 /// The share of a hog by its place in [`NICE`].
@@ -170,12 +172,20 @@ fn share(look: &Look, place: usize) -> f64 {
 /// The paper's schedulers, and the one of the kernel itself.
 fn each(trial: impl Fn(&str) -> Trial) -> Vec<(&'static str, Trial)> {
     let known = ule::SCHEDULERS.iter().chain(&[("EEVDF", "eevdf")]);
-    known.map(|(name, policy)| (*name, trial(policy).seconds(SECONDS))).collect()
+    known
+        .map(|(name, policy)| (*name, trial(policy).seconds(SECONDS)))
+        .collect()
 }
 
 fn hogs() -> Vec<(&'static str, Trial)> {
     let nice = NICE.map(|n| n.to_string()).join(",");
-    each(|policy| ule::from_shell(Trial::new(policy, ule::MACHINE, &format!("hogs --nice={nice}"))))
+    each(|policy| {
+        ule::from_shell(Trial::new(
+            policy,
+            ule::MACHINE,
+            &format!("hogs --nice={nice}"),
+        ))
+    })
 }
 
 fn beside_hogs() -> Vec<(&'static str, Trial)> {
@@ -185,7 +195,8 @@ fn beside_hogs() -> Vec<(&'static str, Trial)> {
 /// Linux needs a minute to give loaders that sleep the best priority: here they begin with it.
 fn loaders() -> Vec<(&'static str, Trial)> {
     let run = |policy: &str, others: &str| {
-        let trial = Trial::new(policy, ule::MACHINE, &format!("late --task vi{others}")).seconds(SECONDS);
+        let trial =
+            Trial::new(policy, ule::MACHINE, &format!("late --task vi{others}")).seconds(SECONDS);
         match policy {
             "o1:2.5.73" => trial.set("initial_sleep_avg_ms", 10_000),
             _ => trial,
@@ -202,7 +213,13 @@ fn loaders() -> Vec<(&'static str, Trial)> {
 }
 
 fn chat() -> Vec<(&'static str, Trial)> {
-    let run = |policy, rooms| Trial::new(policy, "netfinity-7000-up", &format!("volanomark --rooms {rooms} --count 2"));
+    let run = |policy, rooms| {
+        Trial::new(
+            policy,
+            "netfinity-7000-up",
+            &format!("volanomark --rooms {rooms} --count 2"),
+        )
+    };
     vec![
         ("stock 2.3.99, 5 rooms", run(crate::elsc::STOCK, 5)),
         ("stock 2.3.99, 20 rooms", run(crate::elsc::STOCK, 20)),
@@ -224,6 +241,10 @@ fn database() -> Vec<(&'static str, Trial)> {
 
 /// The article's modes, and the kernel's own scheduler.
 fn modes(workload: &str) -> Vec<(&'static str, Trial)> {
-    let trials = staircase::MODES.iter().map(|mode| (mode.0, staircase::trial(mode, workload)));
-    trials.chain([("EEVDF", Trial::new("eevdf", staircase::MACHINE, workload))]).collect()
+    let trials = staircase::MODES
+        .iter()
+        .map(|mode| (mode.0, staircase::trial(mode, workload)));
+    trials
+        .chain([("EEVDF", Trial::new("eevdf", staircase::MACHINE, workload))])
+        .collect()
 }

@@ -102,7 +102,11 @@ impl Served {
         };
         let number = |label, place| number(text, label, place);
         let ab = [number("Total:", 0), number("Total:", 4), number("95%", 0)];
-        let sysbench = [number("min:", 0), number("max:", 0), number("95th percentile:", 0)];
+        let sysbench = [
+            number("min:", 0),
+            number("max:", 0),
+            number("95th percentile:", 0),
+        ];
         of(number("Time taken for tests:", 0), ab)
             .or_else(|| of(number("total time:", 0), sysbench))
     }
@@ -112,7 +116,12 @@ impl Served {
 fn number(text: &str, label: &str, place: usize) -> Option<f64> {
     let mut lines = text.lines().map(str::trim_start);
     let words = lines.find_map(|line| line.strip_prefix(label))?;
-    words.split_whitespace().nth(place)?.trim_end_matches('s').parse().ok()
+    words
+        .split_whitespace()
+        .nth(place)?
+        .trim_end_matches('s')
+        .parse()
+        .ok()
 }
 
 /// The runs of one mode.
@@ -128,7 +137,8 @@ pub struct Runs {
 /// A workload in a mode.
 pub fn trial((_, policy, set): &Mode, workload: &str) -> Trial {
     let trial = Trial::new(policy, MACHINE, workload);
-    set.iter().fold(trial, |trial, (name, value)| trial.set(name, *value))
+    set.iter()
+        .fold(trial, |trial, (name, value)| trial.set(name, *value))
 }
 
 /// A workload in the first so many modes.
@@ -140,7 +150,9 @@ pub fn in_modes(
     seeds: u64,
 ) -> Result<Vec<Runs>, Error> {
     let modes = MODES[..modes].iter();
-    let trials: Vec<Trial> = modes.map(|mode| trial(mode, workload).seeds(seeds)).collect();
+    let trials: Vec<Trial> = modes
+        .map(|mode| trial(mode, workload).seeds(seeds))
+        .collect();
     let observed = lab.observe_once::<Requests>(&trials)?;
     let mut all = Vec::new();
     for (trial, runs) in trials.iter().zip(observed) {

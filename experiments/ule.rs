@@ -70,8 +70,13 @@ pub fn from_shell(trial: Trial) -> Trial {
 
 /// What was changed about a trial: its policy and settings.
 pub fn change(trial: &Trial) -> String {
-    let settings = trial.set.iter().filter(|(name, _)| name != "initial_sleep_avg_ms");
-    settings.fold(trial.policy.clone(), |text, (name, value)| format!("{text} {name}={value}"))
+    let settings = trial
+        .set
+        .iter()
+        .filter(|(name, _)| name != "initial_sleep_avg_ms");
+    settings.fold(trial.policy.clone(), |text, (name, value)| {
+        format!("{text} {name}={value}")
+    })
 }
 
 /// 4 vi and 2 Mozilla as tasks of schedlab's own language, in the background.
@@ -154,7 +159,12 @@ impl Sink for Responses {
                 self.woken.remove(&task);
                 let to = seconds(event.time);
                 let from = to - ns.as_secs_f64();
-                self.responses.push(Response { task, from, to, answered: true });
+                self.responses.push(Response {
+                    task,
+                    from,
+                    to,
+                    answered: true,
+                });
             }
             EventKind::Mark { mark, .. } if Some(mark.0 as usize) == self.batch => {
                 self.batches.push(seconds(event.time));
@@ -167,7 +177,12 @@ impl Sink for Responses {
         self.end = seconds(time);
         for (task, from) in std::mem::take(&mut self.woken) {
             let (from, to) = (seconds(from), self.end);
-            self.responses.push(Response { task, from, to, answered: false });
+            self.responses.push(Response {
+                task,
+                from,
+                to,
+                answered: false,
+            });
         }
     }
 }
@@ -206,14 +221,21 @@ impl Responses {
             .map(|(task, _)| *task)
             .collect();
         (1..=self.end as u32)
-            .map(|end| tasks.iter().map(|task| self.report(*task, f64::from(end)).0).sum())
+            .map(|end| {
+                tasks
+                    .iter()
+                    .map(|task| self.report(*task, f64::from(end)).0)
+                    .sum()
+            })
             .collect()
     }
 
     /// Seconds in which at least one program completed nothing although it had to: gaps in its report.
     pub fn lost_seconds(&self) -> usize {
         let silent = |end: &u32| {
-            self.programs.keys().any(|task| !self.report(*task, f64::from(*end)).1)
+            self.programs
+                .keys()
+                .any(|task| !self.report(*task, f64::from(*end)).1)
         };
         (1..=self.end as u32).filter(silent).count()
     }
@@ -249,7 +271,11 @@ impl Seeds {
 pub type Grid = Vec<Vec<Seeds>>;
 
 /// Runs such a trial under each scheduler with each mix.
-pub fn grid(lab: &Lab, findings: &mut Findings, trial: impl Fn(&str, Mix) -> Trial) -> Result<Grid, Error> {
+pub fn grid(
+    lab: &Lab,
+    findings: &mut Findings,
+    trial: impl Fn(&str, Mix) -> Trial,
+) -> Result<Grid, Error> {
     let mut trials = Vec::new();
     for (_, policy) in SCHEDULERS {
         trials.extend(MIXES.map(|mix| trial(policy, mix).seeds(lab.pick(3, 1))));
@@ -318,10 +344,19 @@ pub fn response_plot(
         .enumerate()
         .map(|(i, (name, _))| series(name, i, start, &sums(i)))
         .collect();
-    let end = lines.iter().flat_map(|l| l.points.last()).map(|p| p.0).fold(0.0, f64::max);
+    let end = lines
+        .iter()
+        .flat_map(|l| l.points.last())
+        .map(|p| p.0)
+        .fold(0.0, f64::max);
     let mut plot = Plot::sized(
         title,
-        Axis::linear("time since the load began", Unit::Time, -1e9 * start as f64, end),
+        Axis::linear(
+            "time since the load began",
+            Unit::Time,
+            -1e9 * start as f64,
+            end,
+        ),
         Axis::log("sum of response times", Unit::Time, 1e7, 1e11),
         schedlab_report::svg::WIDTH,
         340.0,

@@ -4,7 +4,9 @@ use crate::classic::{policies, run as run_all, STOCK};
 use crate::prelude::*;
 
 const MACHINE: &str = "pentium-4-3ghz";
-const LOADS: [&str; 8] = ["process", "mem", "io", "read", "list", "ctar", "xtar", "dbench"];
+const LOADS: [&str; 8] = [
+    "process", "mem", "io", "read", "list", "ctar", "xtar", "dbench",
+];
 /// A build short enough for many runs; contest's own takes a minute and a half on such a machine.
 const BUILD: &str = "--files 60 --link 4s";
 const JOBS: f64 = 4.0;
@@ -14,7 +16,12 @@ const MOST_SHOWN: f64 = 5.0;
 const PATIENCE: u64 = 240;
 
 fn trial(policy: &str, options: &str) -> Trial {
-    Trial::new(policy, MACHINE, &format!("contest {options} --build '{BUILD}'")).seconds(PATIENCE)
+    Trial::new(
+        policy,
+        MACHINE,
+        &format!("contest {options} --build '{BUILD}'"),
+    )
+    .seconds(PATIENCE)
 }
 
 /// How much longer it took; infinitely, if it was given up.
@@ -32,17 +39,39 @@ impl Ratios {
     fn measure(lab: &Lab, findings: &mut Findings) -> Result<Ratios, Error> {
         let policies = policies(lab);
         let loads = || std::iter::once("none").chain(LOADS);
-        let trials: Vec<Trial> = policies.iter().flat_map(|policy| loads().map(|load| trial(policy, &format!("--load {load}")))).collect();
+        let trials: Vec<Trial> = policies
+            .iter()
+            .flat_map(|policy| loads().map(|load| trial(policy, &format!("--load {load}"))))
+            .collect();
         let done = run_all(lab, findings, &trials)?;
         let row = |(policy, outcomes): (String, &[std::sync::Arc<Outcome>])| {
-            (policy, outcomes[1..].iter().map(|loaded| ratio(loaded, &outcomes[0])).collect())
+            (
+                policy,
+                outcomes[1..]
+                    .iter()
+                    .map(|loaded| ratio(loaded, &outcomes[0]))
+                    .collect(),
+            )
         };
-        Ok(Ratios(policies.into_iter().zip(done.chunks(LOADS.len() + 1)).map(row).collect()))
+        Ok(Ratios(
+            policies
+                .into_iter()
+                .zip(done.chunks(LOADS.len() + 1))
+                .map(row)
+                .collect(),
+        ))
     }
 
     fn of(&self, policy: &str, load: &str) -> f64 {
-        let row = self.0.iter().find(|(name, _)| name == policy).expect("a policy of ours");
-        let place = LOADS.iter().position(|name| *name == load).expect("a load of ours");
+        let row = self
+            .0
+            .iter()
+            .find(|(name, _)| name == policy)
+            .expect("a policy of ours");
+        let place = LOADS
+            .iter()
+            .position(|name| *name == load)
+            .expect("a load of ours");
         row.1[place]
     }
 }
@@ -67,11 +96,24 @@ fn judge(findings: &mut Findings, ratios: &Ratios) {
     let both = |load: &str| [ratios.of(STOCK, load), ratios.of("cfs", load)];
     let text = |[o1, cfs]: [f64; 2]| format!("{o1:.2} under O(1), {cfs:.2} under CFS");
     let mem = both("mem");
-    findings.judge_text("K29", text(mem), "", mem.iter().all(|r| (r - fair).abs() < 0.1));
+    findings.judge_text(
+        "K29",
+        text(mem),
+        "",
+        mem.iter().all(|r| (r - fair).abs() < 0.1),
+    );
     let process = both("process");
-    findings.judge_text("K30", text(process), "", process.iter().all(|r| *r < fair + 0.1));
+    findings.judge_text(
+        "K30",
+        text(process),
+        "",
+        process.iter().all(|r| *r < fair + 0.1),
+    );
     let waiting = ["io", "read", "list", "ctar", "xtar", "dbench"];
-    let worst = waiting.iter().flat_map(|load| both(load)).fold(0.0, f64::max);
+    let worst = waiting
+        .iter()
+        .flat_map(|load| both(load))
+        .fold(0.0, f64::max);
     findings.judge("K31", &Sample::from(worst), Unit::Plain, worst < fair);
 }
 
@@ -82,12 +124,26 @@ fn ring(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
         let mut ratios = Vec::new();
         for policy in [STOCK, "cfs", "eevdf"] {
             let loaded = format!("--load process --processes {processes} --chunks {chunks}");
-            let done = run_all(lab, findings, &[trial(policy, &loaded), trial(policy, "--load none")])?;
+            let done = run_all(
+                lab,
+                findings,
+                &[trial(policy, &loaded), trial(policy, "--load none")],
+            )?;
             ratios.push(ratio(&done[0], &done[1]));
         }
         let change = format!("{processes} processes and {chunks} of data, EEVDF");
-        let lesson = format!("under O(1) {}, under CFS {}", text(ratios[0]), text(ratios[1]));
-        findings.ablation("K30", &change, &Sample::from(ratios[2]), Unit::Plain, &lesson);
+        let lesson = format!(
+            "under O(1) {}, under CFS {}",
+            text(ratios[0]),
+            text(ratios[1])
+        );
+        findings.ablation(
+            "K30",
+            &change,
+            &Sample::from(ratios[2]),
+            Unit::Plain,
+            &lesson,
+        );
     }
     Ok(())
 }
@@ -131,7 +187,11 @@ fn figure(ratios: &Ratios, policies: &[&str]) -> schedlab_report::svg::Figure {
     };
     let group = |load: &str| BarGroup {
         name: load.to_string(),
-        bars: policies.iter().enumerate().map(|policy| bar(load, policy)).collect(),
+        bars: policies
+            .iter()
+            .enumerate()
+            .map(|policy| bar(load, policy))
+            .collect(),
     };
     Bars {
         title: "contest".to_string(),

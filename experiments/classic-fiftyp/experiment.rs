@@ -26,7 +26,13 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     ];
     for (change, trial, lesson) in changes {
         let done = run_all(lab, &mut findings, &[trial])?;
-        findings.ablation("K8", change, &done[0].each(|m| longest_wait(m, "hog")), Unit::Time, lesson);
+        findings.ablation(
+            "K8",
+            change,
+            &done[0].each(|m| longest_wait(m, "hog")),
+            Unit::Time,
+            lesson,
+        );
     }
     Ok(findings)
 }

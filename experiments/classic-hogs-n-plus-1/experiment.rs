@@ -28,10 +28,18 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
         .iter()
         .map(|cpus| Field::new(format!("{} hogs on {cpus} CPUs", cpus + 1), Unit::Plain))
         .collect();
-    findings.table(table("CPU time of the hog that got least over that of the one that got most", fields, four, |outcome| {
-        let policy = &outcome.trial.policy;
-        by_cpus.iter().map(|done| of(done, policy).each(least_over_most).cell()).collect()
-    }));
+    findings.table(table(
+        "CPU time of the hog that got least over that of the one that got most",
+        fields,
+        four,
+        |outcome| {
+            let policy = &outcome.trial.policy;
+            by_cpus
+                .iter()
+                .map(|done| of(done, policy).each(least_over_most).cell())
+                .collect()
+        },
+    ));
     Ok(findings)
 }
 
@@ -44,7 +52,13 @@ fn ablations(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     ];
     for (change, trial, lesson) in changes {
         let done = run_all(lab, findings, &[trial])?;
-        findings.ablation("K14", change, &done[0].each(least_over_most), Unit::Plain, lesson);
+        findings.ablation(
+            "K14",
+            change,
+            &done[0].each(least_over_most),
+            Unit::Plain,
+            lesson,
+        );
     }
     Ok(())
 }

@@ -115,7 +115,10 @@ impl Account {
     }
 
     fn sum_of_squares(&self) -> f64 {
-        self.latencies.iter().map(|x| (*x as f64) * (*x as f64)).sum()
+        self.latencies
+            .iter()
+            .map(|x| (*x as f64) * (*x as f64))
+            .sum()
     }
 
     /// periodic_schedule() from the moment the frame is started to that it is done.
@@ -186,11 +189,15 @@ impl Sink for Account {
 
     fn event(&mut self, event: &Event) {
         match event.kind {
-            EventKind::Waking { task, .. } if Some(task) == self.task => self.woken = Some(event.time),
+            EventKind::Waking { task, .. } if Some(task) == self.task => {
+                self.woken = Some(event.time)
+            }
             EventKind::Switch { next, .. } if next.is_some() && next == self.task => {
                 self.started = self.started.or(self.woken.map(|_| event.time));
             }
-            EventKind::Mark { task, mark, .. } if Some(task) == self.task && Some(mark) == self.burn => {
+            EventKind::Mark { task, mark, .. }
+                if Some(task) == self.task && Some(mark) == self.burn =>
+            {
                 if let (Some(woken), Some(started)) = (self.woken.take(), self.started.take()) {
                     self.frame_done(woken, started, event.time);
                 }
@@ -228,7 +235,15 @@ mod tests {
     fn audio_counts_what_it_met_missed_and_dropped() {
         // On time; 10 ms late; 60 ms late, which is more than the interval of 50: two intervals are
         // dropped, as (60 - 50) / 50 + 1 = 1 is; done 5 ms after the next was due.
-        let a = account(Bench::Audio, &[(50, 50, 53), (100, 110, 113), (150, 210, 213), (250, 290, 305)]);
+        let a = account(
+            Bench::Audio,
+            &[
+                (50, 50, 53),
+                (100, 110, 113),
+                (150, 210, 213),
+                (250, 290, 305),
+            ],
+        );
         assert_eq!(a.latencies, [0, 10 * MS, (60 + 50) * MS, (40 + 50) * MS]);
         assert_eq!((a.achieved_burns, a.missed_burns), (3, 1));
         assert_eq!((a.deadlines_met, a.missed_deadlines), (2, 2));
@@ -238,7 +253,10 @@ mod tests {
     #[test]
     fn x_may_be_as_late_as_its_work_is_long() {
         // Frames 0, 1 and 2 want 0, 1 and 2 ms.
-        let a = account(Bench::X, &[(100, 100, 100), (200, 201, 202), (300, 305, 307)]);
+        let a = account(
+            Bench::X,
+            &[(100, 100, 100), (200, 201, 202), (300, 305, 307)],
+        );
         assert_eq!(a.latencies, [0, 0, 3 * MS]);
         assert_eq!(a.met(), 1.0);
     }

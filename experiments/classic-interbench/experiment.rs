@@ -8,24 +8,39 @@ use accounts::{Account, Bench};
 
 const MACHINE: &str = "pentium-4-3ghz";
 const BENCHES: [Bench; 4] = [Bench::Audio, Bench::Video, Bench::X, Bench::Gaming];
-const LOADS: [&str; 9] = ["none", "video", "x", "burn", "write", "read", "ring", "compile", "memload"];
+const LOADS: [&str; 9] = [
+    "none", "video", "x", "burn", "write", "read", "ring", "compile", "memload",
+];
 /// The schedulers whose tables are shown.
 const SHOWN: [&str; 5] = [STOCK, "staircase:12", "cfs", "eevdf", "ule14"];
 /// Loads of readme's sample.
-const SAMPLE: [&str; 7] = ["none", "video", "burn", "write", "read", "compile", "memload"];
+const SAMPLE: [&str; 7] = [
+    "none", "video", "burn", "write", "read", "compile", "memload",
+];
 
 /// Tables by policy, benchmark and load.
 struct Results(Vec<(String, Bench, &'static str, Account)>);
 
 impl Results {
     fn of(&self, policy: &str, bench: Bench, load: &str) -> &Account {
-        let found = self.0.iter().find(|(p, b, l, _)| p == policy && *b == bench && *l == load);
-        let (.., account) = found.unwrap_or_else(|| panic!("{bench:?} beside {load} under {policy} was not run"));
+        let found = self
+            .0
+            .iter()
+            .find(|(p, b, l, _)| p == policy && *b == bench && *l == load);
+        let (.., account) =
+            found.unwrap_or_else(|| panic!("{bench:?} beside {load} under {policy} was not run"));
         account
     }
 
     /// Runs a benchmark beside loads under policies.
-    fn add(&mut self, lab: &Lab, findings: &mut Findings, policies: &[String], bench: Bench, loads: &[&'static str]) -> Result<(), Error> {
+    fn add(
+        &mut self,
+        lab: &Lab,
+        findings: &mut Findings,
+        policies: &[String],
+        bench: Bench,
+        loads: &[&'static str],
+    ) -> Result<(), Error> {
         let mut asked = Vec::new();
         for policy in policies {
             asked.extend(loads.iter().map(|load| (policy.clone(), *load)));
@@ -57,7 +72,10 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
     let shown = SHOWN.map(str::to_string);
     for bench in BENCHES {
         results.add(lab, &mut findings, &shown, bench, &LOADS)?;
-        let others: Vec<String> = policies(lab).into_iter().filter(|p| !shown.contains(p)).collect();
+        let others: Vec<String> = policies(lab)
+            .into_iter()
+            .filter(|p| !shown.contains(p))
+            .collect();
         results.add(lab, &mut findings, &others, bench, &["none", "burn"])?;
     }
     deviations(&mut findings, &results);
@@ -77,12 +95,25 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
 
 /// K24: what is printed after "+/-".
 fn deviations(findings: &mut Findings, results: &Results) {
-    let loaded = || results.0.iter().filter(|(.., load, _)| *load != "none").map(|(.., account)| account);
-    let rms = |a: &Account| (a.latencies.iter().map(|x| (*x as f64).powi(2)).sum::<f64>() / a.latencies.len() as f64).sqrt();
+    let loaded = || {
+        results
+            .0
+            .iter()
+            .filter(|(.., load, _)| *load != "none")
+            .map(|(.., account)| account)
+    };
+    let rms = |a: &Account| {
+        (a.latencies.iter().map(|x| (*x as f64).powi(2)).sum::<f64>() / a.latencies.len() as f64)
+            .sqrt()
+    };
     let differ = loaded().filter(|a| a.printed_sd() > 1.1 * a.sd()).count();
     let is_rms = |a: &Account| (a.printed_sd() / rms(a) - 1.0).abs() < 0.05 || rms(a) == 0.0;
-    let text = format!("it exceeds the standard deviation by more than a tenth in {differ} of {} rows", loaded().count());
-    let holds = loaded().filter(|a| a.latencies.len() > 20).all(is_rms) && 2 * differ > loaded().count();
+    let text = format!(
+        "it exceeds the standard deviation by more than a tenth in {differ} of {} rows",
+        loaded().count()
+    );
+    let holds =
+        loaded().filter(|a| a.latencies.len() > 20).all(is_rms) && 2 * differ > loaded().count();
     findings.judge_text("K24", text, "", holds);
 }
 
@@ -91,18 +122,36 @@ fn sample(findings: &mut Findings, results: &Results, paper: &Paper) {
     let x = |load: &str| results.of(STOCK, Bench::X, load);
     let (desired, met) = (x("burn").desired_cpu(), x("burn").met());
     let near = |value: f64, path: &str| (value - paper.value(path)).abs() < 0.15;
-    let text = format!("{} of the CPU it wants, {} of its deadlines", Unit::Share.show(desired), Unit::Share.show(met));
-    findings.judge_text("K25", text, "", near(desired, "burn.desired_cpu") && near(met, "burn.deadlines_met"));
+    let text = format!(
+        "{} of the CPU it wants, {} of its deadlines",
+        Unit::Share.show(desired),
+        Unit::Share.show(met)
+    );
+    findings.judge_text(
+        "K25",
+        text,
+        "",
+        near(desired, "burn.desired_cpu") && near(met, "burn.deadlines_met"),
+    );
 
     let mut order = SAMPLE;
     order.sort_by(|a, b| x(b).met().total_cmp(&x(a).met()));
-    let worst_two = order[5..].iter().all(|load| ["burn", "compile"].contains(load));
+    let worst_two = order[5..]
+        .iter()
+        .all(|load| ["burn", "compile"].contains(load));
     findings.judge_text("K26", order.join(", "), "", order[0] == "none" && worst_two);
     for policy in ["cfs", "eevdf", "staircase:12", "ule14"] {
         let met = |load: &str| results.of(policy, Bench::X, load).met();
-        let others = ["compile", "video", "read", "none"].map(|load| format!("{load} {}", Unit::Share.show(met(load))));
+        let others = ["compile", "video", "read", "none"]
+            .map(|load| format!("{load} {}", Unit::Share.show(met(load))));
         let lesson = format!("of the deadlines met beside burn; {}", others.join(", "));
-        findings.ablation("K26", policy, &Sample::from(met("burn")), Unit::Share, &lesson);
+        findings.ablation(
+            "K26",
+            policy,
+            &Sample::from(met("burn")),
+            Unit::Share,
+            &lesson,
+        );
     }
 }
 
@@ -110,15 +159,30 @@ fn sample(findings: &mut Findings, results: &Results, paper: &Paper) {
 fn estimator(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let stock = || Trial::new(STOCK, MACHINE, "interbench --bench x --load burn").seconds(30);
     let trials = [
-        ("half of the bonus, prio_bonus_ratio=12", stock().set("prio_bonus_ratio", 12)),
-        ("no interactivity estimator, prio_bonus_ratio=0", stock().set("prio_bonus_ratio", 0)),
-        ("ULE of 2003", Trial { policy: "ule".to_string(), ..stock() }),
+        (
+            "half of the bonus, prio_bonus_ratio=12",
+            stock().set("prio_bonus_ratio", 12),
+        ),
+        (
+            "no interactivity estimator, prio_bonus_ratio=0",
+            stock().set("prio_bonus_ratio", 0),
+        ),
+        (
+            "ULE of 2003",
+            Trial {
+                policy: "ule".to_string(),
+                ..stock()
+            },
+        ),
     ];
     let asked = trials.each_ref().map(|(_, trial)| trial.clone());
     let sinks = crate::ule::observe(lab, findings, &asked, || Account::new(Bench::X))?;
     for ((change, _), runs) in trials.iter().zip(sinks) {
         let met = Sample::from(runs[0].met());
-        let lesson = format!("of the deadlines met, {} of the CPU it wants", Unit::Share.show(runs[0].desired_cpu()));
+        let lesson = format!(
+            "of the deadlines met, {} of the CPU it wants",
+            Unit::Share.show(runs[0].desired_cpu())
+        );
         findings.ablation("K25", change, &met, Unit::Share, &lesson);
     }
     Ok(())
@@ -128,7 +192,9 @@ fn estimator(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
 fn audio(findings: &mut Findings, results: &Results) {
     for (id, policies) in [("K27", &SHOWN[..2]), ("K28", &SHOWN[2..4])] {
         let worst = |policy: &&str| {
-            let met = LOADS.iter().map(|load| results.of(policy, Bench::Audio, load).met());
+            let met = LOADS
+                .iter()
+                .map(|load| results.of(policy, Bench::Audio, load).met());
             met.fold(1.0, f64::min)
         };
         let least = policies.iter().map(worst).fold(1.0, f64::min);
@@ -137,7 +203,13 @@ fn audio(findings: &mut Findings, results: &Results) {
 }
 
 fn row(labels: Vec<String>, contest: usize, account: &Account) -> Subject {
-    let times = [account.average(), account.printed_sd(), account.sd(), account.max()].map(printed);
+    let times = [
+        account.average(),
+        account.printed_sd(),
+        account.sd(),
+        account.max(),
+    ]
+    .map(printed);
     let shares = [account.desired_cpu(), account.met()];
     Subject {
         labels,
@@ -216,7 +288,11 @@ fn figure(results: &Results) -> schedlab_report::svg::Figure {
     };
     let group = |load: &str| BarGroup {
         name: load.to_string(),
-        bars: SHOWN.into_iter().enumerate().map(|shown| bar(load, shown)).collect(),
+        bars: SHOWN
+            .into_iter()
+            .enumerate()
+            .map(|shown| bar(load, shown))
+            .collect(),
     };
     Bars {
         title: "interbench: deadlines of X met".to_string(),

@@ -10,7 +10,12 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
     let mut findings = Findings::new();
     let done = under_all(lab, &mut findings, |policy| trial(policy, 1, 200, 0))?;
     let four = top(of(&done, STOCK), 4);
-    findings.judge("K1", &four, Unit::Share, (four.median() - paper.value("one_cpu")).abs() < 0.1);
+    findings.judge(
+        "K1",
+        &four,
+        Unit::Share,
+        (four.median() - paper.value("one_cpu")).abs() < 0.1,
+    );
     two_cpus(lab, &mut findings, paper)?;
     nice(lab, &mut findings)?;
     fair(&mut findings, &done);
@@ -24,14 +29,25 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
         ],
         &done,
         |outcome| {
-            let poor = |m: &Metrics| shares(m).iter().filter(|share| **share < 0.5 / 200.0).count() as f64;
+            let poor = |m: &Metrics| {
+                shares(m)
+                    .iter()
+                    .filter(|share| **share < 0.5 / 200.0)
+                    .count() as f64
+            };
             let jain = |m: &Metrics| m.fairness.jain.unwrap_or(f64::NAN);
-            vec![top(outcome, 4).cell(), outcome.each(poor).cell(), outcome.each(jain).cell()]
+            vec![
+                top(outcome, 4).cell(),
+                outcome.each(poor).cell(),
+                outcome.each(jain).cell(),
+            ]
         },
     ));
     let shown = [STOCK, "ule", "linux24", "staircase", "cfs"];
     let line = |policy: &&'static str| {
-        let outcome = done.iter().find(|outcome| outcome.trial.policy == **policy)?;
+        let outcome = done
+            .iter()
+            .find(|outcome| outcome.trial.policy == **policy)?;
         Some((*policy, shares(outcome.first())))
     };
     findings.exhibit(
@@ -52,10 +68,21 @@ fn top(outcome: &Outcome, count: usize) -> Sample {
 }
 
 fn two_cpus(lab: &Lab, findings: &mut Findings, paper: &Paper) -> Result<(), Error> {
-    let done = run_all(lab, findings, &[200, 400].map(|tasks| trial(STOCK, 2, tasks, 0)))?;
-    let eight: Vec<f64> = done.iter().map(|outcome| top(outcome, 8).median()).collect();
+    let done = run_all(
+        lab,
+        findings,
+        &[200, 400].map(|tasks| trial(STOCK, 2, tasks, 0)),
+    )?;
+    let eight: Vec<f64> = done
+        .iter()
+        .map(|outcome| top(outcome, 8).median())
+        .collect();
     let said = paper.list("two_cpus");
-    let text = format!("{} and {}", Unit::Share.show(eight[0]), Unit::Share.show(eight[1]));
+    let text = format!(
+        "{} and {}",
+        Unit::Share.show(eight[0]),
+        Unit::Share.show(eight[1])
+    );
     let near = eight.iter().zip(&said).all(|(x, y)| (x - y).abs() < 0.1);
     findings.judge_text("K2", text, "", near);
     Ok(())
@@ -69,8 +96,15 @@ fn nice(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
 }
 
 fn fair(findings: &mut Findings, done: &[std::sync::Arc<Outcome>]) {
-    let least = |policy: &str| of(done, policy).each(|m| *shares(m).last().unwrap_or(&0.0) * 200.0).min();
-    let worst = ["cfs:2.6.24", "cfs"].map(least).into_iter().fold(f64::INFINITY, f64::min);
+    let least = |policy: &str| {
+        of(done, policy)
+            .each(|m| *shares(m).last().unwrap_or(&0.0) * 200.0)
+            .min()
+    };
+    let worst = ["cfs:2.6.24", "cfs"]
+        .map(least)
+        .into_iter()
+        .fold(f64::INFINITY, f64::min);
     findings.judge("K4", &Sample::from(worst), Unit::Share, worst > 0.9);
 }
 

@@ -38,7 +38,12 @@ fn trial(policy: &str, period: (u32, u32), hogs: bool) -> Trial {
 struct Ratios(Vec<Vec<f64>>);
 
 impl Ratios {
-    fn measure(lab: &Lab, findings: &mut Findings, change: impl Fn(usize, Trial) -> Trial, rows: usize) -> Result<Ratios, Error> {
+    fn measure(
+        lab: &Lab,
+        findings: &mut Findings,
+        change: impl Fn(usize, Trial) -> Trial,
+        rows: usize,
+    ) -> Result<Ratios, Error> {
         let mut trials = Vec::new();
         for row in 0..rows {
             for period in PERIODS {
@@ -48,29 +53,44 @@ impl Ratios {
         let done = run_all(lab, findings, &trials)?;
         let ratio = |pair: &[Arc<Outcome>]| pair[0].seconds().over(&pair[1].seconds()).median();
         let all: Vec<f64> = done.chunks(2).map(ratio).collect();
-        Ok(Ratios(all.chunks(PERIODS.len()).map(<[f64]>::to_vec).collect()))
+        Ok(Ratios(
+            all.chunks(PERIODS.len()).map(<[f64]>::to_vec).collect(),
+        ))
     }
 
     /// The period at which a row suffers most.
     fn worst(&self, row: usize) -> usize {
         let period = |a: &usize, b: &usize| self.0[row][*a].total_cmp(&self.0[row][*b]);
-        (0..PERIODS.len()).max_by(period).expect("there are periods")
+        (0..PERIODS.len())
+            .max_by(period)
+            .expect("there are periods")
     }
 }
 
 pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
     let mut findings = Findings::new();
     let names = policies(lab);
-    let named = |row: usize, trial: Trial| Trial { policy: names[row].clone(), ..trial };
+    let named = |row: usize, trial: Trial| Trial {
+        policy: names[row].clone(),
+        ..trial
+    };
     let ratios = Ratios::measure(lab, &mut findings, named, names.len())?;
-    let place = |policy: &str| names.iter().position(|name| name == policy).expect("a policy of ours");
+    let place = |policy: &str| {
+        names
+            .iter()
+            .position(|name| name == policy)
+            .expect("a policy of ours")
+    };
     let (ule, bsd) = (place("ule14"), place("bsd4"));
 
     let worst = ratios.worst(ule);
     let most = ratios.0[ule][worst];
     let wanted = paper.value("beside_hogs_min") / paper.value("alone_min");
     let least = ratios.0[ule].iter().copied().fold(f64::INFINITY, f64::min);
-    let text = format!("{least:.1} to {most:.1} times as long, most with a disk request every {} ms", PERIODS[worst].0);
+    let text = format!(
+        "{least:.1} to {most:.1} times as long, most with a disk request every {} ms",
+        PERIODS[worst].0
+    );
     findings.judge_text("K16", text, "", least > wanted / 1.5 && most < wanted * 1.5);
 
     let few = 1.5 * paper.value("beside_hogs_bsd_min") / paper.value("alone_min");
@@ -80,7 +100,13 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
     for (p, (period, _)) in PERIODS.iter().enumerate() {
         let change = format!("a request every {period} ms");
         let lesson = format!("times as long; under ULE {:.2}", ratios.0[ule][p]);
-        findings.ablation("K17", &change, &Sample::from(ratios.0[bsd][p]), Unit::Plain, &lesson);
+        findings.ablation(
+            "K17",
+            &change,
+            &Sample::from(ratios.0[bsd][p]),
+            Unit::Plain,
+            &lesson,
+        );
     }
 
     turns(lab, &mut findings, worst)?;
@@ -96,10 +122,24 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
 /// K16 with other turns for hogs, where they cost the most.
 fn turns(lab: &Lab, findings: &mut Findings, worst: usize) -> Result<(), Error> {
     for (change, set, lesson) in [
-        ("slices of half the length, slice_divisor=20", ("slice_divisor", 20), "times as long: a wait costs a hog's slice"),
-        ("slices of a tenth, slice_divisor=128", ("slice_divisor", 128), "the same, with one tick"),
+        (
+            "slices of half the length, slice_divisor=20",
+            ("slice_divisor", 20),
+            "times as long: a wait costs a hog's slice",
+        ),
+        (
+            "slices of a tenth, slice_divisor=128",
+            ("slice_divisor", 128),
+            "the same, with one tick",
+        ),
     ] {
-        let trial = |hogs| Trial { policy: "ule14".to_string(), ..trial("", PERIODS[worst], hogs) }.set(set.0, set.1);
+        let trial = |hogs| {
+            Trial {
+                policy: "ule14".to_string(),
+                ..trial("", PERIODS[worst], hogs)
+            }
+            .set(set.0, set.1)
+        };
         let done = run_all(lab, findings, &[trial(true), trial(false)])?;
         let ratio = done[0].seconds().over(&done[1].seconds());
         findings.ablation("K16", change, &ratio, Unit::Plain, lesson);
@@ -108,8 +148,19 @@ fn turns(lab: &Lab, findings: &mut Findings, worst: usize) -> Result<(), Error> 
 }
 
 /// What the thread found to help, where ULE was worst: as few times as 4BSD is said to take.
-fn cure(lab: &Lab, findings: &mut Findings, ill: f64, (worst, few): (usize, f64)) -> Result<(), Error> {
-    let preempting = |_: usize, trial: Trial| Trial { policy: "ule14".to_string(), ..trial }.set("preempt_thresh", 255);
+fn cure(
+    lab: &Lab,
+    findings: &mut Findings,
+    ill: f64,
+    (worst, few): (usize, f64),
+) -> Result<(), Error> {
+    let preempting = |_: usize, trial: Trial| {
+        Trial {
+            policy: "ule14".to_string(),
+            ..trial
+        }
+        .set("preempt_thresh", 255)
+    };
     let cured = Ratios::measure(lab, findings, preempting, 1)?.0[0][worst];
     let text = format!("{cured:.2} instead of {ill:.1} times as long");
     findings.judge_text("K18", text, "", cured < few);
@@ -123,7 +174,8 @@ fn table(names: &[String], ratios: &Ratios) -> Table {
         cells: row.iter().map(|ratio| Cell::number(*ratio)).collect(),
     };
     Table {
-        title: "Time of a build on eight CPUs beside eight hogs of nice 20 over that without them".to_string(),
+        title: "Time of a build on eight CPUs beside eight hogs of nice 20 over that without them"
+            .to_string(),
         stubs: vec!["policy".to_string()],
         fields: PERIODS
             .map(|(period, _)| Field::new(format!("a request every {period} ms"), Unit::Plain))

@@ -7,20 +7,31 @@ const CFS: [&str; 2] = ["cfs:2.6.24", "cfs"];
 
 pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
     let mut findings = Findings::new();
-    let trial = |workload: &'static str| move |policy: &str| Trial::new(policy, "ideal-1", workload).seconds(300);
+    let trial = |workload: &'static str| {
+        move |policy: &str| Trial::new(policy, "ideal-1", workload).seconds(300)
+    };
     let two = under_all(lab, &mut findings, trial("hogs --nice 0,15"))?;
     let twenty = under_all(lab, &mut findings, trial("hogs --count 20"))?;
 
     let lesser = |outcome: &Outcome| outcome.share("hog-nice15");
-    let measured: Sample = CFS.iter().map(|policy| lesser(of(&two, policy)).median()).collect();
+    let measured: Sample = CFS
+        .iter()
+        .map(|policy| lesser(of(&two, policy)).median())
+        .collect();
     let wanted = paper.value("nice_15");
-    let near = measured.values().iter().all(|x| (x / wanted - 1.0).abs() < 0.05);
+    let near = measured
+        .values()
+        .iter()
+        .all(|x| (x / wanted - 1.0).abs() < 0.05);
     findings.judge("K5", &measured, Unit::Share, near);
     let eevdf = lesser(of(&two, "eevdf"));
     findings.ablation("K5", "EEVDF", &eevdf, Unit::Share, "the same weights");
 
     let off = |outcome: &Outcome| outcome.each(|m| deviation(m, paper.value("twentieth")));
-    let worst = CFS.iter().map(|policy| off(of(&twenty, policy)).max()).fold(0.0, f64::max);
+    let worst = CFS
+        .iter()
+        .map(|policy| off(of(&twenty, policy)).max())
+        .fold(0.0, f64::max);
     let text = format!("5 % each, within {:.2} points", 100.0 * worst);
     findings.judge_text("K6", text, "", worst < 0.0025);
 
@@ -30,14 +41,26 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
         Field::new("longest wait of twenty", Unit::Time),
     ];
     let wait = |m: &Metrics| m.total.longest_wait.map_or(0.0, |w| w.ns.0 as f64);
-    findings.table(table("What nice 15 is worth, and twenty equals", fields, &two, |outcome| {
-        let equals = of(&twenty, &outcome.trial.policy);
-        vec![lesser(outcome).cell(), off(equals).cell(), equals.each(wait).cell()]
-    }));
+    findings.table(table(
+        "What nice 15 is worth, and twenty equals",
+        fields,
+        &two,
+        |outcome| {
+            let equals = of(&twenty, &outcome.trial.policy);
+            vec![
+                lesser(outcome).cell(),
+                off(equals).cell(),
+                equals.each(wait).cell(),
+            ]
+        },
+    ));
     Ok(findings)
 }
 
 /// How far the share furthest from `fair` is from it.
 fn deviation(metrics: &Metrics, fair: f64) -> f64 {
-    shares(metrics).iter().map(|share| (share - fair).abs()).fold(0.0, f64::max)
+    shares(metrics)
+        .iter()
+        .map(|share| (share - fair).abs())
+        .fold(0.0, f64::max)
 }

@@ -28,15 +28,27 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
         for (outcome, id) in done.iter().zip([RING.prone, RING.fair]) {
             let change = format!("{tasks} tasks, {work} each, {}", outcome.trial.policy);
             let wait = outcome.each(|m| longest_wait(m, "hog"));
-            let lesson = format!("the hog's longest wait; its share is {}", Unit::Share.show(outcome.share("hog").median()));
+            let lesson = format!(
+                "the hog's longest wait; its share is {}",
+                Unit::Share.show(outcome.share("hog").median())
+            );
             findings.ablation(id, &change, &wait, Unit::Time, &lesson);
         }
     }
     let ablated = Trial::new(STOCK, MACHINE, RING.name).set("prio_bonus_ratio", 0);
     let done = run_all(lab, &mut findings, &[ablated])?;
-    let lesson = format!("the hog's longest wait; its share is {}", Unit::Share.show(done[0].share("hog").median()));
+    let lesson = format!(
+        "the hog's longest wait; its share is {}",
+        Unit::Share.show(done[0].share("hog").median())
+    );
     let wait = done[0].each(|m| longest_wait(m, "hog"));
-    findings.ablation(RING.prone, "prio_bonus_ratio=0, no interactivity estimator", &wait, Unit::Time, &lesson);
+    findings.ablation(
+        RING.prone,
+        "prio_bonus_ratio=0, no interactivity estimator",
+        &wait,
+        Unit::Time,
+        &lesson,
+    );
     Ok(findings)
 }
 

@@ -22,7 +22,12 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
         "The longest wait of the hog in 60 s.  Equal treatment in slices of 100 ms would be 0.8 s.",
     );
     for (sleep, run) in SWEEP {
-        let trial = Trial::text(STOCK, MACHINE, &format!("thud-{sleep}s-{run}s"), thuds(sleep, run));
+        let trial = Trial::text(
+            STOCK,
+            MACHINE,
+            &format!("thud-{sleep}s-{run}s"),
+            thuds(sleep, run),
+        );
         let done = run_all(lab, &mut findings, &[trial])?;
         let wait = done[0].each(|m| longest_wait(m, "hog"));
         let change = format!("{sleep} s of sleep and {run} s of work each time");
@@ -31,7 +36,13 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     let stock = Trial::new(STOCK, MACHINE, THUD.name).set("prio_bonus_ratio", 0);
     let done = run_all(lab, &mut findings, &[stock])?;
     let wait = done[0].each(|m| longest_wait(m, "hog"));
-    findings.ablation("K10", "prio_bonus_ratio=0, no interactivity estimator", &wait, Unit::Time, "turns of 100 ms");
+    findings.ablation(
+        "K10",
+        "prio_bonus_ratio=0, no interactivity estimator",
+        &wait,
+        Unit::Time,
+        "turns of 100 ms",
+    );
     Ok(findings)
 }
 

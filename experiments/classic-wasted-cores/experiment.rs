@@ -55,14 +55,21 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     names.push(OF_THE_PAPER.to_string());
     names.sort();
     let under_all = |findings: &mut Findings, trial: fn(&str) -> Trial, seconds: u64| {
-        let trials: Vec<Trial> = names.iter().map(|policy| trial(policy).seconds(seconds)).collect();
+        let trials: Vec<Trial> = names
+            .iter()
+            .map(|policy| trial(policy).seconds(seconds))
+            .collect();
         run_all(lab, findings, &trials)
     };
     let database = under_all(&mut findings, alone, lab.pick(5, 1))?;
     let make = under_all(&mut findings, make_and_r, lab.pick(5, 2))?;
 
     let [cfs, ule] = [OF_THE_PAPER, "ule14"].map(|policy| of(&database, policy).each(idle_cpus));
-    let text = format!("{:.2} CPUs idle beside waiting threads, {:.2} under ULE", cfs.median(), ule.median());
+    let text = format!(
+        "{:.2} CPUs idle beside waiting threads, {:.2} under ULE",
+        cfs.median(),
+        ule.median()
+    );
     findings.judge_text("K19", text, "", cfs.median() > 10.0 * ule.median());
     let gain = gain(&database);
     findings.judge("K20", &gain, Unit::Share, gain.median() > 0.1);
@@ -77,16 +84,21 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
         Field::new("make and R: CPUs idle while threads wait", Unit::Plain),
         Field::new("for how long", Unit::Time),
     ];
-    findings.table(table("CPUs that idle while threads wait, of 128", fields, &database, |outcome| {
-        let other = of(&make, &outcome.trial.policy);
-        vec![
-            outcome.each(idle_cpus).cell(),
-            outcome.each(wakeup).cell(),
-            outcome.throughput("piece").cell(),
-            other.each(idle_cpus).cell(),
-            other.each(self::longest).cell(),
-        ]
-    }));
+    findings.table(table(
+        "CPUs that idle while threads wait, of 128",
+        fields,
+        &database,
+        |outcome| {
+            let other = of(&make, &outcome.trial.policy);
+            vec![
+                outcome.each(idle_cpus).cell(),
+                outcome.each(wakeup).cell(),
+                outcome.throughput("piece").cell(),
+                other.each(idle_cpus).cell(),
+                other.each(self::longest).cell(),
+            ]
+        },
+    ));
     Ok(findings)
 }
 
@@ -108,23 +120,51 @@ fn make_and_r(policy: &str) -> Trial {
 /// How much more a database does under ULE of FreeBSD 14, as a share.
 fn gain(database: &[Arc<Outcome>]) -> Sample {
     let pieces = |policy: &str| of(database, policy).throughput("piece");
-    pieces("ule14").over(&pieces(OF_THE_PAPER)).map(|ratio| ratio - 1.0)
+    pieces("ule14")
+        .over(&pieces(OF_THE_PAPER))
+        .map(|ratio| ratio - 1.0)
 }
 
 /// K20 with threads that wait for each other; K21 with groups compared by their room, too.
 fn ablations(lab: &Lab, findings: &mut Findings, make: &[Arc<Outcome>]) -> Result<(), Error> {
     for (change, name, piece, lesson) in [
-        ("a barrier for all threads after each piece", "barrier", PIECE, "who is late holds up everybody"),
-        ("the same, and pieces of 4 to 6 ms", "even", "uniform(4ms, 6ms)", "so more often if no piece is longer than others anyway"),
+        (
+            "a barrier for all threads after each piece",
+            "barrier",
+            PIECE,
+            "who is late holds up everybody",
+        ),
+        (
+            "the same, and pieces of 4 to 6 ms",
+            "even",
+            "uniform(4ms, 6ms)",
+            "so more often if no piece is longer than others anyway",
+        ),
     ] {
-        let trials = [OF_THE_PAPER, "ule14"].map(|policy| together(policy, name, piece).seconds(lab.pick(5, 1)));
+        let trials = [OF_THE_PAPER, "ule14"]
+            .map(|policy| together(policy, name, piece).seconds(lab.pick(5, 1)));
         let gain = gain(&run_all(lab, findings, &trials)?);
         findings.ablation("K20", change, &gain, Unit::Share, lesson);
     }
-    let roomy = run_all(lab, findings, &[make_and_r(OF_THE_PAPER).seconds(lab.pick(5, 2)).set("load_only", 0)])?;
-    for (change, fixed) in [("load_only=0: room counts before load", &*roomy[0]), ("CFS 6.5, which has that", of(make, "cfs"))] {
-        let gain = fixed.share("make").over(&of(make, OF_THE_PAPER).share("make")).map(|ratio| ratio - 1.0);
-        let lesson = format!("the make gets {} more of the CPUs", Unit::Share.show(gain.median()));
+    let roomy = run_all(
+        lab,
+        findings,
+        &[make_and_r(OF_THE_PAPER)
+            .seconds(lab.pick(5, 2))
+            .set("load_only", 0)],
+    )?;
+    for (change, fixed) in [
+        ("load_only=0: room counts before load", &*roomy[0]),
+        ("CFS 6.5, which has that", of(make, "cfs")),
+    ] {
+        let gain = fixed
+            .share("make")
+            .over(&of(make, OF_THE_PAPER).share("make"))
+            .map(|ratio| ratio - 1.0);
+        let lesson = format!(
+            "the make gets {} more of the CPUs",
+            Unit::Share.show(gain.median())
+        );
         findings.ablation("K21", change, &fixed.each(longest), Unit::Time, &lesson);
     }
     Ok(())

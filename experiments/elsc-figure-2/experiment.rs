@@ -16,19 +16,28 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     }
     let text: Vec<String> = groups
         .iter()
-        .map(|(kernel, stock, elsc)| format!("{kernel} {:.1} against {:.1}", elsc.mean(), stock.mean()))
+        .map(|(kernel, stock, elsc)| {
+            format!("{kernel} {:.1} against {:.1}", elsc.mean(), stock.mean())
+        })
         .collect();
     // Linux recalculates for a lone yielder on SMP kernels only; on UP there is nothing to save.  On 1P it does so
     // twice in a run, a number too small to divide by: the SMP kernels are judged together.
     let smp = &groups[1..];
-    let (stock, elsc) = smp.iter().fold((0.0, 0.0), |(s, e), (_, stock, elsc)| (s + stock.mean(), e + elsc.mean()));
+    let (stock, elsc) = smp.iter().fold((0.0, 0.0), |(s, e), (_, stock, elsc)| {
+        (s + stock.mean(), e + elsc.mean())
+    });
     let holds = elsc <= 0.1 * stock;
     findings.judge_text("E2", text.join(", "), "", holds);
     if lab.thorough() {
         stock_rule(lab, &mut findings)?;
     }
     findings.exhibit_of(
-        bars("Entries into the recalculation loop, 20 rooms", Unit::Count, &groups).figure(),
+        bars(
+            "Entries into the recalculation loop, 20 rooms",
+            Unit::Count,
+            &groups,
+        )
+        .figure(),
         "The paper draws these on a logarithmic scale, without numbers.",
         &["E2"],
         |command| !command.contains("--set"),

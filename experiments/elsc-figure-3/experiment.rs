@@ -32,7 +32,11 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     }
     findings.judge_text(
         "E4",
-        format!("at least {:+.1} %; grows with rooms: {}", 100.0 * (smallest_gain - 1.0), if gains_grow { "yes" } else { "no" }),
+        format!(
+            "at least {:+.1} %; grows with rooms: {}",
+            100.0 * (smallest_gain - 1.0),
+            if gains_grow { "yes" } else { "no" }
+        ),
         "",
         higher && gains_grow,
     );
@@ -45,9 +49,18 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
 /// ELSC's gain on 4P with 20 rooms, by what the paper does not state of its VolanoMark.
 fn unstated(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let changes = [
-        ("packets of half the work", "--write 40us --read 35us --put 7us"),
-        ("packets of twice the work", "--write 160us --read 140us --put 30us"),
-        ("packets that vary more (sigma 0.8, not 0.2)", "--variation 0.8"),
+        (
+            "packets of half the work",
+            "--write 40us --read 35us --put 7us",
+        ),
+        (
+            "packets of twice the work",
+            "--write 160us --read 140us --put 30us",
+        ),
+        (
+            "packets that vary more (sigma 0.8, not 0.2)",
+            "--variation 0.8",
+        ),
         ("threads that touch 64 KiB, not 8", "--working-set 64KiB"),
     ];
     for (change, options) in changes {
@@ -55,14 +68,20 @@ fn unstated(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
         let trials = [STOCK, ELSC].map(|policy| Trial::new(policy, "netfinity-7000-4p", &line));
         let done = lab.run(&trials)?;
         done.iter().for_each(|outcome| findings.ran(outcome));
-        let gain = done[1].throughput("message").over(&done[0].throughput("message"));
+        let gain = done[1]
+            .throughput("message")
+            .over(&done[0].throughput("message"));
         let lesson = "ELSC's throughput over stock's, 4P, 20 rooms";
         findings.ablation("E4", change, &gain, Unit::Plain, lesson);
     }
     Ok(())
 }
 
-fn plot(kernel: &str, stock: Vec<(f64, f64)>, elsc: Vec<(f64, f64)>) -> schedlab_report::svg::Figure {
+fn plot(
+    kernel: &str,
+    stock: Vec<(f64, f64)>,
+    elsc: Vec<(f64, f64)>,
+) -> schedlab_report::svg::Figure {
     let top = stock.iter().chain(&elsc).map(|p| p.1).fold(0.0, f64::max);
     let mut plot = Plot::new(
         &format!("VolanoMark throughput, {kernel}"),

@@ -13,15 +13,29 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
             findings.ran(outcome);
         }
         let scaling = |twenty: &Outcome, five: &Outcome| {
-            twenty.throughput("message").over(&five.throughput("message"))
+            twenty
+                .throughput("message")
+                .over(&five.throughput("message"))
         };
-        groups.push((kernel, scaling(&stock_20, &stock_5), scaling(&elsc_20, &elsc_5)));
+        groups.push((
+            kernel,
+            scaling(&stock_20, &stock_5),
+            scaling(&elsc_20, &elsc_5),
+        ));
     }
     let text: Vec<String> = groups
         .iter()
-        .map(|(kernel, stock, elsc)| format!("{kernel} {:.2} against {:.2}", elsc.median(), stock.median()))
+        .map(|(kernel, stock, elsc)| {
+            format!(
+                "{kernel} {:.2} against {:.2}",
+                elsc.median(),
+                stock.median()
+            )
+        })
         .collect();
-    let holds = groups.iter().all(|(_, stock, elsc)| elsc.min() > stock.max());
+    let holds = groups
+        .iter()
+        .all(|(_, stock, elsc)| elsc.min() > stock.max());
     findings.judge_text("E3", text.join(", "), "", holds);
     findings.exhibit_of(
         bars("20-room throughput / 5-room throughput", Unit::Plain, &groups).figure(),
@@ -40,15 +54,31 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
 fn ablations(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let machine = "netfinity-7000-4p";
     let changes = [
-        ("search_limit", 1_000_000, "without the limit it looks at a whole list, still only one"),
-        ("yield_recalculates", 1, "a lone yielder renews every counter, as in stock"),
+        (
+            "search_limit",
+            1_000_000,
+            "without the limit it looks at a whole list, still only one",
+        ),
+        (
+            "yield_recalculates",
+            1,
+            "a lone yielder renews every counter, as in stock",
+        ),
     ];
     for (name, value, lesson) in changes {
         let trials = [5, 20].map(|rooms| volanomark(lab, ELSC, machine, rooms).set(name, value));
         let done = lab.run(&trials)?;
         done.iter().for_each(|outcome| findings.ran(outcome));
-        let scaling = done[1].throughput("message").over(&done[0].throughput("message"));
-        findings.ablation("E3", &format!("{name}={value} on 4P"), &scaling, Unit::Plain, lesson);
+        let scaling = done[1]
+            .throughput("message")
+            .over(&done[0].throughput("message"));
+        findings.ablation(
+            "E3",
+            &format!("{name}={value} on 4P"),
+            &scaling,
+            Unit::Plain,
+            lesson,
+        );
     }
     Ok(())
 }
@@ -58,7 +88,10 @@ fn decline(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let trials = [5, 25].map(|rooms| volanomark(lab, STOCK, "netfinity-7000-4p", rooms));
     let done = lab.run(&trials)?;
     done.iter().for_each(|outcome| findings.ran(outcome));
-    let loss = done[1].throughput("message").over(&done[0].throughput("message")).map(|x| 1.0 - x);
+    let loss = done[1]
+        .throughput("message")
+        .over(&done[0].throughput("message"))
+        .map(|x| 1.0 - x);
     let share = |outcome: &Outcome| of_scheduler(outcome, |s| s.share);
     let (five, twenty_five) = (share(&done[0]), share(&done[1]));
     let holds = loss.min() > 0.12 && loss.max() < 0.36 && twenty_five.min() > five.max();

@@ -44,7 +44,13 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
 fn equal_times(findings: &mut Findings, rates: &[(&str, Sample, Sample)]) {
     for (kernel, stock, elsc) in &rates[2..] {
         let change = format!("calls a second, not in a whole run, {kernel}");
-        findings.ablation("E6", &change, &elsc.over(stock), Unit::Plain, "ELSC gets more done in that time");
+        findings.ablation(
+            "E6",
+            &change,
+            &elsc.over(stock),
+            Unit::Plain,
+            "ELSC gets more done in that time",
+        );
     }
 }
 
@@ -72,7 +78,10 @@ fn reasons(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let stock = volanomark(lab, STOCK, MACHINE, 10);
     let subjects = [
         ("stock 2.3.99", stock.clone()),
-        ("stock, yields remembered", stock.set("goodness_sees_yield", 1)),
+        (
+            "stock, yields remembered",
+            stock.set("goodness_sees_yield", 1),
+        ),
         ("ELSC", volanomark(lab, ELSC, MACHINE, 10)),
     ];
     let mut table = Table {
@@ -108,7 +117,9 @@ fn judge(findings: &mut Findings, id: &str, groups: &[(&str, Sample, Sample)]) {
     let holds = smp.iter().all(|(_, stock, elsc)| elsc.min() > stock.max());
     let text: Vec<String> = smp
         .iter()
-        .map(|(kernel, stock, elsc)| format!("{kernel} {:.2} times stock's", elsc.over(stock).median()))
+        .map(|(kernel, stock, elsc)| {
+            format!("{kernel} {:.2} times stock's", elsc.over(stock).median())
+        })
         .collect();
     findings.judge_text(id, text.join(", "), "", holds);
 }

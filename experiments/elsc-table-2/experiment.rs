@@ -2,8 +2,10 @@
 
 use crate::prelude::*;
 
-const KERNELS: [(&str, &str, &str); 2] =
-    [("UP", "netfinity-5500-up", "up"), ("2P", "netfinity-5500-2p", "two")];
+const KERNELS: [(&str, &str, &str); 2] = [
+    ("UP", "netfinity-5500-up", "up"),
+    ("2P", "netfinity-5500-2p", "two"),
+];
 
 pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
     let mut findings = Findings::new();
@@ -20,7 +22,10 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
             subjects.push(Subject {
                 labels: vec![kernel.to_string(), name.to_string()],
                 contest: i,
-                cells: vec![sample.map(|s| s * 1e9).cell(), Cell::number(published * 1e9)],
+                cells: vec![
+                    sample.map(|s| s * 1e9).cell(),
+                    Cell::number(published * 1e9),
+                ],
             });
         }
         gains.push(stock.minus(&elsc).over(&stock));
@@ -43,7 +48,11 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
     let holds = two.median().abs() < 0.005 && up.median() > 0.001;
     findings.judge_text(
         "E5",
-        format!("UP {:+.2} %, 2P {:+.2} %", 100.0 * up.median(), 100.0 * two.median()),
+        format!(
+            "UP {:+.2} %, 2P {:+.2} %",
+            100.0 * up.median(),
+            100.0 * two.median()
+        ),
         "",
         holds,
     );
@@ -54,7 +63,10 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
 /// ELSC's gain on UP, by what the paper does not state of the build.
 fn unstated(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let changes = [
-        ("files of a third of the length, three times as many", "--files 1200 --compile 209ms --assemble 25ms --driver 5ms"),
+        (
+            "files of a third of the length, three times as many",
+            "--files 1200 --compile 209ms --assemble 25ms --driver 5ms",
+        ),
         ("compilers beside their assemblers (-pipe)", "--pipe 50"),
         ("no waiting for the disk", "--disk 0ns"),
         ("working sets of 64 KiB, not 512", "--working-set 64KiB"),

@@ -187,8 +187,7 @@ fn sweep(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
 fn without_pipes(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let line =
         "kernel-build -j --files 600 --compile 360ms --assemble 43ms --driver 2ms --link 18s";
-    let trials =
-        [STOCK, PATCHED].map(|policy| Trial::new(policy, EIGHT, line).seeds(6));
+    let trials = [STOCK, PATCHED].map(|policy| Trial::new(policy, EIGHT, line).seeds(6));
     let done = lab.run(&trials)?;
     done.iter().for_each(|outcome| findings.ran(outcome));
     let (stock, patched) = (done[0].seconds(), done[1].seconds());

@@ -28,13 +28,12 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
         let done = beside_daemon(lab, &mut findings, name, kib, (1000, 1))?;
         let gain = faster(&done[1].seconds(), &done[0].seconds());
         worst = worst.max(gain.median().abs());
-        let bar =
-            |(i, ((kernel, _), outcome)): (usize, (&(&str, &str), &Arc<Outcome>))| Bar {
-                name: kernel.to_string(),
-                style: Style::Series(i),
-                value: outcome.seconds().median() * 1e9,
-                interval: None,
-            };
+        let bar = |(i, ((kernel, _), outcome)): (usize, (&(&str, &str), &Arc<Outcome>))| Bar {
+            name: kernel.to_string(),
+            style: Style::Series(i),
+            value: outcome.seconds().median() * 1e9,
+            interval: None,
+        };
         groups.push(BarGroup {
             name: name.to_string(),
             bars: KERNELS.iter().zip(&done).enumerate().map(bar).collect(),
@@ -82,7 +81,13 @@ fn busier_daemons(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
         let done = beside_daemon(lab, findings, name, kib, daemon)?;
         let gain = faster(&done[1].seconds(), &done[0].seconds());
         let change = format!("a daemon that takes {part} of the CPU, beside {name}");
-        findings.ablation("R2", &change, &gain, Unit::Share, "by so much RBS is faster");
+        findings.ablation(
+            "R2",
+            &change,
+            &gain,
+            Unit::Share,
+            "by so much RBS is faster",
+        );
     }
     Ok(())
 }

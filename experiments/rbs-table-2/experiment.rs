@@ -54,7 +54,9 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
         groups,
     };
     let caption = "Times of each build; the paper's figures are images without numbers in the text: what it says is in the table.";
-    findings.exhibit_of(bars.figure(), caption, &["R1", "R5"], |command| !command.contains("--set"));
+    findings.exhibit_of(bars.figure(), caption, &["R1", "R5"], |command| {
+        !command.contains("--set")
+    });
     Ok(findings)
 }
 

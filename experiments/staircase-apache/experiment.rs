@@ -73,10 +73,7 @@ fn completion(paper: &Paper, all: &[crate::staircase::Runs]) -> schedlab_report:
         .iter()
         .zip(all)
         .zip(["o1", "int0", "int1", ""]);
-    let group = |(((mode, _, _), runs), key): (
-        (&Mode, &crate::staircase::Runs),
-        &str,
-    )| {
+    let group = |(((mode, _, _), runs), key): ((&Mode, &crate::staircase::Runs), &str)| {
         let mut bars = vec![bar("here", 0, runs.seconds.mean(), runs.seconds.sd())];
         if !key.is_empty() {
             bars.push(bar(

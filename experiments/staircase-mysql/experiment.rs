@@ -86,7 +86,13 @@ fn no_cache(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let apache = in_modes(lab, findings, 4, "ab --working-set 0KiB", lab.pick(3, 2))?;
     let gain = Sample::from(burst(&apache));
     let change = "working set of a server 0 KiB, not 64";
-    findings.ablation("S3", change, &gain, Unit::Share, "how much longer int1 takes than int0, Apache");
+    findings.ablation(
+        "S3",
+        change,
+        &gain,
+        Unit::Share,
+        "how much longer int1 takes than int0, Apache",
+    );
     Ok(())
 }
 
@@ -107,10 +113,30 @@ fn bottlenecks(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
         let all = in_modes(lab, findings, 3, &line, lab.pick(3, 1))?;
         let majority = |mode: usize| all[mode].major_min.mean() / all[O1].major_min.mean();
         let changed = [
-            ("S3", burst(&all), Unit::Share, "how much longer int1 takes than int0, MySQL"),
-            ("S5", majority(INT0), Unit::Plain, "int0's 95 %-min over O(1)'s, MySQL"),
-            ("S5", majority(INT1), Unit::Plain, "int1's 95 %-min over O(1)'s, MySQL"),
-            ("S7", longer(&all[INT1].seconds, &all[O1].seconds), Unit::Share, "how much longer int1 takes than O(1)"),
+            (
+                "S3",
+                burst(&all),
+                Unit::Share,
+                "how much longer int1 takes than int0, MySQL",
+            ),
+            (
+                "S5",
+                majority(INT0),
+                Unit::Plain,
+                "int0's 95 %-min over O(1)'s, MySQL",
+            ),
+            (
+                "S5",
+                majority(INT1),
+                Unit::Plain,
+                "int1's 95 %-min over O(1)'s, MySQL",
+            ),
+            (
+                "S7",
+                longer(&all[INT1].seconds, &all[O1].seconds),
+                Unit::Share,
+                "how much longer int1 takes than O(1)",
+            ),
         ];
         for (id, value, unit, lesson) in changed {
             findings.ablation(id, change, &Sample::from(value), unit, lesson);

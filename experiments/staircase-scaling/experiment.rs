@@ -60,7 +60,10 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
 fn bottlenecks(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     for (change, options) in [
         ("no disk: the CPU is the bottleneck", "--read 0 --flush 0"),
-        ("a table of 400 rows, four of them hot: locks are", "--read 0 --rows 400"),
+        (
+            "a table of 400 rows, four of them hot: locks are",
+            "--read 0 --rows 400",
+        ),
     ] {
         let mut ends = Vec::new();
         for threads in [THREADS[BASE], THREADS[LAST]] {
@@ -69,7 +72,13 @@ fn bottlenecks(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
         }
         let growth = |mode: usize| ends[1][mode].seconds.mean() / ends[0][mode].seconds.mean();
         let better = Sample::from(1.0 - growth(INT0) / growth(O1));
-        findings.ablation("S8", change, &better, Unit::Share, "by so much int0's index is lower than O(1)'s");
+        findings.ablation(
+            "S8",
+            change,
+            &better,
+            Unit::Share,
+            "by so much int0's index is lower than O(1)'s",
+        );
     }
     Ok(())
 }

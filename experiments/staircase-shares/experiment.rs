@@ -16,8 +16,11 @@ fn mixed(run_ms: u64, sleep_ms: u64) -> String {
 fn hogs(mode: usize, (run_ms, sleep_ms): (u64, u64), seeds: u64) -> Trial {
     let (_, policy, set) = MODES[mode];
     let name = format!("hogs-and-sleepers-{run_ms}-{sleep_ms}");
-    let trial = Trial::text(policy, MACHINE, &name, mixed(run_ms, sleep_ms)).seconds(60).seeds(seeds);
-    set.iter().fold(trial, |trial, (name, value)| trial.set(name, *value))
+    let trial = Trial::text(policy, MACHINE, &name, mixed(run_ms, sleep_ms))
+        .seconds(60)
+        .seeds(seeds);
+    set.iter()
+        .fold(trial, |trial, (name, value)| trial.set(name, *value))
 }
 
 fn spread(shares: &Sample) -> f64 {
@@ -60,7 +63,11 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
 /// The two deviations in more runs, and beside sleepers of other habits.
 fn more_or_others(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let all = [
-        ("sleepers of 100 ms of work and of sleep", (100, 100), lab.pick(20, 10)),
+        (
+            "sleepers of 100 ms of work and of sleep",
+            (100, 100),
+            lab.pick(20, 10),
+        ),
         ("sleepers of 10 ms of work and of sleep", (10, 10), 20),
         ("sleepers of 5 ms of work and 20 of sleep", (5, 20), 20),
         ("forty runs, not ten", (20, 10), 40),
@@ -70,7 +77,13 @@ fn more_or_others(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
         done.iter().for_each(|outcome| findings.ran(outcome));
         let [strict, burst] = [0, 1].map(|i| spread(&done[i].share("hog")));
         let ratio = Sample::from(strict / burst);
-        findings.ablation("S10", change, &ratio, Unit::Plain, "deviation without bursts over that with them");
+        findings.ablation(
+            "S10",
+            change,
+            &ratio,
+            Unit::Plain,
+            "deviation without bursts over that with them",
+        );
     }
     Ok(())
 }

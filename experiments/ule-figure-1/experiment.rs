@@ -31,7 +31,11 @@ impl Sink for Priority {
 }
 
 fn from(from: f64) -> impl Fn() -> Priority + Sync {
-    move || Priority { from, best: f64::INFINITY, last: 0.0 }
+    move || Priority {
+        from,
+        best: f64::INFINITY,
+        last: 0.0,
+    }
 }
 
 pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
@@ -53,7 +57,8 @@ fn involuntary(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
 
 /// Four programs that have slept for 40 s and then never stop, beside vi and Mozilla.
 fn turned() -> Trial {
-    let text = interactive_tasks(MIXES[0]) + "[task.turned]\ncount = 4\nprogram = \"\"\"\nsleep 40s\nforever\n  run 1s\nend\n\"\"\"\n";
+    let text = interactive_tasks(MIXES[0])
+        + "[task.turned]\ncount = 4\nprogram = \"\"\"\nsleep 40s\nforever\n  run 1s\nend\n\"\"\"\n";
     Trial::text("ule", MACHINE, "ule-figure-1-turned", text).seconds(60)
 }
 
@@ -68,34 +73,85 @@ fn after_the_turn(r: &Responses) -> f64 {
 }
 
 /// The mean of a value over seeds for each setting of a tunable.
-fn sweep(lab: &Lab, findings: &mut Findings, trial: &Trial, name: &str, values: &[i64], value: Value) -> Result<Vec<f64>, Error> {
-    let trials: Vec<Trial> = values.iter().map(|v| trial.clone().set(name, *v).seeds(lab.pick(3, 1))).collect();
+fn sweep(
+    lab: &Lab,
+    findings: &mut Findings,
+    trial: &Trial,
+    name: &str,
+    values: &[i64],
+    value: Value,
+) -> Result<Vec<f64>, Error> {
+    let trials: Vec<Trial> = values
+        .iter()
+        .map(|v| trial.clone().set(name, *v).seeds(lab.pick(3, 1)))
+        .collect();
     let sinks = ule::observe(lab, findings, &trials, Responses::default)?;
-    Ok(sinks.into_iter().map(|runs| Seeds(runs).each(value).median()).collect())
+    Ok(sinks
+        .into_iter()
+        .map(|runs| Seeds(runs).each(value).median())
+        .collect())
 }
 
 /// The longest wait of a program that never sleeps beside five compilers, in s.
-fn beside_compilers(lab: &Lab, findings: &mut Findings, thresholds: &[i64]) -> Result<Vec<f64>, Error> {
+fn beside_compilers(
+    lab: &Lab,
+    findings: &mut Findings,
+    thresholds: &[i64],
+) -> Result<Vec<f64>, Error> {
     let text = "[task.hog]\nprogram = \"\"\"\nforever\n  run 1s\nend\n\"\"\"\n\n[task.compiler]\ncount = 5\nprogram = \"\"\"\nforever\n  run uniform(100ms, 300ms)\n  sleep 10ms\nend\n\"\"\"\n";
-    let trial = |v: &i64| Trial::text("ule", MACHINE, "ule-figure-1-compilers", text).seconds(60).set("interact_thresh", *v);
+    let trial = |v: &i64| {
+        Trial::text("ule", MACHINE, "ule-figure-1-compilers", text)
+            .seconds(60)
+            .set("interact_thresh", *v)
+    };
     let done = lab.run(&thresholds.iter().map(trial).collect::<Vec<_>>())?;
     done.iter().for_each(|outcome| findings.ran(outcome));
     let longest = |m: &Metrics| {
         let hog = m.groups.iter().find(|g| &*g.name == "hog");
-        hog.and_then(|g| g.activity.longest_wait).map_or(0.0, |w| w.ns.as_secs_f64())
+        hog.and_then(|g| g.activity.longest_wait)
+            .map_or(0.0, |w| w.ns.as_secs_f64())
     };
-    Ok(done.iter().map(|outcome| outcome.each(longest).median()).collect())
+    Ok(done
+        .iter()
+        .map(|outcome| outcome.each(longest).median())
+        .collect())
 }
 
 /// C32.
 fn history_and_threshold(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let history = [100, 500, 1000, 2000, 5000, 10_000, 30_000];
     let threshold = [2, 5, 10, 20, 30, 40, 60, 80, 99];
-    let bursty = sweep(lab, findings, &ule::late("ule", &ule::figure_5(BURSTY)), "slp_run_max_ms", &history, settled)?;
-    let abuse = sweep(lab, findings, &turned(), "slp_run_max_ms", &history, after_the_turn)?;
-    let costly = sweep(lab, findings, &ule::late("ule", &ule::figure_5(COSTLY)), "interact_thresh", &threshold, settled)?;
+    let bursty = sweep(
+        lab,
+        findings,
+        &ule::late("ule", &ule::figure_5(BURSTY)),
+        "slp_run_max_ms",
+        &history,
+        settled,
+    )?;
+    let abuse = sweep(
+        lab,
+        findings,
+        &turned(),
+        "slp_run_max_ms",
+        &history,
+        after_the_turn,
+    )?;
+    let costly = sweep(
+        lab,
+        findings,
+        &ule::late("ule", &ule::figure_5(COSTLY)),
+        "interact_thresh",
+        &threshold,
+        settled,
+    )?;
     let left = beside_compilers(lab, findings, &threshold)?;
-    let ratios = [bursty[0] / bursty[4], costly[1] / costly[4], abuse[6] / abuse[4], left[8] / left[4]];
+    let ratios = [
+        bursty[0] / bursty[4],
+        costly[1] / costly[4],
+        abuse[6] / abuse[4],
+        left[8] / left[4],
+    ];
     findings.judge_text(
         "C32",
         format!(
@@ -105,7 +161,12 @@ fn history_and_threshold(lab: &Lab, findings: &mut Findings) -> Result<(), Error
         "",
         ratios.iter().all(|r| *r > 1.5),
     );
-    let pairs = |x: &[i64], unit: f64, y: &[f64], factor: f64| x.iter().zip(y).map(|(x, y)| (*x as f64 * unit, y * factor)).collect::<Vec<_>>();
+    let pairs = |x: &[i64], unit: f64, y: &[f64], factor: f64| {
+        x.iter()
+            .zip(y)
+            .map(|(x, y)| (*x as f64 * unit, y * factor))
+            .collect::<Vec<_>>()
+    };
     let time = || Axis::log("mean sum of responses", Unit::Time, 3e7, 1e11);
     let turned = |command: &str| command.contains("ule-figure-1-turned");
     let mozilla = |(run, sleep): Mix| format!("run={run}ms,sleep={sleep}ms");
@@ -135,12 +196,20 @@ fn history_and_threshold(lab: &Lab, findings: &mut Findings) -> Result<(), Error
     Ok(())
 }
 
-fn sweep_plot(title: &str, axes: (Axis, Axis), lines: Vec<(&str, Vec<(f64, f64)>)>) -> schedlab_report::svg::Figure {
+fn sweep_plot(
+    title: &str,
+    axes: (Axis, Axis),
+    lines: Vec<(&str, Vec<(f64, f64)>)>,
+) -> schedlab_report::svg::Figure {
     let mut plot = Plot::new(title, axes.0, axes.1);
     let series: Vec<Series> = lines
         .into_iter()
         .enumerate()
-        .map(|(i, (name, points))| Series { name: name.to_string(), style: Style::Series(i), points })
+        .map(|(i, (name, points))| Series {
+            name: name.to_string(),
+            style: Style::Series(i),
+            points,
+        })
         .collect();
     plot.lines(&series);
     plot.finish()
@@ -152,7 +221,15 @@ fn literal(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let by_score = |findings: &mut Findings, literal: i64| -> Result<Vec<f64>, Error> {
         let trials: Vec<Trial> = percent
             .iter()
-            .map(|p| Trial::new("ule", MACHINE, &format!("late --task app:run={p}ms,sleep={}ms", 100 - p)).seconds(60).set("literal_figure1", literal))
+            .map(|p| {
+                Trial::new(
+                    "ule",
+                    MACHINE,
+                    &format!("late --task app:run={p}ms,sleep={}ms", 100 - p),
+                )
+                .seconds(60)
+                .set("literal_figure1", literal)
+            })
             .collect();
         let sinks = ule::observe(lab, findings, &trials, from(0.0))?;
         Ok(sinks.iter().map(|s| s[0].last).collect())
@@ -170,17 +247,32 @@ fn literal(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
         "",
         inverted && share < 0.02 && four < 0.1 && five < 0.1,
     );
-    let points = |values: &[f64]| percent.iter().zip(values).map(|(p, y)| (*p as f64 / 100.0, *y)).collect();
-    let line = |name: &str, style, values: &[f64]| Series { name: name.to_string(), style: Style::Series(style), points: points(values) };
+    let points = |values: &[f64]| {
+        percent
+            .iter()
+            .zip(values)
+            .map(|(p, y)| (*p as f64 / 100.0, *y))
+            .collect()
+    };
+    let line = |name: &str, style, values: &[f64]| Series {
+        name: name.to_string(),
+        style: Style::Series(style),
+        points: points(values),
+    };
     let mut plot = Plot::new(
         "Priority after a minute by CPU time wanted",
         Axis::linear("part of each 100 ms it runs", Unit::Share, 0.0, 1.0),
         Axis::linear("priority", Unit::Count, 155.0, 226.0),
     );
-    plot.lines(&[line("as in the source", 0, &corrected), line("Figure 1 as printed", 1, &printed)]);
+    plot.lines(&[
+        line("as in the source", 0, &corrected),
+        line("Figure 1 as printed", 1, &printed),
+    ]);
     plot.reference(179.0, "interactive below");
     let caption = "Lower is better. As printed, a program of 55 % ranks behind one that never sleeps; both are non-interactive either way.";
-    findings.exhibit_of(plot.finish(), caption, &["C44"], |command| command.contains("late --task app:"));
+    findings.exhibit_of(plot.finish(), caption, &["C44"], |command| {
+        command.contains("late --task app:")
+    });
     Ok(())
 }
 
@@ -191,10 +283,17 @@ fn elsewhere(lab: &Lab, findings: &mut Findings) -> Result<(f64, f64, f64), Erro
     let done = lab.run(&[hogs.clone(), hogs.set("literal_figure1", 1)])?;
     done.iter().for_each(|outcome| findings.ran(outcome));
     let share = |o: &Outcome, n: &i8| o.share(&format!("hog-nice{n}")).median();
-    let shares = NICE.iter().map(|n| (share(&done[0], n) - share(&done[1], n)).abs()).fold(0.0, f64::max);
+    let shares = NICE
+        .iter()
+        .map(|n| (share(&done[0], n) - share(&done[1], n)).abs())
+        .fold(0.0, f64::max);
     let mut change = |trial: &Trial| -> Result<f64, Error> {
         let means = sweep(lab, findings, trial, "literal_figure1", &[0, 1], settled)?;
         Ok((means[1] / means[0] - 1.0).abs())
     };
-    Ok((shares, change(&figure_4("ule", COSTLY))?, change(&ule::late("ule", &ule::figure_5(COSTLY)))?))
+    Ok((
+        shares,
+        change(&figure_4("ule", COSTLY))?,
+        change(&ule::late("ule", &ule::figure_5(COSTLY)))?,
+    ))
 }

@@ -25,14 +25,16 @@ impl Sink for Priorities {
         match event.kind {
             EventKind::Priority { priority, .. } => self.changes.push((now, f64::from(priority))),
             EventKind::Latency { .. } if now >= (self.reports.len() + 1) as f64 => {
-                self.reports.push((now, self.changes.last().map_or(0.0, |c| c.1)));
+                self.reports
+                    .push((now, self.changes.last().map_or(0.0, |c| c.1)));
             }
             _ => {}
         }
     }
 
     fn end(&mut self, time: Time) {
-        self.changes.push((seconds(time), self.changes.last().map_or(0.0, |c| c.1)));
+        self.changes
+            .push((seconds(time), self.changes.last().map_or(0.0, |c| c.1)));
     }
 }
 
@@ -64,7 +66,11 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     let mut findings = Findings::new();
     let policies = SCHEDULERS.map(|(_, policy)| policy);
     let others = ["bsd43", "ule:R3", "ule:R2", "ule14"];
-    let trials: Vec<Trial> = policies.iter().chain(&others).map(|p| ule::from_shell(trial(p, 40, 50))).collect();
+    let trials: Vec<Trial> = policies
+        .iter()
+        .chain(&others)
+        .map(|p| ule::from_shell(trial(p, 40, 50)))
+        .collect();
     let sinks = ule::observe(lab, &mut findings, &trials, Priorities::default)?;
     let of = |i: usize| &sinks[i][0];
     cycles(&mut findings, of(BSD4), of(SOLARIS), of(SCHEDULERS.len()));
@@ -73,7 +79,9 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     credit(lab, &mut findings)?;
     for (i, (name, caption, claims)) in CAPTIONS.into_iter().enumerate() {
         let command = trials[i].command();
-        findings.exhibit_of(over_minutes(name, i, of(i)), caption, claims, |c| c == command);
+        findings.exhibit_of(over_minutes(name, i, of(i)), caption, claims, |c| {
+            c == command
+        });
     }
     let close = [BSD4, SOLARIS].map(|i| trials[i].command());
     findings.exhibit_of(
@@ -115,7 +123,9 @@ fn cycles(findings: &mut Findings, bsd4: &Priorities, solaris: &Priorities, bsd4
     let swing = swing_of(solaris);
     findings.judge_text(
         "C2",
-        format!("period {period:.1} s (autocorrelation {strength:.2}), swing {swing:.0} of 60 levels"),
+        format!(
+            "period {period:.1} s (autocorrelation {strength:.2}), swing {swing:.0} of 60 levels"
+        ),
         "",
         (period - 1.0).abs() < 0.05 && strength > 0.5 && swing >= 20.0,
     );
@@ -131,7 +141,10 @@ fn level(findings: &mut Findings, ule: &Priorities, r2: &Priorities) {
     let settled = &reported[reported.len() / 5..];
     let level = mean(settled);
     let start = ule.changes.first().map_or(0.0, |c| c.1);
-    let reached = reported.iter().position(|p| *p >= level - 1.0).unwrap_or(reported.len());
+    let reached = reported
+        .iter()
+        .position(|p| *p >= level - 1.0)
+        .unwrap_or(reported.len());
     let rising = reported[..reached].windows(2).all(|w| w[1] >= w[0] - 1.0);
     findings.judge_text(
         "C3",
@@ -166,7 +179,10 @@ const BEST: f64 = 115.0;
 impl Priorities {
     /// When Linux's best was reached, in s.
     fn best_after(&self) -> f64 {
-        self.changes.iter().find(|change| change.1 <= BEST).map_or(f64::INFINITY, |change| change.0)
+        self.changes
+            .iter()
+            .find(|change| change.1 <= BEST)
+            .map_or(f64::INFINITY, |change| change.0)
     }
 }
 
@@ -182,12 +198,19 @@ fn linux(findings: &mut Findings, priorities: &Priorities) {
 /// C5 by the sleep credit the program begins with.
 fn credit(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let credits = [0, 3_300, 10_000];
-    let trials = credits.map(|ms| trial(SCHEDULERS[LINUX].1, 40, 50).set("initial_sleep_avg_ms", ms));
+    let trials =
+        credits.map(|ms| trial(SCHEDULERS[LINUX].1, 40, 50).set("initial_sleep_avg_ms", ms));
     let sinks = ule::observe(lab, findings, &trials, Priorities::default)?;
     for (ms, runs) in credits.iter().zip(sinks) {
         let after = Sample::from(1e9 * runs[0].best_after());
         let change = format!("initial_sleep_avg_ms={ms}");
-        findings.ablation("C5", &change, &after, Unit::Time, "until the best priority; 5000 is what a shell passes on");
+        findings.ablation(
+            "C5",
+            &change,
+            &after,
+            Unit::Time,
+            "until the best priority; 5000 is what a shell passes on",
+        );
     }
     Ok(())
 }
@@ -196,16 +219,31 @@ fn credit(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
 fn either_end(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let all = [10, 20, 30, 40, 45, 48, 49, 51, 52, 55, 60, 70, 80, 90];
     let percent: &[u64] = lab.pick(&all, &[10, 45, 49, 51, 55, 90]);
-    let trials: Vec<Trial> = percent.iter().map(|p| trial(SCHEDULERS[LINUX].1, *p, 100 - p).seconds(ENOUGH)).collect();
-    let started: Vec<Trial> = trials.iter().map(|t| t.clone().set("initial_sleep_avg_ms", 10_000)).collect();
-    let rows = [trials, started].map(|trials| ule::observe(lab, findings, &trials, Priorities::default));
+    let trials: Vec<Trial> = percent
+        .iter()
+        .map(|p| trial(SCHEDULERS[LINUX].1, *p, 100 - p).seconds(ENOUGH))
+        .collect();
+    let started: Vec<Trial> = trials
+        .iter()
+        .map(|t| t.clone().set("initial_sleep_avg_ms", 10_000))
+        .collect();
+    let rows =
+        [trials, started].map(|trials| ule::observe(lab, findings, &trials, Priorities::default));
     let [low, high] = rows;
     let ends = |sinks: Vec<Vec<Priorities>>| -> Vec<f64> {
-        sinks.iter().map(|s| s[0].changes.last().map_or(0.0, |c| c.1)).collect()
+        sinks
+            .iter()
+            .map(|s| s[0].changes.last().map_or(0.0, |c| c.1))
+            .collect()
     };
     let (low, high) = (ends(low?), ends(high?));
     let expected = |percent: u64| if percent < 50 { 115.0 } else { 125.0 };
-    let right = |ends: &[f64]| percent.iter().zip(ends).all(|(p, end)| *end == expected(*p));
+    let right = |ends: &[f64]| {
+        percent
+            .iter()
+            .zip(ends)
+            .all(|(p, end)| *end == expected(*p))
+    };
     let wrong: Vec<String> = percent
         .iter()
         .zip(low.iter().zip(&high))
@@ -213,20 +251,36 @@ fn either_end(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
         .map(|(p, (low, high))| format!("{p} %: {low:.0} and {high:.0}"))
         .collect();
     let text = match wrong.is_empty() {
-        true => "115 below 50 % of the CPU, 125 above, whether it starts without sleep or with all".to_string(),
+        true => "115 below 50 % of the CPU, 125 above, whether it starts without sleep or with all"
+            .to_string(),
         false => format!("115 below 50 %, 125 above, but for {}", wrong.join(", ")),
     };
     findings.judge_text("C6", text, "", right(&low) && right(&high));
-    let points = |ends: &[f64]| percent.iter().zip(ends).map(|(p, e)| (*p as f64 / 100.0, *e)).collect();
+    let points = |ends: &[f64]| {
+        percent
+            .iter()
+            .zip(ends)
+            .map(|(p, e)| (*p as f64 / 100.0, *e))
+            .collect()
+    };
     let mut plot = Plot::new(
         "Linux 2.5.73: priority in the end, by CPU time wanted",
         Axis::linear("part of each 100 ms it runs", Unit::Share, 0.0, 1.0),
         Axis::linear("priority", Unit::Count, 112.0, 128.0),
     );
-    let line = |name: &str, style, ends: &[f64]| Series { name: name.to_string(), style: Style::Series(style), points: points(ends) };
-    plot.lines(&[line("starts without sleep", 0, &low), line("starts with 10 s of sleep", 1, &high)]);
+    let line = |name: &str, style, ends: &[f64]| Series {
+        name: name.to_string(),
+        style: Style::Series(style),
+        points: points(ends),
+    };
+    plot.lines(&[
+        line("starts without sleep", 0, &low),
+        line("starts with 10 s of sleep", 1, &high),
+    ]);
     let caption = "Lower is better. The paper: the best priority if it runs less than it sleeps, the worst otherwise.";
-    findings.exhibit_of(plot.finish(), caption, &["C6"], |command| command.contains("--duration 1800000ms"));
+    findings.exhibit_of(plot.finish(), caption, &["C6"], |command| {
+        command.contains("--duration 1800000ms")
+    });
     Ok(())
 }
 
@@ -235,12 +289,21 @@ fn cycle(tenths: &[f64]) -> (f64, f64) {
     let half = &tenths[tenths.len() / 2..];
     let lags = (3..=30).map(|lag| (lag as f64 / 10.0, autocorrelation(half, lag)));
     // Of equal peaks the first: what repeats every second repeats every two.
-    lags.fold((0.0, f64::NEG_INFINITY), |best, now| if now.1 > best.1 + 0.02 { now } else { best })
+    lags.fold((0.0, f64::NEG_INFINITY), |best, now| {
+        if now.1 > best.1 + 0.02 {
+            now
+        } else {
+            best
+        }
+    })
 }
 
 fn autocorrelation(values: &[f64], lag: usize) -> f64 {
     let mean = mean(values);
-    let pairs: f64 = values.windows(lag + 1).map(|w| (w[0] - mean) * (w[lag] - mean)).sum();
+    let pairs: f64 = values
+        .windows(lag + 1)
+        .map(|w| (w[0] - mean) * (w[lag] - mean))
+        .sum();
     let all: f64 = values.iter().map(|x| (x - mean) * (x - mean)).sum();
     pairs / all
 }
@@ -264,16 +327,28 @@ fn slope(values: &[f64]) -> f64 {
 
 fn over_minutes(name: &str, style: usize, priorities: &Priorities) -> schedlab_report::svg::Figure {
     let values = priorities.reported();
-    let (low, high) = (values.iter().copied().fold(f64::INFINITY, f64::min), largest(&values));
+    let (low, high) = (
+        values.iter().copied().fold(f64::INFINITY, f64::min),
+        largest(&values),
+    );
     let start = priorities.changes.first().map_or(low, |c| c.1);
     let mut plot = Plot::new(
         &format!("Priority of one program, 40 of 90 ms: {name}"),
         Axis::linear("time", Unit::Time, 0.0, DURATION as f64 * 1e9),
-        Axis::linear("priority", Unit::Count, low.min(start) - 2.0, high.max(start) + 2.0),
+        Axis::linear(
+            "priority",
+            Unit::Count,
+            low.min(start) - 2.0,
+            high.max(start) + 2.0,
+        ),
     );
     let mut points = vec![(0.0, start)];
     points.extend(priorities.reports.iter().map(|(t, p)| (t * 1e9, *p)));
-    plot.lines(&[Series { name: "once a second".to_string(), style: Style::Series(style), points }]);
+    plot.lines(&[Series {
+        name: "once a second".to_string(),
+        style: Style::Series(style),
+        points,
+    }]);
     if name.starts_with("Linux") {
         plot.reference(115.0, "best of nice 0");
     }
@@ -290,8 +365,15 @@ fn closely(bsd4: &Priorities, solaris: &Priorities) -> schedlab_report::svg::Fig
     let part = |name: &str, style, p: &Priorities, base: f64| Series {
         name: name.to_string(),
         style: Style::Series(style),
-        points: p.tenths()[2000..2100].iter().enumerate().map(|(i, y)| (200e9 + i as f64 * 1e8, y - base)).collect(),
+        points: p.tenths()[2000..2100]
+            .iter()
+            .enumerate()
+            .map(|(i, y)| (200e9 + i as f64 * 1e8, y - base))
+            .collect(),
     };
-    plot.steps(&[part("4BSD", BSD4, bsd4, 160.0), part("Solaris", SOLARIS, solaris, 0.0)]);
+    plot.steps(&[
+        part("4BSD", BSD4, bsd4, 160.0),
+        part("Solaris", SOLARIS, solaris, 0.0),
+    ]);
     plot.finish()
 }

@@ -1,7 +1,10 @@
 //! Response times of vi and Mozilla while a shell runs two batches of 30 compilers.
 
 use crate::prelude::*;
-use crate::ule::{self, all_mixes, by_mix, Grid, Mix, Responses, Seeds, BSD4, LINUX, MACHINE, MIXES, SCHEDULERS, SOLARIS, ULE};
+use crate::ule::{
+    self, all_mixes, by_mix, Grid, Mix, Responses, Seeds, BSD4, LINUX, MACHINE, MIXES, SCHEDULERS,
+    SOLARIS, ULE,
+};
 
 /// The shell starts the first batch after so many seconds.
 const START: usize = 10;
@@ -20,7 +23,12 @@ pub fn figure_4(policy: &str, mix: Mix) -> Trial {
          {COMPILER}",
         ule::interactive_tasks(mix)
     );
-    ule::from_shell(Trial::text(policy, MACHINE, &format!("ule-figure-4-mozilla-{run}-{sleep}"), text))
+    ule::from_shell(Trial::text(
+        policy,
+        MACHINE,
+        &format!("ule-figure-4-mozilla-{run}-{sleep}"),
+        text,
+    ))
 }
 
 /// The same with a shell of its own for each batch, the second told when the first is over.
@@ -32,7 +40,12 @@ fn two_shells(policy: &str, mix: Mix) -> Trial {
          [task.second]\nprogram = \"\"\"\nwait-sem over\n{batch}\"\"\"\n\n{COMPILER}",
         ule::interactive_tasks(mix)
     );
-    ule::from_shell(Trial::text(policy, MACHINE, &format!("ule-figure-4-two-shells-{run}-{sleep}"), text))
+    ule::from_shell(Trial::text(
+        policy,
+        MACHINE,
+        &format!("ule-figure-4-two-shells-{run}-{sleep}"),
+        text,
+    ))
 }
 
 /// When the second batch began, in s.
@@ -58,7 +71,10 @@ fn late_halves(r: &Responses) -> f64 {
 /// The largest sum in the 5 s after the second batch began, and in the 5 s before.
 fn around_second(r: &Responses) -> (f64, f64) {
     let at = second(r);
-    (ule::largest(&between(r, at, at + 6.0)), ule::largest(&between(r, at - 5.0, at)))
+    (
+        ule::largest(&between(r, at, at + 6.0)),
+        ule::largest(&between(r, at - 5.0, at)),
+    )
 }
 
 /// The part of all seconds with a sum above so many seconds.
@@ -70,16 +86,30 @@ fn part_above(r: &Responses, limit: f64) -> f64 {
 pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     let mut findings = Findings::new();
     let loaded = ule::grid(lab, &mut findings, figure_4)?;
-    let alone = ule::grid(lab, &mut findings, |policy, mix| ule::late(policy, &ule::interactive(mix)))?;
+    let alone = ule::grid(lab, &mut findings, |policy, mix| {
+        ule::late(policy, &ule::interactive(mix))
+    })?;
     let baseline = |i: usize, m: usize| alone[i][m].mean(0).max();
     settle(&mut findings, &loaded, baseline);
     spikes(&mut findings, &loaded, baseline);
     second_batch(lab, &mut findings, &loaded)?;
     for (m, mix) in MIXES.into_iter().enumerate().take(lab.pick(3, 1)) {
-        let shown = SCHEDULERS.map(|(_, policy)| figure_4(policy, mix).seeds(lab.pick(3, 1)).command());
+        let shown =
+            SCHEDULERS.map(|(_, policy)| figure_4(policy, mix).seeds(lab.pick(3, 1)).command());
         findings.exhibit_of(
-            ule::response_plot(&format!("Sum of response times beside compilers, Mozilla {}", ule::mix_name(mix)), &SCHEDULERS, START, |i| loaded[i][m].0[0].sums()),
-            format!("Logarithmic. The second batch begins at {} under 4BSD; the paper's near 45 s.", ule::time(second(&loaded[BSD4][m].0[0]) - START as f64)),
+            ule::response_plot(
+                &format!(
+                    "Sum of response times beside compilers, Mozilla {}",
+                    ule::mix_name(mix)
+                ),
+                &SCHEDULERS,
+                START,
+                |i| loaded[i][m].0[0].sums(),
+            ),
+            format!(
+                "Logarithmic. The second batch begins at {} under 4BSD; the paper's near 45 s.",
+                ule::time(second(&loaded[BSD4][m].0[0]) - START as f64)
+            ),
             &["C16", "C17", "C18", "C19", "C20", "C21"],
             |command| shown.iter().any(|own| own == command),
         );
@@ -96,28 +126,67 @@ fn settle(findings: &mut Findings, loaded: &Grid, baseline: impl Fn(usize, usize
     let well = |i: usize| all_mixes(|m| late(i, m).max() < 3.0 * baseline(i, m));
     findings.judge_text(
         "C16",
-        format!("median sum in the second half of a batch: {}; without load {}", [0, 1, 2, 3].map(text).join("; "), by_mix(|m| baseline(ULE, m))),
+        format!(
+            "median sum in the second half of a batch: {}; without load {}",
+            [0, 1, 2, 3].map(text).join("; "),
+            by_mix(|m| baseline(ULE, m))
+        ),
         "",
         [0, 1, 2, 3].into_iter().all(well),
     );
     let bursts = |m: usize| loaded[SOLARIS][m].each(|r| part_above(r, 0.5));
-    let parts: Vec<String> = (0..MIXES.len()).map(|m| Unit::Share.show(bursts(m).median())).collect();
-    findings.judge_text("C19", format!("sum above 0.5 s in {} of all seconds, by mix", parts.join(", ")), "", all_mixes(|m| bursts(m).max() < 0.2));
-    let early = |m: usize| loaded[LINUX][m].each(|r| ule::largest(&between(r, START as f64, START as f64 + 15.0)));
+    let parts: Vec<String> = (0..MIXES.len())
+        .map(|m| Unit::Share.show(bursts(m).median()))
+        .collect();
+    findings.judge_text(
+        "C19",
+        format!(
+            "sum above 0.5 s in {} of all seconds, by mix",
+            parts.join(", ")
+        ),
+        "",
+        all_mixes(|m| bursts(m).max() < 0.2),
+    );
+    let early = |m: usize| {
+        loaded[LINUX][m].each(|r| ule::largest(&between(r, START as f64, START as f64 + 15.0)))
+    };
     let holds = all_mixes(|m| early(m).min() > 1.0) && well(LINUX);
-    findings.judge_text("C20", format!("at most {} in the first 15 s, later halves {}", by_mix(|m| early(m).median()), by_mix(|m| late(LINUX, m).median())), "", holds);
+    findings.judge_text(
+        "C20",
+        format!(
+            "at most {} in the first 15 s, later halves {}",
+            by_mix(|m| early(m).median()),
+            by_mix(|m| late(LINUX, m).median())
+        ),
+        "",
+        holds,
+    );
 }
 
 /// C17 and C18.
 fn spikes(findings: &mut Findings, loaded: &Grid, baseline: impl Fn(usize, usize) -> f64) {
     let worst = |i: usize, m: usize| loaded[i][m].each(|r| r.worst(START as f64));
     let text = |i: usize| format!("{} {}", SCHEDULERS[i].0, by_mix(|m| worst(i, m).median()));
-    let holds = all_mixes(|m| [SOLARIS, LINUX, ULE].iter().all(|i| worst(BSD4, m).median() > worst(*i, m).median()));
-    findings.judge_text("C17", format!("longest response: {}", [0, 1, 2, 3].map(text).join("; ")), "", holds);
+    let holds = all_mixes(|m| {
+        [SOLARIS, LINUX, ULE]
+            .iter()
+            .all(|i| worst(BSD4, m).median() > worst(*i, m).median())
+    });
+    findings.judge_text(
+        "C17",
+        format!("longest response: {}", [0, 1, 2, 3].map(text).join("; ")),
+        "",
+        holds,
+    );
     let peak = |m: usize, from: usize| loaded[ULE][m].from(START + from, ule::largest);
     findings.judge_text(
         "C18",
-        format!("largest sum {}, after the first 5 s {} (without load {})", by_mix(|m| peak(m, 0).median()), by_mix(|m| peak(m, 5).median()), by_mix(|m| baseline(ULE, m))),
+        format!(
+            "largest sum {}, after the first 5 s {} (without load {})",
+            by_mix(|m| peak(m, 0).median()),
+            by_mix(|m| peak(m, 5).median()),
+            by_mix(|m| baseline(ULE, m))
+        ),
         "",
         all_mixes(|m| peak(m, 0).max() < 3.0 * baseline(ULE, m)),
     );
@@ -127,14 +196,26 @@ fn spikes(findings: &mut Findings, loaded: &Grid, baseline: impl Fn(usize, usize
 fn second_batch(lab: &Lab, findings: &mut Findings, loaded: &Grid) -> Result<(), Error> {
     let after = |seeds: &Seeds| seeds.each(|r| around_second(r).0);
     let before = |seeds: &Seeds| seeds.each(|r| around_second(r).1);
-    let shows = |i: usize| all_mixes(|m| after(&loaded[i][m]).median() > before(&loaded[i][m]).median() + 0.3);
-    let hides = |i: usize| all_mixes(|m| after(&loaded[i][m]).median() < before(&loaded[i][m]).median() + 0.3);
+    let shows = |i: usize| {
+        all_mixes(|m| after(&loaded[i][m]).median() > before(&loaded[i][m]).median() + 0.3)
+    };
+    let hides = |i: usize| {
+        all_mixes(|m| after(&loaded[i][m]).median() < before(&loaded[i][m]).median() + 0.3)
+    };
     let text = |i: usize| {
-        format!("{} {} before, {} after", SCHEDULERS[i].0, by_mix(|m| before(&loaded[i][m]).median()), by_mix(|m| after(&loaded[i][m]).median()))
+        format!(
+            "{} {} before, {} after",
+            SCHEDULERS[i].0,
+            by_mix(|m| before(&loaded[i][m]).median()),
+            by_mix(|m| after(&loaded[i][m]).median())
+        )
     };
     findings.judge_text(
         "C21",
-        format!("largest sum in the 5 s before the second batch began and in the 5 s after: {}", [0, 1, 2, 3].map(text).join("; ")),
+        format!(
+            "largest sum in the 5 s before the second batch began and in the 5 s after: {}",
+            [0, 1, 2, 3].map(text).join("; ")
+        ),
         "",
         shows(BSD4) && shows(SOLARIS) && hides(LINUX) && hides(ULE),
     );
@@ -142,23 +223,44 @@ fn second_batch(lab: &Lab, findings: &mut Findings, loaded: &Grid) -> Result<(),
         MIXES.map(|mix| figure_4(policy, mix).set(name, 0).seeds(lab.pick(3, 1)))
     };
     let ablate = |findings: &mut Findings, trials: &[Trial]| -> Result<Vec<Seeds>, Error> {
-        Ok(ule::observe(lab, findings, trials, Responses::default)?.into_iter().map(Seeds).collect())
+        Ok(ule::observe(lab, findings, trials, Responses::default)?
+            .into_iter()
+            .map(Seeds)
+            .collect())
     };
     let forgetful = ablate(findings, &without("ule", "exit_runtime"))?;
     let holds = all_mixes(|m| after(&forgetful[m]).min() > after(&loaded[ULE][m]).max() + 0.3);
     findings.judge_text(
         "C22",
-        format!("ULE with exit_runtime=0: {}, where it was {}", by_mix(|m| after(&forgetful[m]).median()), by_mix(|m| after(&loaded[ULE][m]).median())),
+        format!(
+            "ULE with exit_runtime=0: {}, where it was {}",
+            by_mix(|m| after(&forgetful[m]).median()),
+            by_mix(|m| after(&loaded[ULE][m]).median())
+        ),
         "",
         holds,
     );
     for (policy, name, lesson) in [
-        ("o1:2.5.73", "exit_weight", "Linux without what children's ends teach their parent"),
-        ("bsd4", "exit_charges_parent", "4BSD teaches its shells, too: without it the second batch is as unknown as the first"),
+        (
+            "o1:2.5.73",
+            "exit_weight",
+            "Linux without what children's ends teach their parent",
+        ),
+        (
+            "bsd4",
+            "exit_charges_parent",
+            "4BSD teaches its shells, too: without it the second batch is as unknown as the first",
+        ),
     ] {
         let seeds = ablate(findings, &without(policy, name))?;
         let peaks: Sample = seeds.iter().map(|s| 1e9 * after(s).median()).collect();
-        findings.ablation("C22", &format!("{policy} {name}=0, over the mixes"), &peaks, Unit::Time, lesson);
+        findings.ablation(
+            "C22",
+            &format!("{policy} {name}=0, over the mixes"),
+            &peaks,
+            Unit::Time,
+            lesson,
+        );
     }
     Ok(())
 }
@@ -180,8 +282,19 @@ fn ablations(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
         ("C20", figure_4("o1:2.5.73", shown).set("child_penalty", 95), first, "child_penalty=95".to_string(), "largest in the first 15 s: children nearly as interactive as their shell"),
         ("C20", figure_4("o1:2.5.73", shown).set("child_penalty", 95).set("prio_bonus_ratio", 0), first, "child_penalty=95 without the interactivity estimator (prio_bonus_ratio=0)".to_string(), "largest in the first 15 s: vi and Mozilla wait for turns like everybody"),
     ];
-    changes.extend(SCHEDULERS.map(|(name, policy)| ("C21", two_shells(policy, shown), after, format!("a fresh shell for the second batch, {name}"), "largest in the 5 s after it began")));
-    let trials: Vec<Trial> = changes.iter().map(|(_, trial, ..)| trial.clone().seeds(lab.pick(3, 1))).collect();
+    changes.extend(SCHEDULERS.map(|(name, policy)| {
+        (
+            "C21",
+            two_shells(policy, shown),
+            after,
+            format!("a fresh shell for the second batch, {name}"),
+            "largest in the 5 s after it began",
+        )
+    }));
+    let trials: Vec<Trial> = changes
+        .iter()
+        .map(|(_, trial, ..)| trial.clone().seeds(lab.pick(3, 1)))
+        .collect();
     let sinks = ule::observe(lab, findings, &trials, Responses::default)?;
     for ((id, _, value, change, lesson), runs) in changes.into_iter().zip(sinks) {
         let measured = Seeds(runs).each(value);
@@ -215,10 +328,19 @@ fn table(loaded: &Grid, alone: &Grid) -> Table {
         }
     }
     let field = |name: &str| Field::new(name, Unit::Time).better(Better::Lower);
-    let mut fields: Vec<Field> = ["no load, mean", "first 15 s, most", "second halves, median", "batch 2, first 5 s, most", "one response"].map(field).into();
+    let mut fields: Vec<Field> = [
+        "no load, mean",
+        "first 15 s, most",
+        "second halves, median",
+        "batch 2, first 5 s, most",
+        "one response",
+    ]
+    .map(field)
+    .into();
     fields.push(Field::new("batch 2 begins", Unit::Time));
     Table {
-        title: "Sum of response times; then one program's longest, and when the second batch began".to_string(),
+        title: "Sum of response times; then one program's longest, and when the second batch began"
+            .to_string(),
         stubs: vec!["Mozilla".to_string(), "scheduler".to_string()],
         fields,
         subjects,

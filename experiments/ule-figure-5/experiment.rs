@@ -1,7 +1,10 @@
 //! Response times of vi and Mozilla while nine hogs of nice -20 to 19 run.
 
 use crate::prelude::*;
-use crate::ule::{self, all_mixes, Grid, Responses, Seeds, BSD4, LINUX, MACHINE, MIXES, SCHEDULERS, SHOWN, SOLARIS, ULE};
+use crate::ule::{
+    self, all_mixes, Grid, Responses, Seeds, BSD4, LINUX, MACHINE, MIXES, SCHEDULERS, SHOWN,
+    SOLARIS, ULE,
+};
 
 /// The hogs start at this second.
 const START: usize = 3;
@@ -14,9 +17,14 @@ const BEGINNING: usize = START + 15;
 
 pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     let mut findings = Findings::new();
-    let loaded = ule::grid(lab, &mut findings, |policy, mix| ule::late(policy, &ule::figure_5(mix)))?;
-    let alone = ule::grid(lab, &mut findings, |policy, mix| ule::late(policy, &ule::interactive(mix)))?;
-    let in_step = |policy: &str, mix| ule::late(policy, &format!("--aligned {}", ule::interactive(mix)));
+    let loaded = ule::grid(lab, &mut findings, |policy, mix| {
+        ule::late(policy, &ule::figure_5(mix))
+    })?;
+    let alone = ule::grid(lab, &mut findings, |policy, mix| {
+        ule::late(policy, &ule::interactive(mix))
+    })?;
+    let in_step =
+        |policy: &str, mix| ule::late(policy, &format!("--aligned {}", ule::interactive(mix)));
     let in_step = ule::grid(lab, &mut findings, in_step)?;
     as_without_load(&mut findings, &loaded[ULE], &alone[ULE], &in_step[ULE]);
     bsd(&mut findings, &loaded[BSD4]);
@@ -25,7 +33,11 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     lost(&mut findings, &loaded);
     regular(&mut findings, &loaded);
     ablations(lab, &mut findings)?;
-    let shown = SCHEDULERS.map(|(_, policy)| ule::late(policy, &ule::figure_5(SHOWN)).seeds(lab.pick(3, 1)).command());
+    let shown = SCHEDULERS.map(|(_, policy)| {
+        ule::late(policy, &ule::figure_5(SHOWN))
+            .seeds(lab.pick(3, 1))
+            .command()
+    });
     findings.exhibit_of(
         ule::response_plot("Sum of response times beside nine nice hogs", &SCHEDULERS, START, |i| loaded[i][0].0[0].sums()),
         format!("Mozilla {}, hogs from 0 s on; logarithmic. The paper: ULE as without load, 4BSD spikes first, Solaris around 2.5 s, Linux worst.", ule::mix_name(SHOWN)),
@@ -60,7 +72,9 @@ fn as_without_load(findings: &mut Findings, loaded: &[Seeds], alone: &[Seeds], i
 fn bsd(findings: &mut Findings, loaded: &[Seeds]) {
     let first = |m: usize| loaded[m].from(START, |s| ule::largest(&s[..BEGINNING - START]));
     let later = |m: usize| loaded[m].from(BEGINNING, ule::median);
-    let holds = all_mixes(|m| first(m).min() > 2.0 && first(m).min() > 5.0 * later(m).max() && later(m).max() < 1.5);
+    let holds = all_mixes(|m| {
+        first(m).min() > 2.0 && first(m).min() > 5.0 * later(m).max() && later(m).max() < 1.5
+    });
     findings.judge_text(
         "C24",
         format!(
@@ -94,10 +108,19 @@ fn order(findings: &mut Findings, loaded: &Grid) {
 /// C26.
 fn vi(findings: &mut Findings, loaded: &Grid) {
     let vi = |i: usize, m: usize| -> Sample {
-        loaded[i][m].0.iter().map(|r| ule::mean(&r.sums_of(&["vi"])[START..]) / 4.0).collect()
+        loaded[i][m]
+            .0
+            .iter()
+            .map(|r| ule::mean(&r.sums_of(&["vi"])[START..]) / 4.0)
+            .collect()
     };
     let whole = |i: usize, m: usize| loaded[i][m].mean(START).median();
-    let others = |value: &dyn Fn(usize) -> f64| [BSD4, SOLARIS, ULE].map(value).into_iter().fold(0.0, f64::max);
+    let others = |value: &dyn Fn(usize) -> f64| {
+        [BSD4, SOLARIS, ULE]
+            .map(value)
+            .into_iter()
+            .fold(0.0, f64::max)
+    };
     let worst = all_mixes(|m| whole(LINUX, m) > others(&|i| whole(i, m)));
     let vi_suffers = all_mixes(|m| vi(LINUX, m).min() > 0.1);
     findings.judge_text(
@@ -115,25 +138,65 @@ fn vi(findings: &mut Findings, loaded: &Grid) {
 
 /// C27.
 fn lost(findings: &mut Findings, loaded: &Grid) {
-    let lost = |i: usize, m: usize| -> Sample { loaded[i][m].0.iter().map(|r| r.lost_seconds() as f64).collect() };
-    let holds = all_mixes(|m| [BSD4, SOLARIS, LINUX].iter().all(|i| lost(*i, m).min() >= SEVERAL) && lost(ULE, m).max() < SEVERAL);
+    let lost = |i: usize, m: usize| -> Sample {
+        loaded[i][m]
+            .0
+            .iter()
+            .map(|r| r.lost_seconds() as f64)
+            .collect()
+    };
+    let holds = all_mixes(|m| {
+        [BSD4, SOLARIS, LINUX]
+            .iter()
+            .all(|i| lost(*i, m).min() >= SEVERAL)
+            && lost(ULE, m).max() < SEVERAL
+    });
     let text = |i: usize| {
-        let counts: Vec<String> = (0..MIXES.len()).map(|m| format!("{:.0}", lost(i, m).median())).collect();
+        let counts: Vec<String> = (0..MIXES.len())
+            .map(|m| format!("{:.0}", lost(i, m).median()))
+            .collect();
         format!("{} {}", SCHEDULERS[i].0, counts.join("/"))
     };
-    findings.judge_text("C27", format!("seconds of 60 in which somebody answered nothing, by mix: {}", [0, 1, 2, 3].map(text).join(", ")), "", holds);
+    findings.judge_text(
+        "C27",
+        format!(
+            "seconds of 60 in which somebody answered nothing, by mix: {}",
+            [0, 1, 2, 3].map(text).join(", ")
+        ),
+        "",
+        holds,
+    );
 }
 
 /// C28.
 fn regular(findings: &mut Findings, loaded: &Grid) {
     let mean = |i: usize, m: usize| loaded[i][m].mean(START);
-    let sd = |i: usize, m: usize| loaded[i][m].from(START, |s| s.iter().copied().collect::<Sample>().sd());
+    let sd = |i: usize, m: usize| {
+        loaded[i][m].from(START, |s| s.iter().copied().collect::<Sample>().sd())
+    };
     let others = [BSD4, SOLARIS, LINUX];
-    let lower = |value: &dyn Fn(usize, usize) -> Sample| all_mixes(|m| others.iter().all(|i| value(ULE, m).max() < value(*i, m).min()));
-    let text = |i: usize| format!("{} {} ± {}", SCHEDULERS[i].0, ule::time(mean(i, 0).median()), ule::time(sd(i, 0).median()));
+    let lower = |value: &dyn Fn(usize, usize) -> Sample| {
+        all_mixes(|m| {
+            others
+                .iter()
+                .all(|i| value(ULE, m).max() < value(*i, m).min())
+        })
+    };
+    let text = |i: usize| {
+        format!(
+            "{} {} ± {}",
+            SCHEDULERS[i].0,
+            ule::time(mean(i, 0).median()),
+            ule::time(sd(i, 0).median())
+        )
+    };
     findings.judge_text(
         "C28",
-        format!("mean and deviation of the sum with {}: {}", ule::mix_name(SHOWN), [0, 1, 2, 3].map(text).join(", ")),
+        format!(
+            "mean and deviation of the sum with {}: {}",
+            ule::mix_name(SHOWN),
+            [0, 1, 2, 3].map(text).join(", ")
+        ),
         "",
         lower(&mean) && lower(&sd),
     );
@@ -157,7 +220,11 @@ fn ablations(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let sinks = ule::observe(lab, findings, &trials, Responses::default)?;
     for ((id, trial, lesson), runs) in changes.iter().zip(sinks) {
         let mean = Seeds(runs).mean(SETTLED).map(|s| s * 1e9);
-        let change = format!("{}, mean sum from 5 s on with Mozilla {}", ule::change(trial), ule::mix_name(mix));
+        let change = format!(
+            "{}, mean sum from 5 s on with Mozilla {}",
+            ule::change(trial),
+            ule::mix_name(mix)
+        );
         findings.ablation(id, &change, &mean, Unit::Time, lesson);
     }
     score(lab, findings)?;
@@ -166,24 +233,60 @@ fn ablations(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
 
 /// C23 from the hogs' start on, if they inherit no sleep: they begin as what they are.
 fn score(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
-    let trial = |mix| ule::late("ule", &ule::figure_5(mix)).set("initial_slptime_ms", 0).seeds(lab.pick(3, 1));
+    let trial = |mix| {
+        ule::late("ule", &ule::figure_5(mix))
+            .set("initial_slptime_ms", 0)
+            .seeds(lab.pick(3, 1))
+    };
     let sinks = ule::observe(lab, findings, &MIXES.map(trial), Responses::default)?;
     for (mix, runs) in MIXES.into_iter().zip(sinks) {
         let mean = Seeds(runs).mean(START).map(|s| s * 1e9);
-        let change = format!("initial_slptime_ms=0, mean sum from the hogs' start on with Mozilla {}", ule::mix_name(mix));
-        findings.ablation("C23", &change, &mean, Unit::Time, "hogs that do not inherit a shell's sleep");
+        let change = format!(
+            "initial_slptime_ms=0, mean sum from the hogs' start on with Mozilla {}",
+            ule::mix_name(mix)
+        );
+        findings.ablation(
+            "C23",
+            &change,
+            &mean,
+            Unit::Time,
+            "hogs that do not inherit a shell's sleep",
+        );
     }
     Ok(())
 }
 
 /// C26 by what the hogs bring along: nothing, and all they could have saved by waiting for their signal.
 fn credit(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
-    let lessons = [(0, "hogs that begin without credit"), (10_000, "hogs that waited 10 s for their signal hold up everybody for 23 s")];
+    let lessons = [
+        (0, "hogs that begin without credit"),
+        (
+            10_000,
+            "hogs that waited 10 s for their signal hold up everybody for 23 s",
+        ),
+    ];
     for (ms, lesson) in lessons {
-        let trial = |mix| Trial::new("o1:2.5.73", MACHINE, &format!("late {}", ule::figure_5(mix))).seconds(60).set("initial_sleep_avg_ms", ms);
+        let trial = |mix| {
+            Trial::new(
+                "o1:2.5.73",
+                MACHINE,
+                &format!("late {}", ule::figure_5(mix)),
+            )
+            .seconds(60)
+            .set("initial_sleep_avg_ms", ms)
+        };
         let sinks = ule::observe(lab, findings, &MIXES.map(trial), Responses::default)?;
-        let mean: Sample = sinks.into_iter().map(|runs| 1e9 * Seeds(runs).mean(START).median()).collect();
-        findings.ablation("C26", &format!("initial_sleep_avg_ms={ms}, mean sum over the mixes"), &mean, Unit::Time, lesson);
+        let mean: Sample = sinks
+            .into_iter()
+            .map(|runs| 1e9 * Seeds(runs).mean(START).median())
+            .collect();
+        findings.ablation(
+            "C26",
+            &format!("initial_sleep_avg_ms={ms}, mean sum over the mixes"),
+            &mean,
+            Unit::Time,
+            lesson,
+        );
     }
     Ok(())
 }
@@ -211,7 +314,15 @@ fn table(loaded: &Grid, alone: &Grid) -> Table {
     Table {
         title: "Sum of response times; the last column is one program's worst".to_string(),
         stubs: vec!["Mozilla".to_string(), "scheduler".to_string()],
-        fields: ["no load, mean", "first 15 s, most", "later, median", "all, mean", "one response"].map(field).into(),
+        fields: [
+            "no load, mean",
+            "first 15 s, most",
+            "later, median",
+            "all, mean",
+            "one response",
+        ]
+        .map(field)
+        .into(),
         subjects,
         layout: Layout::FieldsAsColumns,
         notes: vec![],

@@ -19,7 +19,10 @@ fn trial(policy: &str, loaders: &str) -> Trial {
 }
 
 fn loaders(burst_ms: u64, nice: i8) -> String {
-    format!(" --task loader:count=5,run={burst_ms}ms,sleep={}ms,nice={nice}", 3 * burst_ms)
+    format!(
+        " --task loader:count=5,run={burst_ms}ms,sleep={}ms,nice={nice}",
+        3 * burst_ms
+    )
 }
 
 /// Mean response of vi once things have settled, by burst.
@@ -42,17 +45,27 @@ fn by_burst(row: &Row, value: impl Fn(&Seeds) -> f64) -> String {
 
 pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     let mut findings = Findings::new();
-    let policies: Vec<&str> = SCHEDULERS.iter().map(|(_, policy)| *policy).chain(REVISIONS).collect();
+    let policies: Vec<&str> = SCHEDULERS
+        .iter()
+        .map(|(_, policy)| *policy)
+        .chain(REVISIONS)
+        .collect();
     let mut rows = Vec::new();
     for policy in &policies {
-        rows.push(row(lab, &mut findings, |burst| trial(policy, &loaders(burst, -5)))?);
+        rows.push(row(lab, &mut findings, |burst| {
+            trial(policy, &loaders(burst, -5))
+        })?);
     }
     let alone = row(lab, &mut findings, |_| trial("ule", ""))?;
     let linux_alone = row(lab, &mut findings, |_| trial(SCHEDULERS[LINUX].1, ""))?;
     linux(&mut findings, &rows[LINUX], &linux_alone);
     early(&mut findings, &rows, &alone);
     ablations(lab, &mut findings)?;
-    let shown = SCHEDULERS.map(|(_, policy)| trial(policy, &loaders(BURSTS[SHOWN], -5)).seeds(lab.pick(3, 1)).command());
+    let shown = SCHEDULERS.map(|(_, policy)| {
+        trial(policy, &loaders(BURSTS[SHOWN], -5))
+            .seeds(lab.pick(3, 1))
+            .command()
+    });
     findings.exhibit_of(
         ule::response_plot("Response time of a vi beside five nice -5 programs of 25 %", &SCHEDULERS, 0, |i| rows[i][SHOWN].0[0].sums()),
         "Bursts of 25 ms; logarithmic. The paper: Linux's loaders severely exceed vi's priority; it draws Linux alone.",
@@ -65,7 +78,10 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
 
 /// C29.
 fn linux(findings: &mut Findings, row: &Row, alone: &Row) {
-    let factor = row.iter().zip(alone).map(|(r, a)| mean(r).min() / mean(a).max());
+    let factor = row
+        .iter()
+        .zip(alone)
+        .map(|(r, a)| mean(r).min() / mean(a).max());
     let least = factor.fold(f64::INFINITY, f64::min);
     findings.judge_text(
         "C29",
@@ -84,7 +100,9 @@ fn linux(findings: &mut Findings, row: &Row, alone: &Row) {
 fn early(findings: &mut Findings, rows: &[Row], alone: &Row) {
     let r0 = &rows[SCHEDULERS.len() + 2];
     let baseline = mean(&alone[0]);
-    let unaffected = rows[ULE].iter().all(|s| mean(s).max() < 1.5 * baseline.max());
+    let unaffected = rows[ULE]
+        .iter()
+        .all(|s| mean(s).max() < 1.5 * baseline.max());
     let affected = r0.iter().any(|s| mean(s).min() > 1.5 * baseline.max());
     findings.judge_text(
         "C30",
@@ -112,13 +130,25 @@ fn ablations(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     ];
     for (id, trial, lesson) in changes {
         let trial = trial.seeds(lab.pick(3, 1));
-        let runs = ule::observe(lab, findings, std::slice::from_ref(&trial), Responses::default)?.remove(0);
+        let runs = ule::observe(
+            lab,
+            findings,
+            std::slice::from_ref(&trial),
+            Responses::default,
+        )?
+        .remove(0);
         let mean = mean(&Seeds(runs)).map(|s| s * 1e9);
         let nice = match &trial.work {
             crate::Work::Named(text) => text.rsplit("nice=").next().unwrap_or_default().to_string(),
             crate::Work::Text { .. } => String::new(),
         };
-        findings.ablation(id, &format!("{}, loaders of nice {nice}", ule::change(&trial)), &mean, Unit::Time, lesson);
+        findings.ablation(
+            id,
+            &format!("{}, loaders of nice {nice}", ule::change(&trial)),
+            &mean,
+            Unit::Time,
+            lesson,
+        );
     }
     Ok(())
 }
@@ -127,7 +157,10 @@ fn table(policies: &[&str], rows: &[Row]) -> Table {
     let subject = |(policy, row): (&&str, &Row)| Subject {
         labels: vec![policy.to_string()],
         contest: 0,
-        cells: row.iter().map(|s| mean(s).map(|x| x * 1e9).cell()).collect(),
+        cells: row
+            .iter()
+            .map(|s| mean(s).map(|x| x * 1e9).cell())
+            .collect(),
     };
     Table {
         title: "Mean response of vi after the first minute, by the loaders' burst".to_string(),

@@ -19,7 +19,9 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
 }
 
 /// The slices of the source in ticks, by levels from the least nice.
-const SLICES: [f64; 20] = [14., 14., 13., 12., 12., 11., 10., 9., 9., 8., 7., 6., 6., 5., 4., 3., 3., 2., 1., 0.];
+const SLICES: [f64; 20] = [
+    14., 14., 13., 12., 12., 11., 10., 9., 9., 8., 7., 6., 6., 5., 4., 3., 3., 2., 1., 0.,
+];
 
 /// C13 and C15: CPU time of the less nice of two hogs over the other's, by levels between them.
 fn slices(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
@@ -37,9 +39,22 @@ fn slices(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
         let tasks = &outcome.first().tasks;
         ratios.push(tasks[0].activity.cpu_share / tasks[1].activity.cpu_share);
     }
-    findings.judge("C13", &ratios[18].into(), Unit::Plain, (ratios[18] / 14.0 - 1.0).abs() < 0.03);
+    findings.judge(
+        "C13",
+        &ratios[18].into(),
+        Unit::Plain,
+        (ratios[18] / 14.0 - 1.0).abs() < 0.03,
+    );
     let even = |levels: usize| (ratios[levels] - 1.0).abs() < 0.02;
-    findings.judge_text("C15", format!("ratios {:.3} and {:.3}, three levels {:.3}", ratios[1], ratios[2], ratios[3]), "", even(1) && even(2));
+    findings.judge_text(
+        "C15",
+        format!(
+            "ratios {:.3} and {:.3}, three levels {:.3}",
+            ratios[1], ratios[2], ratios[3]
+        ),
+        "",
+        even(1) && even(2),
+    );
     let mut plot = Plot::new(
         "CPU time of two hogs: the less nice over the other",
         Axis::linear("levels of nice between them", Unit::Count, 0.0, 18.0),
@@ -48,9 +63,20 @@ fn slices(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let line = |name: &str, style, values: Vec<f64>| Series {
         name: name.to_string(),
         style: Style::Series(style),
-        points: values.into_iter().enumerate().map(|(i, y)| (i as f64, y)).collect(),
+        points: values
+            .into_iter()
+            .enumerate()
+            .map(|(i, y)| (i as f64, y))
+            .collect(),
     };
-    plot.lines(&[line("measured", 0, ratios), line("14 over the source's slice", 1, (0..=18).map(|i| 14.0 / SLICES[i]).collect())]);
+    plot.lines(&[
+        line("measured", 0, ratios),
+        line(
+            "14 over the source's slice",
+            1,
+            (0..=18).map(|i| 14.0 / SLICES[i]).collect(),
+        ),
+    ]);
     plot.reference(14.0, "the paper: 14");
     let caption = "Slices of 140 ms for the less nice and of the length the source's arithmetic gives for the other; the two lines coincide.";
     findings.exhibit_of(plot.finish(), caption, &["C13", "C15"], |_| true);
@@ -61,14 +87,35 @@ fn slices(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
 fn coarser(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let two_levels = || Trial::new("ule", MACHINE, "hogs --nice=0,2").seconds(600);
     for (change, trial, lesson) in [
-        ("slice_max_ms=70", two_levels().set("slice_max_ms", 70), "seven slices for the window in place of fourteen: two levels share one"),
-        ("nice_window=40", two_levels().set("nice_window", 40), "fourteen slices for forty levels, as the paper divides them"),
-        ("R2", Trial { policy: "ule:R2".to_string(), ..two_levels() }, "June 2003: ten slices"),
+        (
+            "slice_max_ms=70",
+            two_levels().set("slice_max_ms", 70),
+            "seven slices for the window in place of fourteen: two levels share one",
+        ),
+        (
+            "nice_window=40",
+            two_levels().set("nice_window", 40),
+            "fourteen slices for forty levels, as the paper divides them",
+        ),
+        (
+            "R2",
+            Trial {
+                policy: "ule:R2".to_string(),
+                ..two_levels()
+            },
+            "June 2003: ten slices",
+        ),
     ] {
         let outcome = lab.run(&[trial])?.remove(0);
         findings.ran(&outcome);
         let ratio = outcome.each(|m| m.tasks[0].activity.cpu_share / m.tasks[1].activity.cpu_share);
-        findings.ablation("C15", change, &ratio, Unit::Plain, &format!("CPU time two levels apart; {lesson}"));
+        findings.ablation(
+            "C15",
+            change,
+            &ratio,
+            Unit::Plain,
+            &format!("CPU time two levels apart; {lesson}"),
+        );
     }
     Ok(())
 }
@@ -88,7 +135,14 @@ impl Sink for Waits {
     }
 
     fn event(&mut self, event: &Event) {
-        let EventKind::Switch { prev, prev_state, next } = event.kind else { return };
+        let EventKind::Switch {
+            prev,
+            prev_state,
+            next,
+        } = event.kind
+        else {
+            return;
+        };
         let now = seconds(event.time);
         if let Some(task) = prev.filter(|_| prev_state == PrevState::Preempted) {
             self.since.insert(task, now);
@@ -108,7 +162,10 @@ impl Sink for Waits {
 impl Waits {
     /// The longest wait of a task that began after `from`, in s.
     fn longest(&self, from: f64, name: impl Fn(&str) -> bool) -> f64 {
-        let waits = self.waits.iter().filter(|(task, since, _)| *since >= from && name(&self.names[task]));
+        let waits = self
+            .waits
+            .iter()
+            .filter(|(task, since, _)| *since >= from && name(&self.names[task]));
         largest(&waits.map(|(_, since, to)| to - since).collect::<Vec<_>>())
     }
 }
@@ -118,7 +175,10 @@ fn turns(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let trial = Trial::new("ule", MACHINE, "hogs --nice=0,3,6,9,12").seconds(300);
     let sinks = observe(lab, findings, &[trial], Waits::default)?;
     // Slices of 14, 12, 10, 9 and 6 ticks of 10 ms.
-    let all: f64 = [0, 3, 6, 9, 12].iter().map(|levels| SLICES[*levels] / 100.0).sum();
+    let all: f64 = [0, 3, 6, 9, 12]
+        .iter()
+        .map(|levels| SLICES[*levels] / 100.0)
+        .sum();
     let mut holds = true;
     let mut texts = Vec::new();
     for levels in [0usize, 3, 6, 9, 12] {
@@ -126,9 +186,18 @@ fn turns(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
         let waited = sinks[0][0].longest(20.0, |n| n == name);
         let bound = 2.0 * (all - SLICES[levels] / 100.0);
         holds &= waited > 0.0 && waited <= bound + 0.001;
-        texts.push(format!("{} of {}", crate::ule::time(waited), crate::ule::time(bound)));
+        texts.push(format!(
+            "{} of {}",
+            crate::ule::time(waited),
+            crate::ule::time(bound)
+        ));
     }
-    findings.judge_text("C14", format!("longest waits of nice 0, 3, 6, 9, 12: {}", texts.join(", ")), "", holds);
+    findings.judge_text(
+        "C14",
+        format!("longest waits of nice 0, 3, 6, 9, 12: {}", texts.join(", ")),
+        "",
+        holds,
+    );
     Ok(())
 }
 
@@ -139,7 +208,10 @@ fn no_slice(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let sinks = observe(lab, findings, &[trial], Waits::default)?;
     let nicer = |name: &str| name == "nicer";
     let waits = &sinks[0][0];
-    let long = waits.waits.iter().find(|(task, since, to)| nicer(&waits.names[task]) && to - since > 10.0);
+    let long = waits
+        .waits
+        .iter()
+        .find(|(task, since, to)| nicer(&waits.names[task]) && to - since > 10.0);
     let (from, to) = long.map_or((f64::NAN, f64::NAN), |w| (w.1, w.2));
     let after = waits.longest(to, nicer);
     findings.judge_text(
@@ -162,7 +234,8 @@ impl Sink for PercentCpu {
     fn event(&mut self, event: &Event) {
         if let EventKind::Priority { task, priority } = event.kind {
             self.now.insert(task, f64::from(priority) / 1000.0);
-            self.series.push((seconds(event.time), self.now.values().sum()));
+            self.series
+                .push((seconds(event.time), self.now.values().sum()));
         }
     }
 }
@@ -171,18 +244,32 @@ impl Sink for PercentCpu {
 fn percent_cpu(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let read = "run 10ms\n  nice 0\n";
     let hog = format!("[task.hog]\nprogram = \"\"\"\nforever\n  {read}end\n\"\"\"\n");
-    let hog = Trial::text("ule", MACHINE, "ule-rules-hog", hog).seconds(60).set("show_pctcpu", 1);
+    let hog = Trial::text("ule", MACHINE, "ule-rules-hog", hog)
+        .seconds(60)
+        .set("show_pctcpu", 1);
     let text = "[task.one]\nprogram = \"run 10s\\nsleep 1h\"\n\n[task.other]\nstart = \"10s\"\nprogram = \"\"\"\nforever\n  run 1s\nend\n\"\"\"\n\n\
         [task.top]\nprogram = \"\"\"\nforever\n  sleep 100ms\n  renice one 0\n  renice other 0\nend\n\"\"\"\n";
-    let turns = Trial::text("ule", MACHINE, "ule-rules-turns", text).seconds(60).set("show_pctcpu", 1);
+    let turns = Trial::text("ule", MACHINE, "ule-rules-turns", text)
+        .seconds(60)
+        .set("show_pctcpu", 1);
     let sinks = observe(lab, findings, &[hog, turns], PercentCpu::default)?;
-    let after = |i: usize, from: f64| sinks[i][0].series.iter().filter(move |(t, _)| *t > from).map(|(_, sum)| *sum);
+    let after = |i: usize, from: f64| {
+        sinks[i][0]
+            .series
+            .iter()
+            .filter(move |(t, _)| *t > from)
+            .map(|(_, sum)| *sum)
+    };
     let last = sinks[0][0].series.last().map_or(0.0, |s| s.1);
     let kept = after(0, 15.0).fold(last, f64::min);
     let sum = after(1, 10.0).fold(0.0, f64::max);
     findings.judge_text(
         "C35",
-        format!("a hog's stays at {:.1} %; two programs, one after the other: up to {:.1} % together", 100.0 * kept, 100.0 * sum),
+        format!(
+            "a hog's stays at {:.1} %; two programs, one after the other: up to {:.1} % together",
+            100.0 * kept,
+            100.0 * sum
+        ),
         "",
         kept >= 0.99 && sum > 1.0,
     );
@@ -203,17 +290,30 @@ fn cost(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
         };
         let done = lab.run(&[hogs(10), hogs(1000), asleep(10), asleep(1000)])?;
         done.iter().for_each(|outcome| findings.ran(outcome));
-        let examined = |i: usize| done[i].each(|m| m.scheduler.as_ref().map_or(f64::NAN, |s| s.examined_mean)).median();
+        let examined = |i: usize| {
+            done[i]
+                .each(|m| m.scheduler.as_ref().map_or(f64::NAN, |s| s.examined_mean))
+                .median()
+        };
         let overhead = |i: usize| overhead_of(&done[i]);
         looked.push(examined(1));
         grows.push(overhead(3) / overhead(2));
         subjects.push(Subject {
             labels: vec![policy.to_string()],
             contest: 0,
-            cells: vec![Cell::number(examined(0)), Cell::number(examined(1)), Cell::number(overhead(2)), Cell::number(overhead(3))],
+            cells: vec![
+                Cell::number(examined(0)),
+                Cell::number(examined(1)),
+                Cell::number(overhead(2)),
+                Cell::number(overhead(3)),
+            ],
         });
     }
-    let texts: Vec<String> = policies.iter().zip(looked.iter().zip(&grows)).map(|(p, (l, g))| format!("{p} {l:.1} and {g:.2}")).collect();
+    let texts: Vec<String> = policies
+        .iter()
+        .zip(looked.iter().zip(&grows))
+        .map(|(p, (l, g))| format!("{p} {l:.1} and {g:.2}"))
+        .collect();
     findings.judge_text(
         "C36",
         format!("tasks looked at with 1000 hogs, and overhead with 1000 sleeping tasks over that with 10: {}", texts.join(", ")),
@@ -252,17 +352,27 @@ fn classes(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
         [task.normal]\nnice = 19\nprogram = \"\"\"\nforever\n  run 60ms\n  sleep 40ms\nend\n\"\"\"\n\n\
         [task.rt]\nclass = \"fifo\"\nrt_priority = 1\nprogram = \"\"\"\nforever\n  run 10ms\n  sleep 90ms\nend\n\"\"\"\n";
     let alone = text.replacen("run 7ms", "run 1ns", 1);
-    let trials = [("with", text.to_string()), ("without", alone)]
-        .map(|(name, text)| Trial::text("ule", MACHINE, &format!("ule-rules-classes-{name}-idle"), text).seconds(60));
+    let trials = [("with", text.to_string()), ("without", alone)].map(|(name, text)| {
+        Trial::text(
+            "ule",
+            MACHINE,
+            &format!("ule-rules-classes-{name}-idle"),
+            text,
+        )
+        .seconds(60)
+    });
     let done = lab.run(&trials)?;
     done.iter().for_each(|outcome| findings.ran(outcome));
     let of = |i: usize, name: &str| done[i].share(name).median();
     let longest = |m: &Metrics| {
         let rt = m.groups.iter().find(|g| &*g.name == "rt");
-        rt.and_then(|g| g.activity.longest_wait).map_or(0.0, |w| w.ns.0 as f64)
+        rt.and_then(|g| g.activity.longest_wait)
+            .map_or(0.0, |w| w.ns.0 as f64)
     };
     let rt_waits = done[0].each(longest);
-    let asks = lab.run(&[trials[0].clone().set("userret_resched", 2)])?.remove(0);
+    let asks = lab
+        .run(&[trials[0].clone().set("userret_resched", 2)])?
+        .remove(0);
     findings.ran(&asks);
     findings.ablation("C43", "userret_resched=2", &asks.each(longest), Unit::Time, "the real-time thread's longest wait if each return to user mode looks for a better thread, as in R2");
     let (normal, undisturbed) = (of(0, "normal"), of(1, "normal"));

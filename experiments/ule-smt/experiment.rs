@@ -33,21 +33,46 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
         let change = crate::ule::change(trial);
         bars.push(bar(&change, bars.len(), seconds.median()));
         match lesson.is_empty() {
-            true => findings.judge("C42", &seconds.map(|s| s * 1e9), Unit::Time, seconds.max() < 1.1 * WORK),
-            false => findings.ablation("C42", &change, &seconds.map(|s| s * 1e9), Unit::Time, lesson),
+            true => findings.judge(
+                "C42",
+                &seconds.map(|s| s * 1e9),
+                Unit::Time,
+                seconds.max() < 1.1 * WORK,
+            ),
+            false => findings.ablation(
+                "C42",
+                &change,
+                &seconds.map(|s| s * 1e9),
+                Unit::Time,
+                lesson,
+            ),
         }
     }
-    let group = BarGroup { name: "two hogs".to_string(), bars };
+    let group = BarGroup {
+        name: "two hogs".to_string(),
+        bars,
+    };
     let bars = Bars {
-        title: "Two hogs of 10 s on two cores of two logical CPUs: time until both are done".to_string(),
+        title: "Two hogs of 10 s on two cores of two logical CPUs: time until both are done"
+            .to_string(),
         unit: Unit::Time,
         width: schedlab_report::svg::WIDTH,
         groups: vec![group],
     };
-    findings.exhibit_of(bars.figure(), "10 s if each has a core to itself, 16.7 s if they share one all the time.", &["C42"], |_| true);
+    findings.exhibit_of(
+        bars.figure(),
+        "10 s if each has a core to itself, 16.7 s if they share one all the time.",
+        &["C42"],
+        |_| true,
+    );
     Ok(findings)
 }
 
 fn bar(name: &str, style: usize, seconds: f64) -> Bar {
-    Bar { name: name.to_string(), style: Style::Series(style), value: seconds * 1e9, interval: None }
+    Bar {
+        name: name.to_string(),
+        style: Style::Series(style),
+        value: seconds * 1e9,
+        interval: None,
+    }
 }
