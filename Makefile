@@ -43,6 +43,7 @@ skipped:
 check:
 	scripts/setup.sh test
 	$(CARGO) fmt --all --check
+	rustfmt --check --edition 2021 bench/src/lib.rs bench/benches/*.rs
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 
 # Perfetto's own Python bindings decode what we write.
@@ -55,7 +56,7 @@ release: check
 
 bench:
 	scripts/setup.sh bench
-	$(CARGO) bench --package schedlab-bench
+	$(CARGO) bench --manifest-path bench/Cargo.toml --target-dir $${CARGO_TARGET_DIR:-target}
 
 overhead:
 	scripts/setup.sh test
@@ -86,4 +87,4 @@ fidelity:
 
 clean:
 	$(CARGO) clean
-	rm -rf out fuzz/target fuzz/corpus fuzz/artifacts fuzz/Cargo.lock
+	rm -rf out bench/Cargo.lock fuzz/target fuzz/corpus fuzz/artifacts fuzz/Cargo.lock

@@ -12,7 +12,7 @@ use tracepoint_perf::{PerfDataFileEventOrder, PerfDataFileReader, PerfDataFileWr
 /// A file perf recorded: what it says of each tracepoint is said here, too.
 const MODEL: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
-    "/../readers/tests/samples/perf.data"
+    "/../crates/readers/tests/samples/perf.data"
 );
 
 /// Writes a recording of `perf record`; of events its tracepoints are not for, nothing.

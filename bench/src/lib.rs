@@ -34,7 +34,7 @@ fn criterion_home() -> PathBuf {
         return home.into();
     }
     let target = env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    let default = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target");
+    let default = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target");
     target.unwrap_or_else(default).join("criterion")
 }
 

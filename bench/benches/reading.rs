@@ -18,7 +18,7 @@ use schedlab_trace::{PerfettoSink, TraceInfo};
 /// The longest of the examples, with times of microseconds and the ids of processes.
 const EXAMPLE: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
-    "/../../examples/recordings/mariadb-sysbench-8t.perf-script.txt.zst"
+    "/../examples/recordings/mariadb-sysbench-8t.perf-script.txt.zst"
 );
 
 /// So often each file is read.
