@@ -12,5 +12,5 @@ pub mod svg;
 pub mod table;
 pub mod text;
 
-pub use html::{render_html, ReportError, ReportInfo, PAGE_STYLE, TABLE_TEMPLATE};
+pub use html::{render_html, ReportError, ReportInfo, PAGE_STYLE};
 pub use run::{Comparison, Run, Setup, World};

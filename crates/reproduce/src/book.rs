@@ -1,12 +1,11 @@
 //! The book of results: one HTML file with every figure beside the paper's numbers.
 
-use minijinja::{context, AutoEscape, Environment};
+use askama::Template;
 use pulldown_cmark::{html, Event as MarkdownEvent, Options, Parser, Tag};
 use schedlab_report::svg::STYLE;
 use schedlab_report::table::HtmlTable;
-use schedlab_report::{PAGE_STYLE, TABLE_TEMPLATE};
+use schedlab_report::PAGE_STYLE;
 use schedlab_trace::TraceHash;
-use serde::Serialize;
 
 use crate::{Claim, Exhibit, Findings, Report, Verdict};
 
@@ -19,7 +18,21 @@ pub struct BookInfo {
     pub version: String,
 }
 
-#[derive(Serialize)]
+/// The book's page.
+#[derive(Template)]
+#[template(path = "book.html")]
+struct Book<'a> {
+    chapters: Vec<Chapter<'a>>,
+    holds: usize,
+    fails: usize,
+    not_testable: usize,
+    command: &'a str,
+    version: &'a str,
+    figure_style: &'static str,
+    page_style: &'static str,
+    book_style: &'static str,
+}
+
 struct Chapter<'a> {
     id: &'a str,
     title: &'a str,
@@ -34,7 +47,6 @@ struct Chapter<'a> {
 }
 
 /// A figure with what made it.
-#[derive(Serialize)]
 struct Shown<'a> {
     svg: String,
     title: &'a str,
@@ -47,29 +59,23 @@ struct Shown<'a> {
 }
 
 /// The book.
-///
-/// # Errors
-/// The template is broken.
-pub fn render_book(reports: &[Report], info: &BookInfo) -> Result<String, minijinja::Error> {
-    let mut environment = Environment::new();
-    environment.set_auto_escape_callback(|_| AutoEscape::Html);
-    environment.add_template("table.html", TABLE_TEMPLATE)?;
-    environment.add_template("book", include_str!("../templates/book.html"))?;
+pub fn render_book(reports: &[Report], info: &BookInfo) -> String {
     let count = |verdict| {
         let claims = reports.iter().flat_map(|r| &r.findings.claims);
         claims.filter(|c| c.verdict == verdict).count()
     };
-    environment.get_template("book")?.render(context! {
-        chapters => reports.iter().map(chapter).collect::<Vec<_>>(),
-        holds => count(Verdict::Holds),
-        fails => count(Verdict::Fails),
-        not_testable => count(Verdict::NotTestable),
-        command => info.command,
-        version => info.version,
-        figure_style => STYLE,
-        page_style => PAGE_STYLE,
-        book_style => include_str!("../templates/book.css"),
-    })
+    let book = Book {
+        chapters: reports.iter().map(chapter).collect(),
+        holds: count(Verdict::Holds),
+        fails: count(Verdict::Fails),
+        not_testable: count(Verdict::NotTestable),
+        command: &info.command,
+        version: &info.version,
+        figure_style: STYLE,
+        page_style: PAGE_STYLE,
+        book_style: include_str!("../templates/book.css"),
+    };
+    book.render().expect("a template writes into memory")
 }
 
 fn chapter(report: &Report) -> Chapter<'_> {

@@ -109,9 +109,7 @@ fn write_book(
         command: command.clone(),
         version: concat!("schedlab ", env!("CARGO_PKG_VERSION")).to_string(),
     };
-    let book = render_book(reports, &info)
-        .map_err(|e| Failure::Other(format!("the book's template: {e}")))?;
-    write(&folder.join("index.html"), &book)?;
+    write(&folder.join("index.html"), &render_book(reports, &info))?;
     write(&folder.join("results.json"), &json(reports))?;
     write(&folder.join("results.md"), &markdown(reports, &command))?;
     for report in reports {

@@ -4,6 +4,7 @@ mod common;
 mod determinism;
 mod faulty_policies;
 mod interrupt;
+mod licences;
 mod list;
 mod mistakes;
 mod new;

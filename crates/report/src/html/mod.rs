@@ -4,9 +4,10 @@ mod figures;
 mod latency;
 mod timeline;
 
+use askama::Template;
 use latency::Latency;
-use minijinja::{context, AutoEscape, Environment};
-use serde::Serialize;
+
+use schedlab_measure::Metrics;
 
 use crate::run::{Comparison, Run, World};
 use crate::svg::{Figure, STYLE};
@@ -15,8 +16,6 @@ use crate::{summary, text};
 
 /// The style sheet of pages; figures have [their own](STYLE).
 pub const PAGE_STYLE: &str = include_str!("../../templates/report.css");
-/// A minijinja template with the macro `table(t)`, which writes an [`HtmlTable`].
-pub const TABLE_TEMPLATE: &str = include_str!("../../templates/table.html");
 
 /// What a report says about itself.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -35,9 +34,6 @@ pub enum ReportError {
     /// There is nothing to report.
     #[error("a report needs at least one run")]
     NoRuns,
-    /// The template is broken.
-    #[error("the report's template: {0}")]
-    Template(#[from] minijinja::Error),
 }
 
 /// Set-ups that stand side by side in the summary; more become rows, which can be sorted.
@@ -61,22 +57,53 @@ const COSTS: [&str; 4] = [
     "Run-queue lock wait",
 ];
 
-/// A figure for the template.
-#[derive(Serialize)]
+/// The report's page.
+#[derive(Template)]
+#[template(path = "report.html")]
+struct Page<'a> {
+    style: &'static str,
+    figure_style: &'static str,
+    script: &'static str,
+    info: &'a ReportInfo,
+    title: String,
+    what: String,
+    /// Labels of the set-ups.
+    policies: Vec<&'a str>,
+    nr_cpus: u32,
+    compared: bool,
+    several_seeds: bool,
+    simulated: bool,
+    first_seed: u64,
+    warnings: Vec<String>,
+    summary: HtmlTable,
+    glance: Vec<FigureView>,
+    groups: Option<HtmlTable>,
+    latency: Vec<Panel<Vec<FigureView>>>,
+    per_policy: Vec<Panel<Vec<FigureView>>>,
+    waiting: Option<FigureView>,
+    shares: Option<FigureView>,
+    costs: Vec<FigureView>,
+    counters: Option<HtmlTable>,
+    cpus: Vec<Panel<HtmlTable>>,
+    tasks: Vec<Panel<HtmlTable>>,
+    reproduce: Vec<Reproduce>,
+}
+
+/// A figure with its caption.
+#[derive(Template)]
+#[template(path = "figure.html")]
 struct FigureView {
     title: String,
     svg: String,
 }
 
 /// One of several views of the same thing.
-#[derive(Serialize)]
 struct Panel<T> {
     name: String,
     content: T,
 }
 
-/// A trace and its name.
-#[derive(Serialize)]
+/// A command, and names and hashes of the traces it makes.
 struct Reproduce {
     command: String,
     traces: Vec<(String, String)>,
@@ -88,50 +115,53 @@ pub fn render_html(runs: &[Run], info: &ReportInfo) -> Result<String, ReportErro
         return Err(ReportError::NoRuns);
     }
     let comparison = Comparison::new(runs);
-    let mut environment = Environment::new();
-    environment.set_auto_escape_callback(|_| AutoEscape::Html);
-    environment.set_trim_blocks(true);
-    environment.set_lstrip_blocks(true);
-    environment.add_template("table.html", TABLE_TEMPLATE)?;
-    environment.add_template("report.html", include_str!("../../templates/report.html"))?;
-    let template = environment.get_template("report.html")?;
-    Ok(template.render(page(&comparison, info))?)
+    let html = page(&comparison, info).render();
+    Ok(html.expect("a template writes into memory"))
 }
 
-fn page(comparison: &Comparison, info: &ReportInfo) -> minijinja::Value {
+fn page<'a>(comparison: &'a Comparison, info: &'a ReportInfo) -> Page<'a> {
     let mut headlines = summary::headlines(comparison);
     let turned = comparison.setups.len() > MAX_COLUMNS;
     if turned {
         headlines.layout = Layout::FieldsAsColumns;
     }
-    context! {
-        style => PAGE_STYLE,
-        figure_style => STYLE,
-        script => include_str!("../../templates/report.js"),
-        info => context! { command => info.command, machine => info.machine, version => info.version },
-        title => title(comparison),
-        what => text::headline(comparison),
-        policies => comparison.setups.iter().map(|s| &s.label).collect::<Vec<_>>(),
-        nr_cpus => comparison.setups[0].shown().metrics.nr_cpus,
-        compared => comparison.setups.len() > 1,
-        several_seeds => comparison.has_intervals(),
-        simulated => comparison.runs().all(|run| run.world == World::Simulator),
-        first_seed => comparison.setups[0].shown().seed,
-        warnings => text::warnings(comparison),
-        summary => headlines.html(),
-        turned => turned,
-        glance => bars(comparison, &headlines, &drawn(&headlines)),
-        groups => shown(&summary::groups(comparison, summary::MAX_GROUPS)),
-        latency => latency_panels(comparison),
-        per_policy => per_policy(comparison),
-        waiting => figures::waiting(comparison).map(view),
-        shares => figures::shares(comparison).map(view),
-        costs => bars(comparison, &headlines, &COSTS.map(String::from)),
-        counters => shown(&summary::counters(comparison)),
-        cpus => panels(comparison, |s| summary::cpus(&s.shown().metrics, 64).html()),
-        tasks => panels(comparison, |s| summary::tasks(&s.shown().metrics, task_limit(comparison)).html()),
-        reproduce => reproduce(comparison),
+    let shown = comparison.setups[0].shown();
+    let most_tasks = task_limit(comparison);
+    Page {
+        style: PAGE_STYLE,
+        figure_style: STYLE,
+        script: include_str!("../../templates/report.js"),
+        info,
+        title: title(comparison),
+        what: text::headline(comparison),
+        policies: comparison.setups.iter().map(|s| &*s.label).collect(),
+        nr_cpus: shown.metrics.nr_cpus,
+        compared: comparison.setups.len() > 1,
+        several_seeds: comparison.has_intervals(),
+        simulated: comparison.runs().all(|run| run.world == World::Simulator),
+        first_seed: shown.seed,
+        warnings: text::warnings(comparison),
+        glance: bars(comparison, &headlines, &drawn(&headlines)),
+        costs: bars(comparison, &headlines, &COSTS.map(String::from)),
+        summary: match turned {
+            true => headlines.html().sortable(),
+            false => headlines.html(),
+        },
+        groups: not_empty(&summary::groups(comparison, summary::MAX_GROUPS)),
+        latency: latency_panels(comparison),
+        per_policy: per_policy(comparison),
+        waiting: figures::waiting(comparison).map(view),
+        shares: figures::shares(comparison).map(view),
+        counters: not_empty(&summary::counters(comparison)),
+        cpus: sortable(comparison, |metrics| summary::cpus(metrics, 64)),
+        tasks: sortable(comparison, |metrics| summary::tasks(metrics, most_tasks)),
+        reproduce: reproduce(comparison),
     }
+}
+
+/// A table for each set-up that a reader can sort.
+fn sortable(comparison: &Comparison, table: impl Fn(&Metrics) -> Table) -> Vec<Panel<HtmlTable>> {
+    panels(comparison, |s| table(&s.shown().metrics).html().sortable())
 }
 
 fn title(comparison: &Comparison) -> String {
@@ -159,7 +189,7 @@ fn view(figure: Figure) -> FigureView {
 }
 
 /// The table if there is anything in it.
-fn shown(table: &Table) -> Option<HtmlTable> {
+fn not_empty(table: &Table) -> Option<HtmlTable> {
     (!table.fields.is_empty() && !table.subjects.is_empty()).then(|| table.html())
 }
 

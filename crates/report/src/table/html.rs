@@ -1,12 +1,13 @@
-//! Tables for HTML: what the template needs, written but not yet marked up or escaped.
+//! Tables for HTML.
 
-use serde::Serialize;
+use askama::Template;
 
 use super::grid::{contest_format, Grid, Parts};
 use super::{Better, Cell, Layout, Table};
 
-/// A table for the template.
-#[derive(Clone, Serialize, Debug)]
+/// A table as text in cells; [`Template::render`] marks it up and escapes it.
+#[derive(Clone, Template, Debug)]
+#[template(path = "table.html")]
 pub struct HtmlTable {
     /// What it shows.
     pub title: String,
@@ -16,10 +17,12 @@ pub struct HtmlTable {
     pub rows: Vec<Vec<HtmlCell>>,
     /// Printed below.
     pub notes: Vec<String>,
+    /// Can a reader sort it by its columns?
+    pub sortable: bool,
 }
 
 /// A heading.
-#[derive(Clone, Serialize, Debug)]
+#[derive(Clone, Debug)]
 pub struct HtmlColumn {
     /// Its text.
     pub text: String,
@@ -28,7 +31,7 @@ pub struct HtmlColumn {
 }
 
 /// A cell.
-#[derive(Clone, Default, Serialize, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct HtmlCell {
     /// Its text.
     pub text: String,
@@ -48,6 +51,16 @@ pub struct HtmlCell {
     pub delta: String,
     /// Is that change "better", "worse" or, within the intervals, neither (empty)?
     pub verdict: &'static str,
+}
+
+impl HtmlTable {
+    /// The same, for readers to sort.
+    pub fn sortable(self) -> HtmlTable {
+        HtmlTable {
+            sortable: true,
+            ..self
+        }
+    }
 }
 
 impl Table {
@@ -73,6 +86,7 @@ impl Table {
                 .map(|i| self.html_row(&grid, i))
                 .collect(),
             notes: self.notes.clone(),
+            sortable: false,
         }
     }
 
