@@ -46,7 +46,7 @@ static inline __unused void resched_cpu(sched_t *s, u32 cpu)
 	if (c->need_resched)
 		return;
 	c->need_resched = 1;
-	s->requests = 1;
+	s->host_only.requests = 1;
 	note_resched(s, c, cpu);
 }
 
@@ -60,11 +60,11 @@ static inline __unused void move_task(sched_t *s, task_t *p, u32 cpu)
 {
 	if (p->cpu == cpu)
 		return;
-	if (p->moved_from == MAX_CPUS) {
-		s->requests = 1;
-		p->moved_from = p->cpu;
-		p->moved_next = s->moved;
-		s->moved = p;
+	if (p->host_only.moved_from == MAX_CPUS) {
+		s->host_only.requests = 1;
+		p->host_only.moved_from = p->cpu;
+		p->host_only.moved_next = s->host_only.moved;
+		s->host_only.moved = p;
 	}
 	p->cpu = cpu;
 }
@@ -77,7 +77,7 @@ static inline __unused void move_task(sched_t *s, task_t *p, u32 cpu)
  */
 static inline __unused __must_check u32 rq_lock(sched_t *s, u32 cpu)
 {
-	s->work.locks++;
+	s->host_only.work.locks++;
 	return take_rq_lock(s, cpu);
 }
 
@@ -90,37 +90,37 @@ static inline __unused void rq_unlock(sched_t *s, u32 cpu)
 /** examined - @n more tasks were looked at to make this choice; it has a price. */
 static inline __unused void examined(sched_t *s, u32 n)
 {
-	s->work.examined += n;
+	s->host_only.work.examined += n;
 }
 
 /** recalculated - one pass over all tasks that renewed @n of them; it has a price. */
 static inline __unused void recalculated(sched_t *s, u32 n)
 {
-	s->work.recalculations++;
-	s->work.recalculated += n;
+	s->host_only.work.recalculations++;
+	s->host_only.work.recalculated += n;
 }
 
 /** count - add @n to the policy's own counter @counter (COUNTER_name). */
 static inline __unused void count(sched_t *s, u32 counter, u64 n)
 {
-	s->requests = 1;
-	s->counters[counter % MAX_COUNTERS] += n;
+	s->host_only.requests = 1;
+	s->host_only.counters[counter % MAX_COUNTERS] += n;
 }
 
 /** timer_start - call timer(@id) after @delay_ns (at least 1); restarts a running timer. */
 static inline __unused void timer_start(sched_t *s, u32 id, u64 delay_ns)
 {
-	s->timer_expires[id % MAX_TIMERS] = s->now + (delay_ns ? delay_ns : 1);
-	s->requests = 1;
-	s->timers_changed = 1;
+	s->host_only.timer_expires[id % MAX_TIMERS] = s->now + (delay_ns ? delay_ns : 1);
+	s->host_only.requests = 1;
+	s->host_only.timers_changed = 1;
 }
 
 /** timer_stop - forget timer @id. */
 static inline __unused void timer_stop(sched_t *s, u32 id)
 {
-	s->timer_expires[id % MAX_TIMERS] = 0;
-	s->requests = 1;
-	s->timers_changed = 1;
+	s->host_only.timer_expires[id % MAX_TIMERS] = 0;
+	s->host_only.requests = 1;
+	s->host_only.timers_changed = 1;
 }
 
 /**
@@ -133,7 +133,7 @@ static inline __unused void hrtick_start(sched_t *s, u32 cpu, u64 delay_ns)
 	cpu_t *c = cpu_of(s, cpu);
 
 	c->hrtick_expires = s->now + (delay_ns ? delay_ns : 1);
-	s->requests = 1;
+	s->host_only.requests = 1;
 	note_hrtick(s, c, cpu);
 }
 
@@ -145,16 +145,16 @@ static inline __unused void hrtick_stop(sched_t *s, u32 cpu)
 	if (!c->hrtick_expires)
 		return;
 	c->hrtick_expires = 0;
-	s->requests = 1;
+	s->host_only.requests = 1;
 	note_hrtick(s, c, cpu);
 }
 
 /** policy_error - stop: the policy found its own state wrong.  @what is a constant string. */
 static inline __unused void policy_error(sched_t *s, const char *what, task_t *p)
 {
-	if (!s->error) {
-		s->error = what;
-		s->error_task = p;
+	if (!s->host_only.error) {
+		s->host_only.error = what;
+		s->host_only.error_task = p;
 	}
 }
 
@@ -162,18 +162,18 @@ static inline __unused void policy_error(sched_t *s, const char *what, task_t *p
 static inline __unused void row_error(sched_t *s, const char *what, u32 row)
 {
 	policy_error(s, what, NULL);
-	s->error_row = (u64)row + 1;
+	s->host_only.error_row = (u64)row + 1;
 }
 
 /** random_u32 - the next number of the machine's seeded generator (xorshift64*, Vigna 2016). */
 static inline __unused u32 random_u32(sched_t *s)
 {
-	u64 x = s->rng;
+	u64 x = s->host_only.rng;
 
 	x ^= x >> 12;
 	x ^= x << 25;
 	x ^= x >> 27;
-	s->rng = x;
+	s->host_only.rng = x;
 	return (u32)((x * 0x2545f4914f6cdd1dull) >> 32);
 }
 

@@ -250,6 +250,18 @@ struct policy {
 
 /* ---- declaring state, tunables and counters ------------------------------ */
 
+/** global_state_of - the policy's state of the machine, for headers that several policies share. */
+static inline __unused void __arena *global_state_of(sched_t *s)
+{
+	return s->host_only.global_state;
+}
+
+/** cpu_state_of - the policy's states of the CPUs, likewise. */
+static inline __unused void __arena *cpu_state_of(sched_t *s)
+{
+	return s->host_only.cpu_state;
+}
+
 /**
  * POLICY_STATE - declare the three state types and the ways to reach them
  *
@@ -269,9 +281,9 @@ struct policy {
 		POLICY_TASK_SIZE = sizeof(T),					\
 	};									\
 	static inline __unused glob_t *glob_of(sched_t *s)			\
-	{ return (glob_t *)s->global_state; }					\
+	{ return (glob_t *)global_state_of(s); }					\
 	static inline __unused rq_t *rq_of(sched_t *s, u32 cpu)			\
-	{ return (rq_t *)s->cpu_state + cpu; }					\
+	{ return (rq_t *)cpu_state_of(s) + cpu; }					\
 	static inline __unused ts_t *ts_of(task_t *p)				\
 	{ return (ts_t *)(p + 1); }						\
 	static inline __unused task_t *task_of(ts_t *ts)			\
@@ -347,6 +359,9 @@ struct no_state { u64 unused; };
  * Every loop in a policy is one of for_each_cpu(), for_each_task(),
  * list_for_each() or repeat(): bounded, so that neither a bug nor a corrupt list
  * hangs a kernel.  Macros defined above this line may use the keywords.
+ *
+ * host_only is between the host and the inline functions of host.h.
  */
 #pragma GCC poison for while do goto float double
+#pragma GCC poison host_only
 #endif

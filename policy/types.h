@@ -49,6 +49,21 @@ enum task_flags {
 	TASK_FOREGROUND = 1 << 1,	/* of the group a user looks at: the focused window, the terminal's foreground */
 };
 
+/*
+ * What the host keeps beside the public fields is in the members called host_only.
+ * policy.h poisons that name: a policy that uses it does not compile.
+ */
+
+/**
+ * struct host_task - the host's record of move_task()
+ * @moved_next: the task that was moved before this one in the same hook call.
+ * @moved_from: its CPU before the hook call, MAX_CPUS if it has not been moved.
+ */
+struct host_task {
+	struct task __arena *moved_next;
+	u32 moved_from;
+};
+
 /**
  * struct task - the public fields of a task; the policy's own state follows it
  * @allowed: CPUs it may run on; never empty.
@@ -62,13 +77,12 @@ enum task_flags {
  * @class: enum task_class.  @rt_priority: 1 to 99 (best) for CLASS_FIFO and _RR, else 0.
  * @mm: address space; tasks with the same number share one; 0 for kernel threads.
  * @flags: enum task_flags.
- * @moved_next, @moved_from: the host's record of move_task(); not for policies.
+ * @nr_allowed: number of CPUs in @allowed.
  */
 struct task {
 	cpumask_t *allowed;
 	struct task __arena *parent;
 	struct list all;
-	struct task __arena *moved_next;
 	u32 id;
 	u32 cpu;
 	u32 on_cpu;
@@ -77,10 +91,21 @@ struct task {
 	u32 rt_priority;
 	u32 mm;
 	u32 flags;
-	u32 moved_from;
-	u32 nr_allowed;	/* number of CPUs in @allowed */
+	u32 nr_allowed;
+	struct host_task host_only;
 };
 typedef struct task __arena task_t;
+
+/**
+ * struct host_cpu_links - the lists of CPUs a hook asked something for
+ * @resched_next: CPUs to reschedule: index + 1 of the next one, 0 ends the list.
+ * @hrtick_next: CPUs whose hrtick_expires has changed: likewise, but the last
+ *	one's is its own index + 1; 0 is for CPUs that are not in the list.
+ */
+struct host_cpu_links {
+	u32 resched_next;
+	u32 hrtick_next;
+};
 
 /**
  * struct cpu - one logical CPU
@@ -96,9 +121,8 @@ struct cpu {
 	u64 idle_since;
 	u64 hrtick_expires;
 	u32 need_resched;
-	u32 resched_next;	/* the host's list of CPUs to reschedule: index + 1 of the next, 0 ends it */
-	u32 hrtick_next;	/* and of those whose hrtick_expires has changed; the last one's is its own, 0 is none */
 	u32 core, llc, node;
+	struct host_cpu_links host_only;
 };
 typedef struct cpu __arena cpu_t;
 
@@ -114,17 +138,53 @@ struct work {
 };
 
 /**
+ * struct host_sched - what one hook call asks of the host, and what the host lends the helpers
+ * @rng: state of random_u32(); the host seeds it.
+ * @global_state, @cpu_state: the policy's state of the machine and of the CPUs.
+ * @tunables: values of the tunables (native back end).
+ * @error, @error_task: what policy_error() reported.
+ * @error_row: what row_error() reported: row + 1, 0 for none.
+ * @moved: the task that move_task() moved last; see struct host_task.
+ * @resched: CPUs to reschedule: index + 1 of the first, 0 for none.
+ * @hrticks: CPUs whose hrtick_expires has changed: index + 1 of the first, 0 for none.
+ * @loops_left: what is left of the loop budget of this hook call.
+ * @requests: the hook asked for something or counted something.
+ * @timers_changed: the hook started or stopped a timer.
+ * @zero: always 0, which the kernel's verifier does not know.
+ * @work: work of the hooks since the host last took it.
+ * @timer_expires: when each timer expires; 0: it is not armed.
+ * @counters: the policy's own counters.
+ */
+struct host_sched {
+	u64 rng;
+	void __arena *global_state;
+	void __arena *cpu_state;
+	const void *tunables;
+	const char *error;
+	struct task __arena *error_task;
+	u64 error_row;
+	struct task __arena *moved;
+	u32 resched;
+	u32 hrticks;
+	u32 loops_left;
+	u32 requests;
+	u32 timers_changed;
+	u32 zero;
+	struct work work;
+	u64 timer_expires[MAX_TIMERS];
+	u64 counters[MAX_COUNTERS];
+};
+
+/**
  * struct sched - the machine
  * @now: time of the current hook call in ns since the machine came up.
  * @tick_ns: period of the policy's tick.
  * @this_cpu: the CPU the current hook runs on.
  * @nr_cpus: CPUs 0..nr_cpus-1 exist and are online.
- * @smp: the kernel is built for several CPUs, even if it runs on one.
  * @nr_tasks: tasks that exist, exited but not yet reaped ones included.
+ * @smp: the kernel is built for several CPUs, even if it runs on one.
  * @tasks: head of the list of all tasks, oldest first; CPUs share it.
- * @rng: state of random_u32(), seeded by the host.
- * @loops_left: what is left of the loop budget of this hook call.
- * The rest is between host.h and the host.
+ * @cpus: the CPUs; see cpu_of().
  */
 struct sched {
 	u64 now;
@@ -132,26 +192,10 @@ struct sched {
 	u32 this_cpu;
 	u32 nr_cpus;
 	u32 nr_tasks;
-	u32 loops_left;
-	list_t *tasks;
-	u64 rng;
-	cpu_t *cpus;
-	void __arena *global_state;
-	void __arena *cpu_state;
-	const void *tunables;
-	const char *error;
-	task_t *error_task;
-	u64 error_row;		/* of a table of tunables, + 1; 0: the error is about none */
-	task_t *moved;		/* tasks that changed CPU during this hook call */
-	u32 resched;		/* CPUs to reschedule: index + 1 of the first, 0 for none */
 	u32 smp;
-	u32 requests;		/* a hook asked for something or counted something */
-	u32 timers_changed;
-	u32 zero;		/* always 0; the kernel's verifier does not know that */
-	u32 hrticks;		/* CPUs whose hrtick_expires has changed: index + 1 of the first, 0 for none */
-	struct work work;
-	u64 timer_expires[MAX_TIMERS];	/* 0: not armed */
-	u64 counters[MAX_COUNTERS];
+	list_t *tasks;
+	cpu_t *cpus;
+	struct host_sched host_only;
 };
 typedef struct sched __arena sched_t;
 

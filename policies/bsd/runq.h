@@ -47,7 +47,7 @@ static u32 queue_of(sched_t *s, s32 pri);
 
 static inline __unused bsd_t *bsd_of(sched_t *s)
 {
-	return (bsd_t *)s->global_state;
+	return (bsd_t *)global_state_of(s);
 }
 
 static inline __unused bsd_task_t *proc_of(task_t *p)

@@ -80,7 +80,7 @@ static inline __unused linux_task_t *linux_task(task_t *p)
 
 static inline __unused linux_cpu_t *linux_cpu(sched_t *s, u32 cpu)
 {
-	return (linux_cpu_t *)s->cpu_state + cpu;
+	return (linux_cpu_t *)cpu_state_of(s) + cpu;
 }
 
 /* Is this an SMP kernel?  One on a single CPU ("1P") behaves a little differently from a UP kernel. */

@@ -62,8 +62,8 @@ static __always_inline task_t *play_task(u32 index)
 
 static __always_inline void play_clear_state(sched_t *s)
 {
-	host_clear(s, (u64 __arena *)s->global_state, (POLICY_GLOBAL_SIZE + 7) / 8);
-	host_clear(s, (u64 __arena *)s->cpu_state, (u32)(((u64)host_config.nr_cpus * POLICY_CPU_SIZE + 7) / 8));
+	host_clear(s, (u64 __arena *)HOST_ONLY(s).global_state, (POLICY_GLOBAL_SIZE + 7) / 8);
+	host_clear(s, (u64 __arena *)HOST_ONLY(s).cpu_state, (u32)(((u64)host_config.nr_cpus * POLICY_CPU_SIZE + 7) / 8));
 	host_clear(s, (u64 __arena *)host_machine.cpus, (u32)((u64)host_config.nr_cpus * sizeof(struct cpu) / 8));
 }
 
@@ -74,8 +74,8 @@ __apart u32 play_reset(sched_t *s __in_arena, u32 nr_cpus, u32 smp, u64 seed)
 	play_clear_state(s);
 	host_clear(s, ((host_cpu_t *)s)->kicks, MASK_WORDS);
 	host_clear(s, ((host_cpu_t *)s)->hrticks, MASK_WORDS);
-	host_clear(s, (u64 __arena *)s->counters, MAX_COUNTERS);
-	host_clear(s, (u64 __arena *)s->timer_expires, MAX_TIMERS);
+	host_clear(s, (u64 __arena *)HOST_ONLY(s).counters, MAX_COUNTERS);
+	host_clear(s, (u64 __arena *)HOST_ONLY(s).timer_expires, MAX_TIMERS);
 	repeat(s, i, nr_cpus) {
 		struct host_place *place = &host_config.place[in_bounds(i, MAX_CPUS)];
 		cpu_t *c = host_machine.cpus + i;
@@ -85,13 +85,13 @@ __apart u32 play_reset(sched_t *s __in_arena, u32 nr_cpus, u32 smp, u64 seed)
 		c->node = place->node;
 	}
 	list_init(&host_machine.tasks);
-	s->work.examined = s->work.recalculations = s->work.recalculated = s->work.locks = 0;
+	HOST_ONLY(s).work = (struct work){ 0 };
 	s->nr_cpus = nr_cpus;
 	s->smp = smp;
 	s->nr_tasks = 0;
-	s->rng = seed | 1;
-	s->error = NULL;
-	s->error_row = 0;
+	HOST_ONLY(s).rng = host_first_state(seed, 0);
+	HOST_ONLY(s).error = NULL;
+	HOST_ONLY(s).error_row = 0;
 	return (u32)hook_init(s);
 }
 
@@ -216,7 +216,7 @@ static __always_inline u64 play_cpu(sched_t *s, struct host_event *e, task_t *t,
 		cpu_of(s, e->a)->hrtick_expires = 0;
 		return hook_hrtick(s, e->a, t);
 	default:
-		s->timer_expires[e->a % MAX_TIMERS] = 0;
+		HOST_ONLY(s).timer_expires[e->a % MAX_TIMERS] = 0;
 		return hook_timer(s, e->a % MAX_TIMERS);
 	}
 }
@@ -243,14 +243,14 @@ __apart u64 play_counted(sched_t *s __in_arena)
 	u64 hash = 0xcbf29ce484222325ull;
 	u32 i;
 
-	hash = play_mix(hash, s->work.examined);
-	hash = play_mix(hash, s->work.recalculations);
-	hash = play_mix(hash, s->work.recalculated);
-	hash = play_mix(hash, s->work.locks);
+	hash = play_mix(hash, HOST_ONLY(s).work.examined);
+	hash = play_mix(hash, HOST_ONLY(s).work.recalculations);
+	hash = play_mix(hash, HOST_ONLY(s).work.recalculated);
+	hash = play_mix(hash, HOST_ONLY(s).work.locks);
 	repeat(s, i, MAX_COUNTERS)
-		hash = play_mix(hash, s->counters[i]);
+		hash = play_mix(hash, HOST_ONLY(s).counters[i]);
 	repeat(s, i, MAX_TIMERS)
-		hash = play_mix(hash, s->timer_expires[i]);
+		hash = play_mix(hash, HOST_ONLY(s).timer_expires[i]);
 	if (the_policy.hrtick)
 		repeat(s, i, s->nr_cpus)
 			hash = play_mix(hash, cpu_of(s, i)->hrtick_expires);
@@ -265,7 +265,7 @@ __apart u32 play_event(sched_t *s __in_arena, u32 i)
 
 	s->now = e->now;
 	s->this_cpu = e->this_cpu;
-	s->loops_left = 1;
+	HOST_ONLY(s).loops_left = 1;
 	if (e->kind == EVENT_RESET)
 		outcome->answer = play_reset(s, e->a, e->b, e->mask);
 	else if (e->kind <= EVENT_FORGET)
@@ -281,7 +281,7 @@ __apart u32 play_event(sched_t *s __in_arena, u32 i)
 	((host_cpu_t *)s)->kicks[0] = 0;
 	outcome->placement = play_placement(s);
 	outcome->counted = play_counted(s);
-	if (!s->loops_left || s->error)
+	if (!HOST_ONLY(s).loops_left || HOST_ONLY(s).error)
 		host_script.failed = i + 1;
 	return 0;
 }

@@ -64,14 +64,14 @@ typedef long long s64;
 #define spin_while(condition)	while ((condition) && kernel_lets_loop())
 
 /* The kernel does the counting, without an access to memory; @loops_left says that it stopped a loop. */
-#define may_loop(s)	(kernel_lets_loop() || ((s)->loops_left = 0))
+#define may_loop(s)	(kernel_lets_loop() || ((s)->host_only.loops_left = 0))
 
 /*
  * The verifier walks through every round of a loop whose counter it knows, and
  * through one with any value if it does not.
  */
 #define loop_from(s, i, first) \
-	((__typeof__(i))((__typeof__(i))(first) + (__typeof__(i))*(const volatile u32 __arena *)&(s)->zero))
+	((__typeof__(i))((__typeof__(i))(first) + (__typeof__(i))*(const volatile u32 __arena *)&(s)->host_only.zero))
 
 /*
  * An index that the verifier sees to be below @n.  The compiler, which may know
@@ -102,6 +102,9 @@ typedef long long s64;
 		ticking_[0] = 1;						\
 		ticking_[1 + (cpu) / 64] |= 1ull << ((cpu) % 64);		\
 	})
+
+/* What is poisoned for policies, for the back end, which comes after them. */
+#define HOST_ONLY(of)	((of)->host_only)
 
 /* Defined by the back end, after the policy. */
 #define take_rq_lock(s, cpu)	host_try_lock_rq(s, cpu)

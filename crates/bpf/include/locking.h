@@ -141,8 +141,8 @@ __apart u32 host_report_fault(sched_t *s __in_arena, u32 hook)
 {
 	u64 name = (u64)host_hook_name(hook);
 
-	if (s->error)
-		host_fail("%s() reports: %s (pid %d)", name, (u64)s->error, (u64)host_pid_of(s->error_task));
+	if (HOST_ONLY(s).error)
+		host_fail("%s() reports: %s (pid %d)", name, (u64)HOST_ONLY(s).error, (u64)host_pid_of(HOST_ONLY(s).error_task));
 	else
 		host_fail("%s() looped for 250 ms", name);
 	return 0;
@@ -156,7 +156,7 @@ static __always_inline sched_t *host_view(u32 this_cpu)
 
 	s->now = bpf_ktime_get_ns();
 	s->this_cpu = this_cpu;
-	s->loops_left = 1;
+	HOST_ONLY(s).loops_left = 1;
 	s->nr_tasks = host_machine.nr_tasks;
 	return s;
 }
@@ -241,14 +241,14 @@ static __always_inline void host_book_work(sched_t *s)
 {
 	struct host_statistics __arena *stats = &((host_cpu_t *)s)->stats;
 
-	stats->examined += s->work.examined;
-	s->work.examined = 0;
-	stats->locks += s->work.locks;
-	s->work.locks = 0;
-	stats->recalculations += s->work.recalculations;
-	stats->recalculated += s->work.recalculated;
-	s->work.recalculations = 0;
-	s->work.recalculated = 0;
+	stats->examined += HOST_ONLY(s).work.examined;
+	HOST_ONLY(s).work.examined = 0;
+	stats->locks += HOST_ONLY(s).work.locks;
+	HOST_ONLY(s).work.locks = 0;
+	stats->recalculations += HOST_ONLY(s).work.recalculations;
+	stats->recalculated += HOST_ONLY(s).work.recalculated;
+	HOST_ONLY(s).work.recalculations = 0;
+	HOST_ONLY(s).work.recalculated = 0;
 }
 
 static void host_arm_timers(sched_t *s);
@@ -256,10 +256,10 @@ static void host_arm_hrticks(sched_t *s);
 
 __apart u32 host_do_requests(sched_t *s __in_arena)
 {
-	s->requests = 0;
+	HOST_ONLY(s).requests = 0;
 	if (((host_cpu_t *)s)->kicking)
 		host_kick(s);
-	if (s->timers_changed)
+	if (HOST_ONLY(s).timers_changed)
 		host_arm_timers(s);
 	if (the_policy.hrtick && ((host_cpu_t *)s)->ticking)
 		host_arm_hrticks(s);
@@ -268,10 +268,10 @@ __apart u32 host_do_requests(sched_t *s __in_arena)
 
 static __always_inline void host_obey(sched_t *s, u32 hook)
 {
-	if (!s->loops_left || s->error)
+	if (!HOST_ONLY(s).loops_left || HOST_ONLY(s).error)
 		host_report_fault(s, hook);
 	host_book_work(s);
-	if (s->requests)
+	if (HOST_ONLY(s).requests)
 		host_do_requests(s);
 }
 

@@ -112,6 +112,24 @@ struct {
 	__uint(max_entries, 1);		/* set by the loader */
 } host_kernel_tasks SEC(".maps");
 
+/* One step of SplitMix64 (Steele, Lea, Flood 2014). */
+static __always_inline u64 host_mix(u64 seed)
+{
+	u64 x = seed + 0x9e3779b97f4a7c15ull;
+
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+	return x ^ (x >> 31);
+}
+
+/* Where the generator of a run starts on a CPU; see first_state() in crates/native/src/host.rs. */
+static __always_inline u64 host_first_state(u64 seed, u32 cpu)
+{
+	u64 state = host_mix(host_mix(seed) + cpu);
+
+	return state ? state : 1;
+}
+
 #define GLOBAL_LOCK	(the_policy.lock == LOCK_GLOBAL)
 
 static __always_inline host_cpu_t *host_cpu_of(u32 cpu)

@@ -46,7 +46,7 @@ __apart u32 host_init_slots(sched_t *s __in_arena)
 		slot->seal = host_seal(slot);
 		slot->next_free = i + 1 < host_machine.max_tasks ? i + 2 : 0;
 		slot->t.allowed = (cpumask_t *)((u8 __arena *)slot + host_machine.mask_offset);
-		slot->t.moved_from = 0;		/* nobody reads who moved: do not record it */
+		HOST_ONLY(&slot->t).moved_from = 0;		/* nobody reads who moved: do not record it */
 	}
 	host_machine.free = 1;
 	return 0;
@@ -67,10 +67,10 @@ __apart u32 host_init_cpu(u32 cpu, u64 __arena *global __in_arena, u64 __arena *
 	s->nr_cpus = host_config.nr_cpus;
 	s->smp = host_config.smp;
 	s->tick_ns = div_u64(NSEC_PER_SEC, host_config.hz > 0 ? (u64)host_config.hz : host_config.default_hz);
-	s->rng = (host_config.seed + cpu) | 1;
+	HOST_ONLY(s).rng = host_first_state(host_config.seed, cpu);
 	s->cpus = host_machine.cpus;
-	s->global_state = global;
-	s->cpu_state = cpus;
+	HOST_ONLY(s).global_state = global;
+	HOST_ONLY(s).cpu_state = cpus;
 	s->tasks = &host_machine.tasks;
 	return 0;
 }

@@ -32,7 +32,7 @@ static __always_inline void host_add_cpu(sched_t *s, host_cpu_t *host)
 	repeat(s, i, DELAY_BUCKETS)
 		host_totals.stats.delay[in_bounds(i, DELAY_BUCKETS)] += stats->delay[i];
 	repeat(s, i, MAX_COUNTERS)
-		host_totals.counters[in_bounds(i, MAX_COUNTERS)] += host->s.counters[i];
+		host_totals.counters[in_bounds(i, MAX_COUNTERS)] += HOST_ONLY(&host->s).counters[i];
 }
 
 SEC("syscall") int add_up(void *ctx)

@@ -31,9 +31,9 @@ static void host_arm_timers(sched_t *s)
 {
 	u32 id;
 
-	s->timers_changed = 0;
+	HOST_ONLY(s).timers_changed = 0;
 	repeat(s, id, MAX_TIMERS) {
-		u64 expires = s->timer_expires[id];
+		u64 expires = HOST_ONLY(s).timer_expires[id];
 
 		if (expires == host_machine.timer_expires[id])
 			continue;
@@ -91,7 +91,7 @@ static __always_inline void host_policy_timer(sched_t *s, u32 id)
 		return;
 	}
 	host_machine.timer_expires[id % MAX_TIMERS] = 0;
-	s->timer_expires[id % MAX_TIMERS] = 0;
+	HOST_ONLY(s).timer_expires[id % MAX_TIMERS] = 0;
 	hook_timer(s, id);
 }
 

@@ -21,10 +21,10 @@ typedef long long s64;
 
 /* Many machines run in one process, so each has its own tunables. */
 #define TUNABLES_STORAGE(...)
-#define tun(s)	((const struct tunables *)(s)->tunables)
+#define tun(s)	((const struct tunables *)(s)->host_only.tunables)
 
 /* A loop may go round again if this hook call has budget left. */
-#define may_loop(s)	((s)->loops_left ? ((s)->loops_left--, 1) : 0)
+#define may_loop(s)	((s)->host_only.loops_left ? ((s)->host_only.loops_left--, 1) : 0)
 
 /* For the kernel's verifier only: see bpf/dialect.h. */
 #define __apart		static inline __unused
@@ -35,12 +35,12 @@ typedef long long s64;
 #define in_bounds(i, n)		(i)
 
 /* The CPUs to reschedule are a list. */
-#define note_resched(s, c, cpu)	((c)->resched_next = (s)->resched, (s)->resched = (cpu) + 1)
+#define note_resched(s, c, cpu)	((c)->host_only.resched_next = (s)->host_only.resched, (s)->host_only.resched = (cpu) + 1)
 
 /* So are those whose hrtick has changed; each is on it once. */
 #define note_hrtick(s, c, cpu)							\
-	((c)->hrtick_next ? (void)0 :						\
-	 (void)((c)->hrtick_next = (s)->hrticks ? (s)->hrticks : (cpu) + 1, (s)->hrticks = (cpu) + 1))
+	((c)->host_only.hrtick_next ? (void)0 :						\
+	 (void)((c)->host_only.hrtick_next = (s)->host_only.hrticks ? (s)->host_only.hrticks : (cpu) + 1, (s)->host_only.hrticks = (cpu) + 1))
 
 /* One hook runs at a time: the second lock is always free. */
 #define take_rq_lock(s, cpu)	true

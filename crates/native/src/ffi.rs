@@ -22,11 +22,16 @@ pub struct CpuMask {
 }
 
 #[repr(C)]
+pub struct HostTask {
+    pub moved_next: *mut Task,
+    pub moved_from: u32,
+}
+
+#[repr(C)]
 pub struct Task {
     pub allowed: *const CpuMask,
     pub parent: *mut Task,
     pub all: List,
-    pub moved_next: *mut Task,
     pub id: u32,
     pub cpu: u32,
     pub on_cpu: u32,
@@ -35,8 +40,14 @@ pub struct Task {
     pub rt_priority: u32,
     pub mm: u32,
     pub flags: u32,
-    pub moved_from: u32,
     pub nr_allowed: u32,
+    pub host_only: HostTask,
+}
+
+#[repr(C)]
+pub struct HostCpuLinks {
+    pub resched_next: u32,
+    pub hrtick_next: u32,
 }
 
 #[repr(C)]
@@ -45,11 +56,10 @@ pub struct Cpu {
     pub idle_since: u64,
     pub hrtick_expires: u64,
     pub need_resched: u32,
-    pub resched_next: u32,
-    pub hrtick_next: u32,
     pub core: u32,
     pub llc: u32,
     pub node: u32,
+    pub host_only: HostCpuLinks,
 }
 
 #[repr(C)]
@@ -62,16 +72,8 @@ pub struct Work {
 }
 
 #[repr(C)]
-pub struct Sched {
-    pub now: u64,
-    pub tick_ns: u64,
-    pub this_cpu: u32,
-    pub nr_cpus: u32,
-    pub nr_tasks: u32,
-    pub loops_left: u32,
-    pub tasks: *mut List,
+pub struct HostSched {
     pub rng: u64,
-    pub cpus: *mut Cpu,
     pub global_state: *mut c_void,
     pub cpu_state: *mut c_void,
     pub tunables: *const c_void,
@@ -80,14 +82,27 @@ pub struct Sched {
     pub error_row: u64,
     pub moved: *mut Task,
     pub resched: u32,
-    pub smp: u32,
+    pub hrticks: u32,
+    pub loops_left: u32,
     pub requests: u32,
     pub timers_changed: u32,
     pub zero: u32,
-    pub hrticks: u32,
     pub work: Work,
     pub timer_expires: [u64; MAX_TIMERS],
     pub counters: [u64; MAX_COUNTERS],
+}
+
+#[repr(C)]
+pub struct Sched {
+    pub now: u64,
+    pub tick_ns: u64,
+    pub this_cpu: u32,
+    pub nr_cpus: u32,
+    pub nr_tasks: u32,
+    pub smp: u32,
+    pub tasks: *mut List,
+    pub cpus: *mut Cpu,
+    pub host_only: HostSched,
 }
 
 #[repr(C)]
@@ -172,9 +187,14 @@ mod tests {
             offset_of!(Cpu, node),
             size_of::<Sched>(),
             offset_of!(Sched, tasks),
-            offset_of!(Sched, error),
-            offset_of!(Sched, work),
-            offset_of!(Sched, counters),
+            offset_of!(Task, host_only.moved_next),
+            offset_of!(Task, host_only.moved_from),
+            offset_of!(Cpu, host_only.resched_next),
+            offset_of!(Cpu, host_only.hrtick_next),
+            offset_of!(Sched, host_only.rng),
+            offset_of!(Sched, host_only.error),
+            offset_of!(Sched, host_only.work),
+            offset_of!(Sched, host_only.counters),
             size_of::<Policy>(),
             offset_of!(Policy, promise),
             offset_of!(Policy, init),
@@ -184,7 +204,7 @@ mod tests {
             size_of::<CpuMask>(),
         ];
         unsafe extern "C" {
-            static schedlab_layout: [u64; 18];
+            static schedlab_layout: [u64; 23];
         }
         // SAFETY: layout.c defines exactly this array.
         let c = unsafe { schedlab_layout };

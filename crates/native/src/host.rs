@@ -70,6 +70,24 @@ pub struct Host {
 // SAFETY: everything a host points to is owned by it; policies have no other mutable state.
 unsafe impl Send for Host {}
 
+/// The state from which the generator of policies starts in a run with this seed, on this CPU (the
+/// native host has one generator, that of CPU 0).  Different seeds have different states; 0 is
+/// none, because xorshift never leaves it.  `crates/bpf/include/machine.h` computes the same.
+pub fn first_state(seed: u64, cpu: u32) -> u64 {
+    match mix(mix(seed).wrapping_add(u64::from(cpu))) {
+        0 => 1,
+        state => state,
+    }
+}
+
+/// One step of SplitMix64 (Steele, Lea, Flood 2014).
+fn mix(seed: u64) -> u64 {
+    let x = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
 impl Host {
     /// A machine that has just come up: the policy has initialised its state, no task exists.
     ///
@@ -114,12 +132,12 @@ impl Host {
         s.nr_cpus = platform.cpus.len() as u32;
         s.smp = u32::from(platform.smp);
         s.tick_ns = 1_000_000_000 / rate;
-        s.loops_left = LOOP_BUDGET;
-        s.rng = seed | 1; // xorshift must not start from 0.
+        s.host_only.loops_left = LOOP_BUDGET;
+        s.host_only.rng = first_state(seed, 0);
         s.cpus = self.cpus.as_ptr();
-        s.global_state = self.states[0].as_void();
-        s.cpu_state = self.states[1].as_void();
-        s.tunables = self._tunables.as_ptr().cast();
+        s.host_only.global_state = self.states[0].as_void();
+        s.host_only.cpu_state = self.states[1].as_void();
+        s.host_only.tunables = self._tunables.as_ptr().cast();
         s.tasks = self.all.as_ptr();
         // SAFETY: the block holds one List; nothing else points to it yet.
         unsafe {
@@ -181,7 +199,7 @@ impl Host {
     /// The policy's own counters, in the order it declares them.
     pub fn counters(&mut self) -> &[u64] {
         let nr = self.table.nr_counters as usize;
-        &self.sched().counters[..nr.min(ffi::MAX_COUNTERS)]
+        &self.sched().host_only.counters[..nr.min(ffi::MAX_COUNTERS)]
     }
 
     #[inline]
@@ -220,7 +238,7 @@ impl Host {
         t.rt_priority = u32::from(new.rt_priority);
         t.mm = new.mm;
         t.flags = u32::from(new.mm == 0) | u32::from(new.foreground) << 1;
-        t.moved_from = MAX_CPUS as u32;
+        t.host_only.moved_from = MAX_CPUS as u32;
         self.link(task);
         id
     }
@@ -532,17 +550,17 @@ impl Host {
 
     /// Is this timer armed for now or earlier?
     pub fn timer_due(&self, id: u32, now: Time) -> bool {
-        (1..=now.0).contains(&self.sched().timer_expires[id as usize])
+        (1..=now.0).contains(&self.sched().host_only.timer_expires[id as usize])
     }
 
     /// When each policy timer expires; 0: not armed.
     pub fn timers(&self) -> [u64; ffi::MAX_TIMERS] {
-        self.sched().timer_expires
+        self.sched().host_only.timer_expires
     }
 
     /// A timer the policy armed has expired.
     pub fn timer(&mut self, id: u32) -> Result<(), Fault> {
-        self.sched().timer_expires[id as usize] = 0;
+        self.sched().host_only.timer_expires[id as usize] = 0;
         let Some(hook) = self.table.timer else {
             return Ok(());
         };
@@ -598,12 +616,12 @@ impl Host {
     /// Runs a hook with a fresh loop budget and looks for errors after it.
     #[inline]
     fn guarded<T>(&mut self, hook: Hook, call: impl FnOnce() -> T) -> Result<T, Fault> {
-        self.sched().loops_left = LOOP_BUDGET;
+        self.sched().host_only.loops_left = LOOP_BUDGET;
         crash::enter(self.tuned.policy, hook);
         let answer = call();
         crash::leave();
         let s = self.sched();
-        if s.loops_left == 0 || !s.error.is_null() {
+        if s.host_only.loops_left == 0 || !s.host_only.error.is_null() {
             return Err(self.hook_failed(hook));
         }
         Ok(answer)
@@ -612,15 +630,20 @@ impl Host {
     #[cold]
     fn hook_failed(&self, hook: Hook) -> Fault {
         let s = self.sched();
-        if s.error.is_null() {
+        if s.host_only.error.is_null() {
             return self.fault(hook, FaultKind::Looped);
         }
         // SAFETY: policy_error() is given a constant string and a task of this machine or NULL.
         let (message, task) = unsafe {
-            let message = CStr::from_ptr(s.error).to_string_lossy().into_owned();
-            (message, s.error_task.as_ref().map(|t| TaskId(t.id)))
+            let message = CStr::from_ptr(s.host_only.error)
+                .to_string_lossy()
+                .into_owned();
+            (
+                message,
+                s.host_only.error_task.as_ref().map(|t| TaskId(t.id)),
+            )
         };
-        let row = s.error_row.checked_sub(1);
+        let row = s.host_only.error_row.checked_sub(1);
         self.fault(hook, FaultKind::Reported { message, task, row })
     }
 
@@ -638,7 +661,7 @@ impl Host {
     /// Did the hooks since the last call ask for anything, or count anything?
     #[inline]
     pub fn take_requests(&mut self) -> bool {
-        std::mem::take(&mut self.sched().requests) != 0
+        std::mem::take(&mut self.sched().host_only.requests) != 0
     }
 
     /// The next CPU the policy wants rescheduled, each once.  Its request stays noted in the
@@ -646,12 +669,12 @@ impl Host {
     #[inline]
     pub fn take_resched(&mut self) -> Option<CpuId> {
         let s = self.sched();
-        if s.resched == 0 {
+        if s.host_only.resched == 0 {
             return None;
         }
-        let cpu = CpuId(s.resched - 1);
+        let cpu = CpuId(s.host_only.resched - 1);
         let public = self.cpu_mut(cpu);
-        s.resched = std::mem::take(&mut public.resched_next);
+        s.host_only.resched = std::mem::take(&mut public.host_only.resched_next);
         Some(cpu)
     }
 
@@ -670,42 +693,65 @@ impl Host {
     #[inline]
     pub fn take_moved(&mut self) -> Option<(TaskId, CpuId)> {
         let s = self.sched();
-        if s.moved.is_null() {
+        if s.host_only.moved.is_null() {
             return None;
         }
         // SAFETY: the list links tasks of the slab.
-        let task = unsafe { &mut *s.moved };
-        s.moved = std::mem::replace(&mut task.moved_next, null_mut());
-        let from = std::mem::replace(&mut task.moved_from, MAX_CPUS as u32);
+        let task = unsafe { &mut *s.host_only.moved };
+        s.host_only.moved = std::mem::replace(&mut task.host_only.moved_next, null_mut());
+        let from = std::mem::replace(&mut task.host_only.moved_from, MAX_CPUS as u32);
         Some((TaskId(task.id), CpuId(from)))
     }
 
     /// What the hooks counted since the last call: examined tasks, recalculations, locks.
     #[inline]
     pub fn take_work(&mut self) -> ffi::Work {
-        std::mem::take(&mut self.sched().work)
+        std::mem::take(&mut self.sched().host_only.work)
     }
 
     /// When each policy timer expires, if any changed since the last call; 0: not armed.
     #[inline]
     pub fn take_timers(&mut self) -> Option<[u64; ffi::MAX_TIMERS]> {
         let s = self.sched();
-        (std::mem::take(&mut s.timers_changed) != 0).then_some(s.timer_expires)
+        (std::mem::take(&mut s.host_only.timers_changed) != 0).then_some(s.host_only.timer_expires)
     }
 
     /// The next CPU whose hrtick has changed since the last call, and when it expires; 0: not armed.
     #[inline]
     pub fn take_hrtick(&mut self) -> Option<(CpuId, u64)> {
         let s = self.sched();
-        let cpu = CpuId(s.hrticks.checked_sub(1)?);
+        let cpu = CpuId(s.host_only.hrticks.checked_sub(1)?);
         let public = self.cpu_mut(cpu);
-        let next = std::mem::take(&mut public.hrtick_next);
-        s.hrticks = if next == cpu.0 + 1 { 0 } else { next };
+        let next = std::mem::take(&mut public.host_only.hrtick_next);
+        s.host_only.hrticks = if next == cpu.0 + 1 { 0 } else { next };
         Some((cpu, public.hrtick_expires))
     }
 
     /// The policy.
     pub fn policy(&self) -> Policy {
         self.tuned.policy
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_seeds_or_cpus_draw_alike() {
+        let mut states: Vec<u64> = (0..1000).map(|seed| first_state(seed, 0)).collect();
+        states.extend((1..1000).map(|cpu| first_state(7, cpu)));
+        let all = states.len();
+        states.sort_unstable();
+        states.dedup();
+        assert_eq!(states.len(), all);
+        assert_ne!(states[0], 0);
+    }
+
+    #[test]
+    fn mixing_is_splitmix64() {
+        // The first numbers of the generator from 0 and from 1234567, as its authors' program prints them.
+        assert_eq!(mix(0), 0xe220_a839_7b1d_cdaf);
+        assert_eq!(mix(1_234_567), 6_457_827_717_110_365_317);
     }
 }

@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* layout.c - the sizes and offsets ffi.rs must agree with, in the order its test lists them. */
+#include "types.h"
+
+#define OFFSET(of, member)	__builtin_offsetof(struct of, member)
+#define HOST_OFFSET(of, member)	__builtin_offsetof(struct of, host_only.member)
+
+#define HOST_OFFSETS								\
+	HOST_OFFSET(task, moved_next), HOST_OFFSET(task, moved_from),		\
+	HOST_OFFSET(cpu, resched_next), HOST_OFFSET(cpu, hrtick_next),		\
+	HOST_OFFSET(sched, rng), HOST_OFFSET(sched, error), HOST_OFFSET(sched, work), HOST_OFFSET(sched, counters)
+
 #include "policy.h"
 
 const u64 schedlab_layout[] = {
-	sizeof(struct task), __builtin_offsetof(struct task, id), __builtin_offsetof(struct task, nr_allowed),
-	sizeof(struct cpu), __builtin_offsetof(struct cpu, need_resched), __builtin_offsetof(struct cpu, node),
-	sizeof(struct sched), __builtin_offsetof(struct sched, tasks), __builtin_offsetof(struct sched, error),
-	__builtin_offsetof(struct sched, work), __builtin_offsetof(struct sched, counters),
-	sizeof(struct policy), __builtin_offsetof(struct policy, promise), __builtin_offsetof(struct policy, init),
-	__builtin_offsetof(struct policy, queued),
+	sizeof(struct task), OFFSET(task, id), OFFSET(task, nr_allowed),
+	sizeof(struct cpu), OFFSET(cpu, need_resched), OFFSET(cpu, node),
+	sizeof(struct sched), OFFSET(sched, tasks),
+	HOST_OFFSETS,
+	sizeof(struct policy), OFFSET(policy, promise), OFFSET(policy, init), OFFSET(policy, queued),
 	sizeof(struct tunable), sizeof(struct variant), sizeof(struct cpumask),
 };

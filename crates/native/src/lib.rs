@@ -21,7 +21,7 @@ pub use compile::{write_headers, CompileError, INCLUDE_FOLDERS};
 pub use crash::HookTimer;
 pub use crash::{install_crash_handler, remove_on_crash};
 pub use fault::{Fault, FaultKind, Hook};
-pub use host::{Host, NewTask, Platform, Topology};
+pub use host::{first_state, Host, NewTask, Platform, Topology};
 pub use policy::{LockScope, Nice, Policy, Promise, Tunable, Variant};
 pub use tunables::Tuned;
 

@@ -258,3 +258,17 @@ fn a_bare_loop_does_not_compile() {
     let message = *result.err().unwrap().downcast::<String>().unwrap();
     assert!(message.contains("poisoned"), "{message}");
 }
+
+#[test]
+fn what_only_the_host_may_touch_does_not_compile() {
+    for named in [
+        "s->host_only.rng = 1;",
+        "p->host_only.moved_from = 0;",
+        "cpu_of(s, cpu)->host_only.resched_next = 0;",
+    ] {
+        let to = format!("	{named}\n	if (rq_of(s, cpu)->nr_waiting &&");
+        let result = std::panic::catch_unwind(|| crate::common::fifo_with(&[(TICK, &to)]));
+        let message = *result.err().unwrap().downcast::<String>().unwrap();
+        assert!(message.contains("poisoned \"host_only\""), "{message}");
+    }
+}

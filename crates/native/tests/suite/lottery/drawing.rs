@@ -2,6 +2,7 @@
 
 use crate::lottery::MS;
 use crate::script::{normal, Machine};
+use schedlab_policy::first_state;
 use schedlab_trace::TaskId;
 
 /// The machine's generator, xorshift64*, from seed 1.
@@ -74,7 +75,7 @@ impl Pool {
 /// Drawings on one CPU among tasks of many nice values that block, wake up, yield and are reniced.
 fn foretold(set: &[(&str, i64)], tree: bool, to_front: bool) {
     let mut m = Machine::new("lottery", 1, set);
-    let mut draws = Generator(1);
+    let mut draws = Generator(first_state(1, 0));
     let mut script = Generator(7);
     let mut pool = Pool::default();
     let mut sleeping: Vec<TaskId> = Vec::new();

@@ -4,6 +4,10 @@
 
 use super::{measured, run};
 use schedlab_measure::Metrics;
+use schedlab_policy::{Policy, Tuned};
+use schedlab_sim::{Limits, Setup, Simulation, TieBreak};
+use schedlab_trace::HashSink;
+use schedlab_workload::builtin;
 
 #[track_caller]
 fn assert_within(what: &str, value: f64, expected: f64, sigma: f64) {
@@ -154,4 +158,29 @@ fn lottery_cpus_draw_from_one_pool() {
     for share in shares(&metrics) {
         assert_within("a third", share, 1.0 / 3.0, (2.0 / 9.0 / 6000.0_f64).sqrt());
     }
+}
+
+#[test]
+fn neighbouring_seeds_draw_different_lots() {
+    let workload = builtin::parse("hackbench -g 1").unwrap();
+    let machine = schedlab_machine::find("ideal-1").unwrap();
+    let tuned = Tuned::defaults(Policy::find("lottery").unwrap());
+    let hash = |seed| {
+        let setup = Setup {
+            machine: &machine,
+            workload: &workload,
+            tuned: &tuned,
+            seed,
+            duration: None,
+            limits: Limits::default(),
+            tie_break: TieBreak::Canonical,
+        };
+        let (_, sink) = Simulation::new(&setup, HashSink::default())
+            .and_then(Simulation::run)
+            .unwrap();
+        sink.finish()
+    };
+    assert_ne!(hash(2), hash(3));
+    assert_ne!(hash(4), hash(5));
+    assert_eq!(hash(2), hash(2));
 }
