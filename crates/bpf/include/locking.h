@@ -80,12 +80,25 @@ static __always_inline host_lock_t *host_lock_held(sched_t *s, u32 cpu)
 	return GLOBAL_LOCK ? &((host_cpu_t *)s)->lock : host_lock_of(cpu);
 }
 
+/* The CPU that held the lock before may have noted a later time in that run queue than this hook began at. */
+static __always_inline void host_renew_now(sched_t *s)
+{
+	u64 now = bpf_ktime_get_ns();
+
+	if (now > s->now)
+		s->now = now;
+}
+
 static u32 host_try_lock_rq(sched_t *s, u32 cpu)
 {
-	if (GLOBAL_LOCK || host_try_lock(host_lock_of(cpu)))
+	if (GLOBAL_LOCK)
 		return true;
-	((host_cpu_t *)s)->stats.failed_locks++;
-	return false;
+	if (!host_try_lock(host_lock_of(cpu))) {
+		((host_cpu_t *)s)->stats.failed_locks++;
+		return false;
+	}
+	host_renew_now(s);
+	return true;
 }
 
 static void host_unlock_rq(sched_t *s, u32 cpu)

@@ -137,3 +137,40 @@ fn a_policy_loses_no_tick() {
     let switches = hogs.unwrap()["nr_switches"].as_u64().unwrap();
     assert!(switches >= 249, "250 ticks a second: {switches}");
 }
+
+/// Tasks of three weights that block often, so that CPUs pull from each other all the time.
+const BALANCED: &str = r#"
+duration = "4s"
+[task.light]
+count = 8
+nice = -5
+program = """
+forever
+  run exp(100us)
+  sleep exp(100us)
+end
+"""
+[task.heavy]
+count = 3
+nice = 3
+program = """
+forever
+  run exp(2ms)
+  sleep exp(300us)
+end
+"""
+"#;
+
+/// A CPU that takes the lock of another's run queue finds times there that are later than its hook's beginning.
+#[test]
+fn times_agree_between_cpus_that_balance() {
+    if !have_kernel("times_agree_between_cpus_that_balance") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("balanced.toml");
+    fs::write(&file, BALANCED).unwrap();
+    let words = ["--policy", "eevdf", "--workload", argument(&file)];
+    let ran = vm(&[&["--cpus", "4", "--no-record"], &words[..]].concat());
+    assert!(ran.status.success(), "{}", text(&ran.stderr));
+}
