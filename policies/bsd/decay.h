@@ -39,30 +39,47 @@
 
 #define DECAY_TUNABLES(T)								\
 	T(puser, 50, 0, 255,								\
-	  "PUSER: priorities from here on are a user's and follow estcpu; below are the kernel's [4.3BSD]") \
-	T(nice_weight, 2, 0, 10, "NICE_WEIGHT: points of priority for each nice level [4.3BSD]") \
+	  "PUSER: priorities from here on are a user's and follow estcpu; below are the kernel's [param.h 7.1 and 8.3]") \
+	T(nice_weight, 2, 0, 10,							\
+	  "points of priority for each nice level [setpri(), kern_synch.c 7.1; NICE_WEIGHT in FreeBSD]")	\
 	T(estcpu_per_point, 4, 1, 1000,							\
-	  "INVERSE_ESTCPU_WEIGHT: ticks of estcpu that cost one point of priority [4.3BSD]") \
-	T(estcpu_limit, 255, 1, 100000000, "estcpu grows no further [4.3BSD: an unsigned char]") \
-	T(decay_adds_nice, 1, 0, 1, "1: the pass of each second adds nice to estcpu [4.3BSD, 4.4BSD]") \
+	  "ticks of estcpu that cost one point of priority [setpri(), kern_synch.c 7.1; INVERSE_ESTCPU_WEIGHT in FreeBSD]") \
+	T(estcpu_limit, 255, 1, 100000000,						\
+	  "estcpu grows no further [p_cpu is an unsigned char in proc.h 7.1; UCHAR_MAX in kern_synch.c 8.9]")	\
+	T(tick_saturates, 1, 0, 1,							\
+	  "1: estcpu is limited at each tick [kern_clock.c 7.1], 0: by the pass of each second alone [kern_clock.c 8.5]") \
+	T(decay_adds_nice, 1, 0, 1,							\
+	  "1: the pass of each second adds nice to estcpu [schedcpu(), kern_synch.c 7.1 and 8.9]")	\
 	T(nice_wraps, 0, 0, 1,								\
-	  "1: that sum is unsigned, so one below 0 becomes the greatest estcpu [4.4BSD as written]") \
-	T(fork_copies_estcpu, 0, 0, 1, "1: a child starts with its parent's estcpu [4.4BSD], 0: with none [4.3BSD]") \
-	T(exit_charges_parent, 0, 0, 1, "1: who reaps a child gets its estcpu on top [4.4BSD]")	\
+	  "1: that sum is unsigned, so one below 0 becomes the greatest estcpu [as kern_synch.c 8.9 is written]") \
+	T(fork_copies_estcpu, 0, 0, 1,							\
+	  "1: a child starts with its parent's estcpu [FreeBSD], 0: with none [kern_fork.c 7.1; p_startzero in proc.h 8.15]") \
+	T(fork_copies_priority, 0, 0, 1,						\
+	  "1: a child has its parent's priorities until they are recomputed [p_startcopy in proc.h 8.15]")	\
+	T(exit_charges_parent, 0, 0, 1,							\
+	  "1: who reaps a child gets its estcpu on top [FreeBSD], 0: not [kern_exit.c 7.1 and 8.10]")	\
 	T(did_run_is_awake, 0, 0, 1,							\
 	  "1: a process that ran in the last second counts as awake in the pass even if it sleeps now [FreeBSD 5]") \
-	T(slptime_limit, 127, 0, 1000000, "seconds of sleep that count; 0: all [4.3BSD: a char]") \
+	T(slptime_limit, 127, 0, 1000000,						\
+	  "seconds of sleep that count [schedcpu(), kern_synch.c 7.1]; 0: all [kern_synch.c 8.9]")	\
 	T(long_sleep, 0, 0, 2,								\
-	  "a sleep of more than 10 * load seconds clears estcpu: 0: no such rule [4.3BSD], "	\
-	  "1: compares seconds with the fixed point load, so practically never [4.4BSD], 2: as meant") \
-	T(quantum_ms, 100, 1, 10000, "equals take turns so often, in ms [roundrobin(): hz / 10]") \
-	T(load_period_ms, 5000, 100, 60000, "the load average is sampled so often, in ms [loadav()]") \
+	  "a sleep of more than 10 * load seconds clears estcpu: 0: no such rule [kern_synch.c 7.1], "	\
+	  "1: compares seconds with the fixed point load, so practically never [updatepri(), kern_synch.c 8.9], 2: as meant") \
+	T(autonice_after_s, 600, 0, 1000000,						\
+	  "nice 0 becomes autonice for a process that used more seconds of CPU time; 0: never [kern_clock.c 7.1, kern_synch.c 8.9]") \
+	T(autonice, 4, 1, 19, "what it becomes: NZERO + 4 [kern_clock.c 7.1, kern_synch.c 8.9]")	\
+	T(autonice_at_switch, 0, 0, 1,							\
+	  "0: each tick looks, and counts ticks [softclock(), kern_clock.c 7.1], "		\
+	  "1: each switch from the process, which is timed [mi_switch(), kern_synch.c 8.9]")	\
+	T(quantum_ms, 100, 1, 10000, "equals take turns so often, in ms [roundrobin(), kern_synch.c 7.1: hz / 10]") \
+	T(load_period_ms, 5000, 100, 60000, "the load average is sampled so often, in ms [vm_meter.c 7.1]") \
 	T(load_jitter_ms, 0, 0, 5000, "and so much earlier or later at random, in ms [FreeBSD: 1000]") \
-	T(load_kept, 1884, 0, 2047, "part of the load average that a sample leaves, in 1/2048 [exp(-5/60)]") \
+	T(load_kept, 1884, 0, 2047,							\
+	  "part of the load average that a sample leaves, in 1/2048 [cexp[0], vm_meter.c 7.1: exp(-1/12) = 0.92004]") \
 	T(load_counts_disk, 0, 0, 2,							\
-	  "do disk waits count as load? 0: no [FreeBSD], 1: yes [4.3BSD], 2: in their first second [4.4BSD]") \
+	  "do disk waits count as load? 0: no [FreeBSD], 1: yes [vm_meter.c 7.1], 2: in their first second [vm_meter.c 8.7]") \
 	T(held_load, -1, -1, 1000000, "the load average is held at so many hundredths; -1: measured [our choice]") \
-	T(ppq, 4, 2, 64, "neighbouring priorities that share a queue [PPQ, RQ_PPQ]")
+	T(ppq, 4, 2, 64, "neighbouring priorities that share a queue [PPQ, kern_synch.c 7.1; RQ_PPQ in FreeBSD's runq.h]")
 
 #ifndef POLICY_OWN_TUNABLES
 #define POLICY_OWN_TUNABLES(T)
@@ -134,6 +151,12 @@ static inline __unused void maybe_resched(sched_t *s, task_t *p)
 		resched_cpu(s, cpu);
 }
 
+/* What @p's nice value is for the scheduler. */
+static inline __unused s32 nice_of(sched_t *s, task_t *p)
+{
+	return proc_of(p)->autoniced && !p->nice ? (s32)tun(s)->autonice : p->nice;
+}
+
 /* Only in user_pri: who waits or sleeps keeps the priority it is queued or sleeps at. */
 static inline __unused void resetpriority(sched_t *s, task_t *p)
 {
@@ -172,7 +195,7 @@ static inline __unused u32 estcpu_after_second(sched_t *s, task_t *p)
 	s64 estcpu = decay_cpu(loadfactor(s), proc_of(p)->estcpu);
 
 	if (tun(s)->decay_adds_nice)
-		estcpu += p->nice;
+		estcpu += nice_of(s, p);
 	if (estcpu < 0 && tun(s)->nice_wraps)
 		return (u32)tun(s)->estcpu_limit;
 	return estcpu_limited(s, estcpu);
@@ -248,16 +271,73 @@ static inline __unused void updatepri(sched_t *s, task_t *p)
 	resetpriority(s, p);
 }
 
+/* ---- auto-nice ---------------------------------------------------------------- */
+
+/* The kernels compare whole seconds. */
+static inline __unused u32 ran_too_long(sched_t *s, task_t *p)
+{
+	u64 limit_ns = ((u64)tun(s)->autonice_after_s + 1) * NSEC_PER_SEC;
+
+	return tun(s)->autonice_after_s && proc_of(p)->cpu_time_ns >= limit_ns && !(p->flags & TASK_KTHREAD);
+}
+
+/*
+ * A process of nice 0 that has used ten minutes of CPU time makes room for others.
+ * FIDELITY: the kernels spare the superuser's processes; here no task has a user.
+ * FIDELITY: 4.3BSD counts time in user mode only; here every tick of a process counts.
+ */
+static inline __unused u32 autonice(sched_t *s, task_t *p)
+{
+	bsd_task_t *t = proc_of(p);
+
+	if (p->nice || t->autoniced || !ran_too_long(s, p))
+		return false;
+	t->autoniced = true;
+	resetpriority(s, p);
+	return true;
+}
+
+/* softclock() of 4.3BSD, at a tick of @p, which also takes its new priority. */
+static inline __unused void autonice_at_tick(sched_t *s, task_t *p)
+{
+	bsd_task_t *t = proc_of(p);
+
+	if (tun(s)->autonice_at_switch)
+		return;
+	t->cpu_time_ns += s->tick_ns;
+	if (autonice(s, p))
+		t->pri = t->user_pri;
+}
+
+/* mi_switch() of 4.4BSD, with @p leaving the CPU, if only to be chosen again. */
+static inline __unused void autonice_at_switch(sched_t *s, task_t *p)
+{
+	bsd_task_t *t = proc_of(p);
+
+	if (!tun(s)->autonice_at_switch)
+		return;
+	t->cpu_time_ns += s->now - t->runs_since_ns;
+	autonice(s, p);
+}
+
 /* ---- a process's life --------------------------------------------------------- */
 
+/* A child that is created with another nice value than its parent's has been reniced at once. */
 static inline __unused void proc_fork(sched_t *s, task_t *parent, task_t *child)
 {
-	bsd_task_t *t = proc_of(child);
+	bsd_task_t *t = proc_of(child), *from = proc_of(parent);
+	u32 alike = parent && child->nice == parent->nice && child->class == parent->class;
 
 	if (parent && tun(s)->fork_copies_estcpu)
-		t->estcpu = proc_of(parent)->estcpu;
+		t->estcpu = from->estcpu;
+	if (alike)
+		t->autoniced = from->autoniced;
 	t->user_pri = user_priority(s, child);
 	t->pri = t->user_pri;
+	if (!alike || !tun(s)->fork_copies_priority)
+		return;
+	t->user_pri = from->user_pri;
+	t->pri = from->pri;
 }
 
 /* The reaper pays for what the child used; its priority follows at its next tick or second. */
@@ -276,12 +356,13 @@ static inline __unused void proc_tick(sched_t *s, u32 cpu, task_t *p)
 {
 	bsd_task_t *t = proc_of(p);
 
-	t->estcpu = estcpu_limited(s, (s64)t->estcpu + 1);
-	if (t->estcpu % (u32)tun(s)->estcpu_per_point)
-		return;
-	resetpriority(s, p);
-	if (t->pri >= tun(s)->puser)
-		t->pri = t->user_pri;
+	t->estcpu = tun(s)->tick_saturates ? estcpu_limited(s, (s64)t->estcpu + 1) : t->estcpu + 1;
+	if (t->estcpu % (u32)tun(s)->estcpu_per_point == 0) {
+		resetpriority(s, p);
+		if (t->pri >= tun(s)->puser)
+			t->pri = t->user_pri;
+	}
+	autonice_at_tick(s, p);
 }
 
 /* It leaves the CPU or its queue: to sleep, to die, or because it must use another CPU. */
@@ -322,10 +403,13 @@ static inline __unused task_t *proc_switch(sched_t *s, u32 cpu, task_t *prev, u3
 		userret(prev);
 	if (why == PREV_PREEMPTED || why == PREV_YIELDED)
 		setrunqueue(s, prev);
+	if (prev)
+		autonice_at_switch(s, prev);
 	next = choose(s, cpu);
 	if (next) {
 		userret(next);
 		proc_of(next)->did_run = true;
+		proc_of(next)->runs_since_ns = s->now;
 	}
 	idle_loops(s, cpu);
 	return next;
@@ -345,6 +429,7 @@ static inline __unused void proc_set_cpumask(sched_t *s, task_t *p)
 /* setpriority(2).  Who waits moves at the pass of the next second, or after it has run. */
 static inline __unused void proc_set_nice(sched_t *s, task_t *p, s32 old_nice)
 {
+	proc_of(p)->autoniced = false;
 	resetpriority(s, p);
 }
 

@@ -30,6 +30,9 @@ struct bsd_task {		/* struct proc, or what a ksegrp, a kse and a thread have of 
 	u8 state;		/* enum proc_state */
 	u8 did_run;		/* since the last such pass */
 	u8 disk_wait;		/* it sleeps, or slept last, for a disk */
+	u8 autoniced;		/* it has run for too long: its nice 0 is another; see autonice() */
+	u64 cpu_time_ns;	/* u_ru.ru_utime, p_rtime */
+	u64 runs_since_ns;	/* while it runs */
 };
 typedef struct bsd_task __arena bsd_task_t;
 

@@ -38,7 +38,7 @@
 
 #define FREEBSD	\
 	"estcpu_per_point=8 estcpu_limit=295 decay_adds_nice=0 fork_copies_estcpu=1 exit_charges_parent=1 " \
-	"slptime_limit=0 long_sleep=1 load_jitter_ms=1000 "
+	"slptime_limit=0 long_sleep=1 load_jitter_ms=1000 autonice_after_s=0 "
 
 static const struct variant bsd4_variants[] = {
 	{ "5.x", "FreeBSD 5.1 and 5.2: nice counts for 1, so nobody less than 37 levels away is shut out",

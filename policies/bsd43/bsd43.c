@@ -14,17 +14,17 @@
 #include "policy.h"
 
 #define POLICY_OWN_TUNABLES(T)								\
-	T(hz, 100, 10, 1000, "ticks per second: hardclock [4.3BSD], statclock [4.4BSD]")	\
-	T(maxpri, 127, 50, 255, "the worst priority [MAXPRI]")				\
-	T(pri_disk, 20, 0, 255, "priority of who wakes from waiting for a disk [PRIBIO]")	\
-	T(pri_wait, 30, 0, 255, "priority of who wakes from any other sleep [PWAIT]")
+	T(hz, 100, 10, 1000, "ticks per second: hardclock() [kern_clock.c 7.1], statclock() [kern_clock.c 8.5]")	\
+	T(maxpri, 127, 50, 255, "the worst priority [setpri(), kern_synch.c 7.1; MAXPRI, param.h 8.3]")	\
+	T(pri_disk, 20, 0, 255, "priority of a process that wakes from waiting for a disk [PRIBIO, param.h 7.1; 16 in 8.3]")	\
+	T(pri_wait, 30, 0, 255, "priority of a process that wakes from any other sleep [PWAIT, param.h 7.1; 32 in 8.3]")
 #include "bsd/decay.h"
 
 static const struct variant bsd43_variants[] = {
-	{ "4.3", "4.3BSD: children start with no usage, and their parents never hear of it", "load_counts_disk=1" },
-	{ "4.4", "4.4BSD: usage is inherited by children and comes back from them",
-	  "load_counts_disk=2 fork_copies_estcpu=1 exit_charges_parent=1 long_sleep=1 slptime_limit=0 "
-	  "pri_disk=16 pri_wait=32" },
+	{ "4.3", "4.3BSD: usage is an unsigned char, and ten minutes of ticks change nice 0 to 4", "load_counts_disk=1" },
+	{ "4.4", "4.4BSD: children have their parent's priority at first, and CPU time is measured exactly",
+	  "load_counts_disk=2 fork_copies_priority=1 tick_saturates=0 autonice_at_switch=1 long_sleep=1 "
+	  "slptime_limit=0 pri_disk=16 pri_wait=32" },
 };
 
 POLICY_STATE(struct bsd, NO_STATE, struct bsd_task)
@@ -45,7 +45,7 @@ static s32 user_priority(sched_t *s, task_t *p)
 {
 	s64 pri = tun(s)->puser + proc_of(p)->estcpu / (u32)tun(s)->estcpu_per_point;
 
-	pri += tun(s)->nice_weight * p->nice;
+	pri += tun(s)->nice_weight * nice_of(s, p);
 	return (s32)clamp_to(pri, 0, tun(s)->maxpri);
 }
 

@@ -28,7 +28,7 @@ fn with_class(class: Class, nice: i8) -> NewTask {
 fn the_default_is_5_x_and_tasks_are_small() {
     let policy = Policy::find("bsd4").unwrap();
     assert_eq!(Tuned::defaults(policy).variant, "5.x");
-    assert!(policy.task_size() <= 48);
+    assert!(policy.task_size() <= 72);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! A user priority is 50 + estcpu / 4 + 2 * nice, at most 127; a queue holds four priorities, so
 //! 50 is in queue 12 (48 to 51).  Who wakes is queued at 30 (queue 7), from a disk at 20 (queue 5).
 
+mod autonice;
 mod clock;
 mod families;
 mod runq;
@@ -13,6 +14,7 @@ use crate::bsd::{
 };
 use crate::script::{normal, on_cpu, random, Machine};
 use schedlab_policy::{enq, NewTask, Policy, Tuned};
+use schedlab_trace::TaskId;
 
 const VARIANTS: [&str; 2] = ["bsd43:4.3", "bsd43:4.4"];
 
@@ -23,7 +25,7 @@ const LOAD_1: [(&str, i64); 1] = [("held_load", 100)];
 fn the_default_is_4_3_and_tasks_are_small() {
     let policy = Policy::find("bsd43").unwrap();
     assert_eq!(Tuned::defaults(policy).variant, "4.3");
-    assert!(policy.task_size() <= 48);
+    assert!(policy.task_size() <= 72);
 }
 
 #[test]

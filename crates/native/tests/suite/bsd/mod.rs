@@ -35,6 +35,9 @@ pub struct Proc {
     state: u8,
     did_run: u8,
     disk_wait: u8,
+    autoniced: u8,
+    cpu_time_ns: u64,
+    runs_since_ns: u64,
 }
 
 pub fn proc_of(m: &Machine, task: TaskId) -> Proc {
@@ -97,7 +100,12 @@ pub fn double_estcpu(m: &mut Machine) {
 /// A task with millions of ticks of estcpu, none of which come in any more: after how many seconds
 /// is a tenth left?  Between two passes usage is taken to fall exponentially.
 pub fn seconds_to_a_tenth(policy: &str, load: i64) -> f64 {
-    let set = [("held_load", 100 * load), ("estcpu_limit", 100_000_000)];
+    let set = [
+        ("held_load", 100 * load),
+        ("estcpu_limit", 100_000_000),
+        ("fork_copies_estcpu", 1),
+        ("exit_charges_parent", 1),
+    ];
     let mut m = Machine::new(policy, 1, &set);
     let task = run_alone(&mut m, &normal(0));
     m.ticks_at_once(0, 100);

@@ -35,12 +35,22 @@ fn every_fourth_tick_renews_the_priority() {
     assert_eq!(priorities(&m, waiting), (50, 50));
 }
 
+/// p_cpu is an unsigned char in 4.3BSD; 4.4BSD's p_estcpu is wider and only the pass limits it.
 #[test]
-fn usage_saturates_like_an_unsigned_char() {
-    let mut m = Machine::new("bsd43", 1, &[]);
-    let task = run_alone(&mut m, &normal(0));
-    m.ticks_at_once(0, 300);
-    assert_eq!(estcpu(&m, task), 255);
+fn usage_saturates_at_a_tick_in_4_3_and_at_the_pass_in_4_4() {
+    for (name, at_tick) in [("bsd43:4.3", 255), ("bsd43:4.4", 300)] {
+        let mut m = Machine::new(name, 1, &[("held_load", 1_000_000)]);
+        let task = run_alone(&mut m, &normal(0));
+        m.ticks_at_once(0, 300);
+        assert_eq!(estcpu(&m, task), at_tick, "{name}");
+        m.timers_for(SECOND);
+        // 255 * 20000 / 20001, and the limit.
+        assert_eq!(
+            estcpu(&m, task),
+            if at_tick == 255 { 254 } else { 255 },
+            "{name}"
+        );
+    }
 }
 
 #[test]
