@@ -46,6 +46,7 @@ mod error;
 mod headline;
 mod measure;
 mod metrics;
+mod observation;
 mod result;
 mod roster;
 mod series;

@@ -2,7 +2,7 @@
 
 use schedlab_trace::{Event, EventKind, Ns, Sink, TaskId, TaskInfo, Time, TraceInfo};
 
-use crate::metrics::{jain, Families, Tally};
+use crate::metrics::{fairness, Families, Lasting, Tally};
 use crate::roster::Roster;
 use crate::state::State;
 use crate::{
@@ -110,12 +110,13 @@ impl Measure {
             total.add(self.families.tasks.tally(index));
             *nr_tasks += 1;
         }
-        let lasting = self.run_ns_of_lasting_tasks();
+        let lasting = self.lasting_tasks();
+        let fair = |tasks: &[Lasting]| fairness(tasks, self.info.nice_is_weighted);
         let latencies = &self.families.latencies;
         let group = |(index, (tally, nr_tasks)): (usize, &(Tally, u64))| GroupMetrics {
             name: groups[index].clone(),
             nr_tasks: *nr_tasks,
-            fairness: jain(lasting[index].iter().copied()),
+            fairness: fair(&lasting[index]),
             activity: with_latencies(
                 tally.activity(cpu_time),
                 latencies.group(index).distributions(),
@@ -123,20 +124,19 @@ impl Measure {
         };
         let group_metrics = tallies.iter().enumerate().map(group).collect();
         let activity = with_latencies(total.activity(cpu_time), latencies.total().distributions());
-        (
-            activity,
-            group_metrics,
-            jain(lasting.iter().flatten().copied()),
-        )
+        (activity, group_metrics, fair(&lasting.concat()))
     }
 
-    /// By group, the CPU times of tasks that were there from the trace's start to its end.
-    fn run_ns_of_lasting_tasks(&self) -> Vec<Vec<u64>> {
+    /// By group, the tasks that were there from the trace's start to its end.
+    fn lasting_tasks(&self) -> Vec<Vec<Lasting>> {
         let mut lasting = vec![Vec::new(); self.roster.groups().len()];
         for (index, entry) in self.roster.iter() {
             let tally = self.families.tasks.tally(index);
             if tally.from_start && self.state.is_alive(TaskId(index as u32)) {
-                lasting[entry.group as usize].push(tally.run_ns());
+                lasting[entry.group as usize].push(Lasting {
+                    run_ns: tally.run_ns(),
+                    nice: (!entry.reniced).then_some(entry.nice),
+                });
             }
         }
         lasting

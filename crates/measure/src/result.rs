@@ -166,10 +166,14 @@ pub struct TaskMetrics {
 }
 
 /// Jain's fairness index over the CPU time of tasks that were there from the trace's start to its end.
+///
+/// If their nice values differ, CPU time counts by the weight of nice (Linux 6.6: 1024 for nice 0, about a
+/// factor of 1.25 a step), provided that the policy promises shares by nice.  Of another policy there is then no index: no
+/// division of the CPU is the fair one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Fairness {
     /// (Σx)² / (n Σx²): 1 when all got the same, 1/n when one got everything; none
-    /// with fewer than two such tasks or without CPU time.
+    /// with fewer than two such tasks, without CPU time, or where nice promises no shares.
     pub jain: Option<f64>,
     /// Number of such tasks.
     pub nr_tasks: u64,

@@ -12,6 +12,8 @@ pub(crate) struct Entry {
     /// Index into the groups.
     pub group: u32,
     pub nice: i8,
+    /// Did `nice` change?
+    pub reniced: bool,
 }
 
 /// All tasks by id and all groups in order of appearance.
@@ -43,11 +45,13 @@ impl Roster {
             name: info.name.clone(),
             group,
             nice: info.nice,
+            reniced: false,
         });
     }
 
     pub fn set_nice(&mut self, task: TaskId, nice: i8) {
         if let Some(Some(entry)) = self.tasks.get_mut(task.index()) {
+            entry.reniced |= entry.nice != nice;
             entry.nice = nice;
         }
     }

@@ -183,6 +183,7 @@ impl Recording {
         let info = TraceInfo {
             nr_cpus: self.nr_cpus,
             has_costs: false,
+            nice_is_weighted: info.nice_is_weighted,
             release: self.release.clone(),
             counters: self.counters.iter().map(|(name, _)| name.clone()).collect(),
             marks: self

@@ -1,6 +1,6 @@
 //! The simulation itself: the main loop, and CPUs passing from one mode to the next.
 
-use schedlab_policy::{Class, Host, LockScope, NewTask, Platform, Topology};
+use schedlab_policy::{Class, Host, LockScope, NewTask, Nice, Platform, Topology};
 use schedlab_trace::{CpuId, Ns, Sink, TaskClass, TaskId, Time, TraceInfo, WakeContext};
 use schedlab_workload::{Process, Stream, TaskSpec};
 
@@ -172,6 +172,7 @@ impl<'a, S: Sink> Simulation<'a, S> {
             marks: self.setup.workload.marks.clone(),
             release: None,
             has_costs: true,
+            nice_is_weighted: self.setup.tuned.policy.promise().nice == Nice::Weighted,
         };
         self.sink.begin(&info);
         self.register_cpu_sets()?;

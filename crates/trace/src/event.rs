@@ -255,6 +255,8 @@ pub struct TraceInfo {
     pub release: Option<String>,
     /// Does the trace carry [`EventKind::Schedule`] and [`EventKind::Overhead`]?  A real kernel's does not.
     pub has_costs: bool,
+    /// Does the policy promise shares of the CPU by nice (`NICE_WEIGHTED`)?
+    pub nice_is_weighted: bool,
 }
 
 /// The major and minor number of a kernel's release, such as "6.12.30-amd64".

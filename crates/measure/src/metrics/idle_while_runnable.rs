@@ -2,7 +2,7 @@
 
 use schedlab_trace::{Ns, Time};
 
-use crate::state::Load;
+use crate::observation::Load;
 use crate::IdleWhileRunnable;
 
 /// A stretch of time during which there always was an idle CPU and a waiting task.

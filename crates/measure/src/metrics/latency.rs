@@ -1,7 +1,7 @@
 //! Wakeup latency and run delay: their distributions, by task and by group.
 
 use crate::distribution::{Precision, Recorder};
-use crate::state::WaitEnd;
+use crate::observation::WaitEnd;
 use crate::{Distribution, LatencyPlot};
 
 /// With more tasks than this their own distributions are dropped.

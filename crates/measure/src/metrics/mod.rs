@@ -13,10 +13,10 @@ mod waiting;
 
 use schedlab_trace::{CpuId, Overhead, PrevState, TaskId, TraceInfo};
 
-use crate::state::{Load, WaitEnd, Who};
+use crate::observation::{Load, WaitEnd, Who};
 
 pub(crate) use cpus::Cpus;
-pub(crate) use fairness::jain;
+pub(crate) use fairness::{fairness, Lasting};
 pub(crate) use idle_while_runnable::Idling;
 pub(crate) use latency::Latencies;
 pub(crate) use marks::Marks;
@@ -26,7 +26,7 @@ pub(crate) use tasks::{Tally, Tasks};
 pub(crate) use timeline::Timeline;
 pub(crate) use waiting::Waiting;
 
-/// All families.  The methods are what [`State`](crate::state::State) has to tell.
+/// All families.  The methods are what can be observed.
 #[derive(Debug)]
 pub(crate) struct Families {
     pub tasks: Tasks,

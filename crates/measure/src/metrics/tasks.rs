@@ -2,7 +2,7 @@
 
 use schedlab_trace::{Ns, PrevState, TaskId, Time};
 
-use crate::state::WaitEnd;
+use crate::observation::WaitEnd;
 use crate::{Activity, Wait};
 
 /// A task's or several tasks' sums and extremes.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use schedlab_trace::{CpuId, TaskId, Time};
 
-use crate::state::WaitEnd;
+use crate::observation::WaitEnd;
 use crate::{Slice, TimelinePlot, TimelineWindow};
 
 /// Slices in each of the two excerpts.

@@ -2,8 +2,8 @@
 
 use schedlab_trace::{CpuId, Ns};
 
+use crate::observation::Load;
 use crate::series::{merge_pairs, Series, MAX_BUCKETS};
-use crate::state::Load;
 use crate::{WaitingPlot, MAX_PLOT_CPUS};
 
 /// The row of all run queues together; the CPUs' rows follow.

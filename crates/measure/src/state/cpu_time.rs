@@ -2,8 +2,9 @@
 
 use schedlab_trace::{CpuId, Ns, Overhead, Time};
 
-use super::{Span, State, Who};
+use super::{Span, State};
 use crate::metrics::Families;
+use crate::observation::Who;
 use crate::AccountingError;
 
 impl State {

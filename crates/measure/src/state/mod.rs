@@ -12,38 +12,11 @@ use schedlab_trace::{CpuId, Event, EventKind, Overhead, PrevState, TaskId, Time}
 mod cpu_time;
 
 use crate::metrics::Families;
+use crate::observation::{Load, WaitEnd, Who};
 use crate::AccountingError;
 
 /// Ids may skip so many tasks not announced yet; more means a damaged trace.
 const MAX_ID_GAP: usize = 1 << 20;
-
-/// A task and the group it counts for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Who {
-    pub task: TaskId,
-    /// Index into the groups.
-    pub group: u32,
-}
-
-/// A wait on a run queue that ends.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WaitEnd {
-    pub who: Who,
-    /// Since when the task was on a run queue.
-    pub start: u64,
-    /// Since when somebody wanted it to run, if the wait began with a wakeup.
-    pub wanted: Option<u64>,
-    pub end: u64,
-    /// Did it end by running, rather than with the task's death or the trace?
-    pub finished: bool,
-}
-
-/// How much the machine has to do and how much of it could.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Load {
-    pub waiting_tasks: u32,
-    pub idle_cpus: u32,
-}
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Status {

@@ -1,8 +1,8 @@
 //! Small traces with all numbers worked out by hand.
 
 use crate::script::*;
-use schedlab_measure::{Activity, Wait};
-use schedlab_trace::{EventKind, Ns, Overhead, PrevState, TaskId, Time};
+use schedlab_measure::{Activity, Measure, Wait};
+use schedlab_trace::{EventKind, Ns, Overhead, PrevState, Sink, TaskId, TaskInfo, Time};
 
 use PrevState::{Exited, Idle, Moved, Preempted, Sleeping, Yielded};
 
@@ -386,6 +386,43 @@ fn a_trace_may_end_in_the_middle_of_everything() {
         (Some((1, 70, 70)), Some((1, 72, 72)))
     );
     assert_eq!(b.run_delay_ns.as_deref().unwrap().unfinished, 1);
+}
+
+/// Nice 0 has 80 % and nice 15 20 %: by the weights 1024 and 36 that is unfair; where nice promises an order
+/// alone, nobody can tell.
+#[test]
+fn fairness_minds_nice() {
+    let jain = |nice_is_weighted, nice| {
+        let mut script = simulated(1, &["a", "b"]);
+        script.info.nice_is_weighted = nice_is_weighted;
+        let events = [
+            exists(0),
+            exists(1),
+            wakeup(0, 0, 0),
+            wakeup(0, 0, 1),
+            start(0, 0, 0),
+            swap(80, 0, 0, Preempted, 1),
+            stop(100, 0, 1, Sleeping),
+        ];
+        let mut measure = Measure::new();
+        measure.begin(&script.info);
+        for (id, nice) in [(0, 0), (1, nice)] {
+            let info = task_info(id, "a", "a");
+            measure.task(&TaskInfo { nice, ..info });
+        }
+        events.iter().for_each(|event| measure.event(event));
+        measure.end(Time(100));
+        let metrics = measure.finish();
+        assert_eq!(metrics.accounting_error, None);
+        assert_eq!(metrics.fairness.nr_tasks, 2);
+        metrics.fairness.jain
+    };
+    let weighted = jain(true, 15).unwrap();
+    assert!((weighted - 0.638).abs() < 0.01, "{weighted}");
+    assert_eq!(jain(false, 15), None);
+    let equal = 100.0 * 100.0 / (2.0 * (6400.0 + 400.0));
+    assert_eq!(jain(true, 0), Some(equal));
+    assert_eq!(jain(false, 0), Some(equal));
 }
 
 #[test]

@@ -35,6 +35,7 @@ impl Trace {
             marks: names(&["message", "frame"]),
             release: None,
             has_costs: true,
+            nice_is_weighted: false,
         };
         Trace {
             info,
