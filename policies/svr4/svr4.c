@@ -104,6 +104,8 @@ POLICY_COUNTERS(SVR4_COUNTERS)
 
 #define RT_GLOBAL	100	/* Solaris counts real-time levels from here */
 #define NR_RT		99
+#define LOCK_TRIES	4	/* of thread_lock() */
+#define NO_CPU		MAX_CPUS
 #define TSLISTS		16	/* ts_update() begins with another sixteenth each time */
 
 struct svr4 {
@@ -118,7 +120,7 @@ struct disp {
 
 struct svr4_task {
 	struct list node;	/* in a dispatch queue while it waits */
-	u64 disp_tick;		/* t_disp_time: the tick in which it last got a CPU */
+	u64 disp_tick;		/* t_disp_time: the tick in which it last left a CPU; 0: it never ran */
 	s32 pri;		/* t_pri: the level it runs or is queued at */
 	s32 cpupri;		/* what its behaviour has earned: row of the table */
 	s32 upri;		/* what nice says */
@@ -262,6 +264,14 @@ static u32 foreground(ts_t *p)
 	return (task_of(p)->flags & TASK_FOREGROUND) && is_ts(task_of(p));
 }
 
+/* A task of the foreground goes in front of its equals, and so does one of TS that was running a moment ago. */
+static u32 goes_in_front(sched_t *s, ts_t *p)
+{
+	if (foreground(p) || p->kpri || tun(s)->ia_everyone)
+		return foreground(p);
+	return p->disp_tick == lbolt(s);
+}
+
 /*
  * Where it last ran, if that is not long ago; or else the CPU of the lowest
  * priority, which is an idle one if there is any.
@@ -299,45 +309,52 @@ static void svr4_fork(sched_t *s, task_t *parent, task_t *child)
 	p->pri = p->umdpri;
 }
 
-/* ts_forkret(): a fork costs the parent as much as a quantum, and the child runs first. */
+/* What is at the end of ts_setrun() and ts_wakeup(). */
+static void ts_enqueue(sched_t *s, ts_t *p)
+{
+	p->backq = false;
+	dispenq(s, p, !goes_in_front(s, p));
+}
+
+/*
+ * ts_forkret(): a fork costs the parent as much as a quantum, so that the child
+ * runs first.  The parent goes through ts_setrun(), and then swtch().
+ */
 static void forkret(sched_t *s, task_t *parent)
 {
 	ts_t *p = ts_of(parent);
 
-	if (!is_ts(parent))
-		return;
 	quantum_expired(s, p);
 	fresh_quantum(s, p);
-	p->backq = true;
+	p->backq = !goes_in_front(s, p);
 	count(s, COUNTER_forks_paid, 1);
 	resched_cpu(s, parent->cpu);
 }
 
+/*
+ * Only fork() ends in ts_forkret(): neither vfork() nor lwp_create() does.  What
+ * these two create shares its creator's address space.
+ */
 static void start(sched_t *s, task_t *child)
 {
 	task_t *parent = child->parent;
-	ts_t *p = ts_of(child);
 
-	if (!parent || parent != cpu_curr(s, s->this_cpu) || !is_ts(child)) {
-		setbackdq(s, p);
+	if (!is_ts(child)) {
+		setbackdq(s, ts_of(child));
 		return;
 	}
-	setfrontdq(s, p);
-	forkret(s, parent);
+	ts_enqueue(s, ts_of(child));
+	if (parent && parent == cpu_curr(s, s->this_cpu) && is_ts(parent) && parent->mm != child->mm)
+		forkret(s, parent);
 }
 
 /* ---- sleep and wakeup ----------------------------------------------------------------- */
 
-/* TS goes to the back unless it was running a moment ago, the foreground to the front. */
 static void ts_wakeup(sched_t *s, ts_t *p)
 {
 	if (!p->kpri)
 		sleep_return(s, p);
-	p->backq = false;
-	if (foreground(p) || p->disp_tick == lbolt(s))
-		setfrontdq(s, p);
-	else
-		setbackdq(s, p);
+	ts_enqueue(s, p);
 }
 
 static void wakeup(sched_t *s, task_t *t)
@@ -472,7 +489,6 @@ static task_t *svr4_pick_next(sched_t *s, u32 cpu, task_t *prev, u32 why)
 	next = list_entry(rq->queue.queue[prio_array_first(&rq->queue)].next, ts_t, node);
 	examined(s, 1);
 	dispdeq(s, next);
-	next->disp_tick = lbolt(s);
 	return task_of(next);
 }
 
@@ -511,6 +527,8 @@ static void replace_prev(sched_t *s, ts_t *p)
 /* The way back to user mode takes no time here. */
 static void svr4_switched(sched_t *s, u32 cpu, task_t *prev, task_t *next)
 {
+	if (prev)
+		ts_of(prev)->disp_tick = lbolt(s);
 	if (prev && waiting(ts_of(prev)) && prev->cpu == cpu)
 		replace_prev(s, ts_of(prev));
 	if (next && ts_of(next)->kpri)
@@ -519,34 +537,79 @@ static void svr4_switched(sched_t *s, u32 cpu, task_t *prev, task_t *next)
 
 /* ---- ts_update() --------------------------------------------------------------------------- */
 
-/* It has waited, or slept, too long. */
+/*
+ * thread_lock(): the lock of the queue @t belongs to, which may change until it
+ * is held.  Returns the CPU, or NO_CPU if the lock cannot be had: then the update
+ * passes the task over, as if it had come a moment too early.
+ */
+static u32 thread_lock(sched_t *s, task_t *t)
+{
+	u32 tries;
+
+	repeat(s, tries, LOCK_TRIES) {
+		u32 cpu = t->cpu;
+
+		if (!rq_lock(s, cpu))
+			continue;
+		if (t->cpu == cpu)
+			return cpu;
+		rq_unlock(s, cpu);
+	}
+	return NO_CPU;
+}
+
+/* ts_change_priority(): to the level of user mode, with the quantum that belongs to it. */
+static void change_priority(sched_t *s, ts_t *p)
+{
+	if (!task_of(p)->on_cpu) {
+		if (thread_change_pri(s, p, !foreground(p)))
+			fresh_quantum(s, p);
+		else
+			p->backq = true;
+		return;
+	}
+	p->pri = p->umdpri;
+	if (must_surrender(s, p))
+		p->backq = true;
+	else
+		fresh_quantum(s, p);
+}
+
+/* It has waited, or slept, too long.  A task that is at its new level already keeps its turn. */
 static void wait_promotion(sched_t *s, ts_t *p)
 {
-	u32 cpu = task_of(p)->cpu;
-
-	if (!rq_lock(s, cpu))
-		return;
 	p->cpupri = (s32)tun(s)->lwait[row(p->cpupri)];
 	ts_newumdpri(s, p);
 	p->dispwait = 0;
 	count(s, COUNTER_wait_promotions, 1);
-	if (p->umdpri != p->pri && thread_change_pri(s, p, true))
-		fresh_quantum(s, p);
-	rq_unlock(s, cpu);
+	if (p->umdpri != p->pri)
+		change_priority(s, p);
 }
 
 /* A running task only learns of it at its next trap: that is, its next tick. */
-__apart u32 ts_update_task(sched_t *s __in_arena, task_t *t __in_arena)
+static void update_locked(sched_t *s, task_t *t)
 {
 	ts_t *p = ts_of(t);
 
+	if (!is_ts(t))
+		return;
 	p->dispwait++;
 	if (!waited_long(s, p) || p->kpri)
-		return 0;
+		return;
 	if (t->on_cpu || (!waiting(p) && !tun(s)->sleep_promote))
 		p->trapret = true;
 	else
 		wait_promotion(s, p);
+}
+
+__apart u32 ts_update_task(sched_t *s __in_arena, task_t *t __in_arena)
+{
+	u32 cpu = thread_lock(s, t);
+
+	if (cpu == NO_CPU)
+		return 0;
+	update_locked(s, t);
+	rq_unlock(s, cpu);
 	return 0;
 }
 
@@ -557,7 +620,7 @@ static void ts_update_list(sched_t *s, u32 first, u32 end)
 	u32 i = loop_from(s, first, 0);
 
 	for_each_task(s, t, node) {
-		if (i >= first && i < end && is_ts(t))
+		if (i >= first && i < end)
 			ts_update_task(s, t);
 		i++;
 	}
@@ -580,23 +643,6 @@ static void svr4_timer(sched_t *s, u32 id)
 }
 
 /* ---- system calls ---------------------------------------------------------------------------- */
-
-/* ts_change_priority() */
-static void change_priority(sched_t *s, ts_t *p)
-{
-	if (!task_of(p)->on_cpu) {
-		if (thread_change_pri(s, p, !foreground(p)))
-			fresh_quantum(s, p);
-		else
-			p->backq = true;
-		return;
-	}
-	p->pri = p->umdpri;
-	if (must_surrender(s, p))
-		p->backq = true;
-	else
-		fresh_quantum(s, p);
-}
 
 static void svr4_set_nice(sched_t *s, task_t *t, s32 old_nice)
 {

@@ -10,7 +10,7 @@ mod tables;
 mod update;
 
 use crate::script::{normal, random, real_time, Machine};
-use schedlab_policy::{ffi, Class, Policy};
+use schedlab_policy::{ffi, Class, NewTask, Policy, Tuned};
 use schedlab_trace::TaskId;
 
 const TICK_NS: u64 = 10_000_000;
@@ -95,7 +95,7 @@ fn kernel_threads_and_real_time_are_above_every_user() {
     let mut m = Machine::new("svr4", 1, &[]);
     let best = m.start(&normal(-20));
     let kernel = m.start(&crate::script::on_cpu(0, 0));
-    let thread = m.start(&schedlab_policy::NewTask {
+    let thread = m.start(&NewTask {
         mm: 0,
         ..normal(19)
     });

@@ -79,7 +79,6 @@ impl Machine {
 
     /// As [`Machine::try_new`] on several caches of so many CPUs each.
     pub fn of_caches(name: &str, caches: &[u32], set: &[(&str, i64)]) -> Result<Machine, String> {
-        let cpus: u32 = caches.iter().sum();
         let (name, variant) = match name.split_once(':') {
             Some((name, variant)) => (name, Some(variant)),
             None => (name, None),
@@ -87,6 +86,12 @@ impl Machine {
         let policy = Policy::find(name).expect("the policy exists");
         let set: Vec<(String, i64)> = set.iter().map(|&(n, v)| (n.to_string(), v)).collect();
         let tuned = Tuned::new(policy, variant, &set).map_err(|e| e.to_string())?;
+        Machine::of(&tuned, caches)
+    }
+
+    /// Any policy, on several caches of so many CPUs each.
+    pub fn of(tuned: &Tuned, caches: &[u32]) -> Result<Machine, String> {
+        let cpus: u32 = caches.iter().sum();
         let llcs = (0..)
             .zip(caches)
             .flat_map(|(llc, cpus)| (0..*cpus).map(move |_| llc));
@@ -97,7 +102,7 @@ impl Machine {
             smp: cpus > 1,
             hz: 100,
         };
-        let mut host = Host::new(&tuned, &platform, 1).map_err(|e| e.to_string())?;
+        let mut host = Host::new(tuned, &platform, 1).map_err(|e| e.to_string())?;
         let timers = host.take_timers().unwrap_or_default();
         Ok(Machine {
             host,

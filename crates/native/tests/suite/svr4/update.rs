@@ -56,6 +56,30 @@ fn sleeping_tasks_are_raised_if_wanted() {
     }
 }
 
+/// ts_change_priority() puts a task of the foreground in front of its new equals and others behind them.
+#[test]
+fn a_raised_task_goes_behind_its_equals_unless_in_the_foreground() {
+    for (foreground, first) in [(false, 0), (true, 1)] {
+        let mut m = Machine::new("svr4", 1, &[]);
+        let rt = m.start(&real_time(Class::Fifo, 1));
+        m.schedule(0);
+        let equal = m.add(&normal(0));
+        place(&m, equal, 50, 4, 0);
+        m.wake(equal);
+        let raised = m.add(&NewTask {
+            foreground,
+            ..normal(0)
+        });
+        place(&m, raised, 0, 20, 0);
+        state(&m, raised).boost = 0;
+        m.wake(raised);
+        state(&m, equal).dispwait = u32::MAX; // The update counts it to 0, so this one is not raised.
+        m.timer(0);
+        assert_eq!(m.priority(raised), 50);
+        assert_eq!(m.block(0), Some([equal, raised][first]), "{rt}");
+    }
+}
+
 /// nice 5 is at 50 - 15 = 35 after a promotion from row 0 and at 59 - 15 = 44 at best; nice -20 stays at 59.
 #[test]
 fn nice_5_never_reaches_nice_minus_20() {
@@ -73,7 +97,30 @@ fn nice_5_never_reaches_nice_minus_20() {
     assert_eq!(levels, [37, 44, 44, 44, 44]);
 }
 
-/// Work: all tasks are looked at, whatever they do; a requeued or sleeping one takes its CPU's lock.
+/// The task moves from CPU 0 to CPU 1 after the update has read where it is and before it has the lock.
+#[test]
+fn a_task_that_moves_before_the_lock_is_taken_is_followed() {
+    let source = std::path::Path::new("tests/suite/svr4/thief/svr4.c");
+    let tuned = Tuned::defaults(Policy::compile(source).unwrap());
+    let mut m = Machine::of(&tuned, &[2]).unwrap();
+    let pinned = m.pinned(0, -20);
+    let hog = m.start(&pinned);
+    assert_eq!(m.schedule(0), Some(hog));
+    let pinned = m.pinned(0, 0);
+    let task = m.start(&pinned);
+    m.set_cpus(task, 0);
+    assert_eq!(m.host.task(task).cpu, 0);
+    m.timer(0);
+    assert_eq!(m.host.task(task).cpu, 1, "an idle CPU took it meanwhile");
+    assert_eq!(
+        standing(&m, task),
+        (52, 52, 4, 0),
+        "and it was raised there"
+    );
+    assert_eq!(m.schedule(1), Some(task));
+}
+
+/// Work: all tasks are looked at, whatever they do, each under the lock of its CPU.
 #[test]
 fn an_update_is_a_pass_over_all_tasks() {
     let (mut m, _) = one_running();
@@ -85,7 +132,7 @@ fn an_update_is_a_pass_over_all_tasks() {
     let work = m.work();
     assert_eq!(
         (work.recalculations, work.recalculated, work.locks),
-        (1, 10, 9)
+        (1, 10, 10)
     );
 }
 

@@ -118,6 +118,24 @@ fn the_foreground_answers_sooner() {
     assert!(share(&focused) > share(&plain));
 }
 
+/// Ten 2 ms threads a round beside two hogs; lwp_create() does not charge the creator as fork() does.
+#[test]
+fn creating_threads_is_free_and_forking_processes_is_not() {
+    let rounds_per_second = |process: &str| {
+        let text = format!(
+            "[task.pool]\nprogram = \"\"\"\nforever\n  loop 10\n    fork worker\n  end\n  wait-children\n  mark round\nend\n\"\"\"\n\
+             [task.worker]\ncount = 0\nprocess = \"{process}\"\nprogram = \"run 2ms\"\n\
+             [task.hog]\ncount = 2\nprogram = \"forever\\nrun 1s\\nend\"\n"
+        );
+        let (_, metrics) = ideal(&native::parse("pool.toml", &text).unwrap(), 20);
+        let rounds = metrics.marks.iter().find(|m| &*m.name == "round");
+        rounds.map_or(0.0, |m| m.count as f64 / 20.0)
+    };
+    let (threads, processes) = (rounds_per_second("parent"), rounds_per_second("own"));
+    assert!(threads > 20.0, "{threads} rounds a second");
+    assert!(processes < 1.0, "{processes} rounds a second");
+}
+
 /// C36: a pick looks at one task however many there are; the update looks at all of them.
 #[test]
 fn picks_are_flat_and_the_update_is_a_pass() {
