@@ -72,8 +72,12 @@ static inline __unused void move_task(sched_t *s, task_t *p, u32 cpu)
 /**
  * rq_lock - take the lock of another CPU's run queue (LOCK_PER_CPU only)
  *
- * Returns false where two CPUs reach for each other's: then do without, there
- * will be another time.  In the simulator it always succeeds.
+ * Returns false if another CPU holds it for too long, as it does where two CPUs
+ * reach for each other's: then do without, and leave nothing half done.  After
+ * true, s->now may be later than before: other hooks may have worked on that run
+ * queue since this one began, with later times than this one's first.  In the
+ * simulator the lock is always free and s->now stays, but tests refuse it at
+ * random and let s->now advance.
  */
 static inline __unused __must_check u32 rq_lock(sched_t *s, u32 cpu)
 {

@@ -55,11 +55,11 @@ enum task_flags {
  */
 
 /**
- * struct host_task - the host's record of move_task()
+ * struct task_host - the host's record of move_task()
  * @moved_next: the task that was moved before this one in the same hook call.
  * @moved_from: its CPU before the hook call, MAX_CPUS if it has not been moved.
  */
-struct host_task {
+struct task_host {
 	struct task __arena *moved_next;
 	u32 moved_from;
 };
@@ -92,17 +92,17 @@ struct task {
 	u32 mm;
 	u32 flags;
 	u32 nr_allowed;
-	struct host_task host_only;
+	struct task_host host_only;
 };
 typedef struct task __arena task_t;
 
 /**
- * struct host_cpu_links - the lists of CPUs a hook asked something for
+ * struct cpu_host - the lists of CPUs a hook asked something for
  * @resched_next: CPUs to reschedule: index + 1 of the next one, 0 ends the list.
  * @hrtick_next: CPUs whose hrtick_expires has changed: likewise, but the last
  *	one's is its own index + 1; 0 is for CPUs that are not in the list.
  */
-struct host_cpu_links {
+struct cpu_host {
 	u32 resched_next;
 	u32 hrtick_next;
 };
@@ -122,7 +122,7 @@ struct cpu {
 	u64 hrtick_expires;
 	u32 need_resched;
 	u32 core, llc, node;
-	struct host_cpu_links host_only;
+	struct cpu_host host_only;
 };
 typedef struct cpu __arena cpu_t;
 
@@ -138,24 +138,26 @@ struct work {
 };
 
 /**
- * struct host_sched - what one hook call asks of the host, and what the host lends the helpers
+ * struct sched_host - what one hook call asks of the host, and what the host lends the helpers
  * @rng: state of random_u32(); the host seeds it.
  * @global_state, @cpu_state: the policy's state of the machine and of the CPUs.
  * @tunables: values of the tunables (native back end).
  * @error, @error_task: what policy_error() reported.
  * @error_row: what row_error() reported: row + 1, 0 for none.
- * @moved: the task that move_task() moved last; see struct host_task.
+ * @moved: the task that move_task() moved last; see struct task_host.
  * @resched: CPUs to reschedule: index + 1 of the first, 0 for none.
  * @hrticks: CPUs whose hrtick_expires has changed: index + 1 of the first, 0 for none.
  * @loops_left: what is left of the loop budget of this hook call.
  * @requests: the hook asked for something or counted something.
  * @timers_changed: the hook started or stopped a timer.
  * @zero: always 0, which the kernel's verifier does not know.
+ * @disturb: for tests (native back end): what rq_lock() calls, NULL for nothing.
+ * @disturbance: the first argument of @disturb.
  * @work: work of the hooks since the host last took it.
  * @timer_expires: when each timer expires; 0: it is not armed.
  * @counters: the policy's own counters.
  */
-struct host_sched {
+struct sched_host {
 	u64 rng;
 	void __arena *global_state;
 	void __arena *cpu_state;
@@ -170,6 +172,8 @@ struct host_sched {
 	u32 requests;
 	u32 timers_changed;
 	u32 zero;
+	u32 (*disturb)(void *disturbance, struct sched __arena *s, u32 cpu);
+	void *disturbance;
 	struct work work;
 	u64 timer_expires[MAX_TIMERS];
 	u64 counters[MAX_COUNTERS];
@@ -195,7 +199,7 @@ struct sched {
 	u32 smp;
 	list_t *tasks;
 	cpu_t *cpus;
-	struct host_sched host_only;
+	struct sched_host host_only;
 };
 typedef struct sched __arena sched_t;
 

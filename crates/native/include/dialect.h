@@ -42,8 +42,9 @@ typedef long long s64;
 	((c)->host_only.hrtick_next ? (void)0 :						\
 	 (void)((c)->host_only.hrtick_next = (s)->host_only.hrticks ? (s)->host_only.hrticks : (cpu) + 1, (s)->host_only.hrticks = (cpu) + 1))
 
-/* One hook runs at a time: the second lock is always free. */
-#define take_rq_lock(s, cpu)	true
+/* One hook runs at a time, so the second lock is free, unless a test has it refused: see crates/native/src/disturbance.rs. */
+#define take_rq_lock(s, cpu)							\
+	(!(s)->host_only.disturb || (s)->host_only.disturb((s)->host_only.disturbance, (s), (cpu)))
 #define drop_rq_lock(s, cpu)	((void)0)
 #define DIALECT_PROTOTYPES
 #endif

@@ -22,7 +22,7 @@ pub struct CpuMask {
 }
 
 #[repr(C)]
-pub struct HostTask {
+pub struct TaskHost {
     pub moved_next: *mut Task,
     pub moved_from: u32,
 }
@@ -41,11 +41,11 @@ pub struct Task {
     pub mm: u32,
     pub flags: u32,
     pub nr_allowed: u32,
-    pub host_only: HostTask,
+    pub host_only: TaskHost,
 }
 
 #[repr(C)]
-pub struct HostCpuLinks {
+pub struct CpuHost {
     pub resched_next: u32,
     pub hrtick_next: u32,
 }
@@ -59,7 +59,7 @@ pub struct Cpu {
     pub core: u32,
     pub llc: u32,
     pub node: u32,
-    pub host_only: HostCpuLinks,
+    pub host_only: CpuHost,
 }
 
 #[repr(C)]
@@ -71,8 +71,10 @@ pub struct Work {
     pub locks: u32,
 }
 
+pub type Disturb = unsafe extern "C" fn(*mut c_void, *mut Sched, u32) -> u32;
+
 #[repr(C)]
-pub struct HostSched {
+pub struct SchedHost {
     pub rng: u64,
     pub global_state: *mut c_void,
     pub cpu_state: *mut c_void,
@@ -87,6 +89,8 @@ pub struct HostSched {
     pub requests: u32,
     pub timers_changed: u32,
     pub zero: u32,
+    pub disturb: Option<Disturb>,
+    pub disturbance: *mut c_void,
     pub work: Work,
     pub timer_expires: [u64; MAX_TIMERS],
     pub counters: [u64; MAX_COUNTERS],
@@ -102,7 +106,7 @@ pub struct Sched {
     pub smp: u32,
     pub tasks: *mut List,
     pub cpus: *mut Cpu,
-    pub host_only: HostSched,
+    pub host_only: SchedHost,
 }
 
 #[repr(C)]
@@ -168,6 +172,48 @@ pub struct Policy {
     pub queued: Option<unsafe extern "C" fn(*mut Sched, *mut Task) -> u32>,
 }
 
+#[cfg(test)]
+impl Policy {
+    /// A table without a name and without hooks.
+    pub const EMPTY: Policy = Policy {
+        name: std::ptr::null(),
+        summary: c"".as_ptr(),
+        global_size: 0,
+        cpu_size: 0,
+        task_size: 0,
+        nr_tunables: 0,
+        nr_variants: 0,
+        nr_counters: 0,
+        tunables: std::ptr::null(),
+        variants: std::ptr::null(),
+        counters: std::ptr::null(),
+        lock: 0,
+        tick_when_idle: 0,
+        promise: Promise {
+            conserving: 0,
+            nice: 0,
+            starvation_bound_ns: 0,
+        },
+        init: None,
+        fork: None,
+        exit: None,
+        select_cpu: None,
+        enqueue: None,
+        dequeue: None,
+        pick_next: None,
+        switched: None,
+        tick: None,
+        yield_: None,
+        set_nice: None,
+        set_class: None,
+        set_cpumask: None,
+        timer: None,
+        hrtick: None,
+        priority: None,
+        queued: None,
+    };
+}
+
 // SAFETY: tables are constants; nothing writes to them or to what they point to.
 unsafe impl Sync for Policy {}
 
@@ -193,6 +239,7 @@ mod tests {
             offset_of!(Cpu, host_only.hrtick_next),
             offset_of!(Sched, host_only.rng),
             offset_of!(Sched, host_only.error),
+            offset_of!(Sched, host_only.disturb),
             offset_of!(Sched, host_only.work),
             offset_of!(Sched, host_only.counters),
             size_of::<Policy>(),
@@ -204,7 +251,7 @@ mod tests {
             size_of::<CpuMask>(),
         ];
         unsafe extern "C" {
-            static schedlab_layout: [u64; 23];
+            static schedlab_layout: [u64; 24];
         }
         // SAFETY: layout.c defines exactly this array.
         let c = unsafe { schedlab_layout };

@@ -1,13 +1,46 @@
 //! One machine under one policy.
+//!
+//! Rust and C share the machine, its CPUs and tasks.  Rust reaches them through raw pointers, field
+//! by field, and makes no reference to what a hook may change (`get!`, `set!`, `replace!`).
 
 use std::ffi::CStr;
-use std::ptr::{self, null_mut};
+use std::ptr::{self, null_mut, NonNull};
 
 use schedlab_trace::{CpuId, TaskId, Time};
 
+use crate::disturbance::{disturbed_lock, Disturber, Order};
 use crate::fault::{Fault, FaultKind, Hook};
 use crate::memory::{Block, TaskSlab};
-use crate::{crash, ffi, Class, Policy, Prev, Tuned, MAX_CPUS};
+use crate::seed::first_state;
+use crate::{crash, ffi, Class, Disturbance, LockScope, Policy, Tuned, MAX_CPUS};
+
+/// Reads a field behind a pointer to shared memory of a [`Host`].
+macro_rules! get {
+    ($at:expr, $($field:ident).+) => {
+        // SAFETY: a host's pointers are to its own memory, aligned and initialised.
+        unsafe { (&raw const (*$at).$($field).+).read() }
+    };
+}
+
+/// Writes such a field.
+macro_rules! set {
+    ($at:expr, $($field:ident).+, $value:expr) => {{
+        let value = $value;
+        // SAFETY: as in get!; no reference to the field is alive.
+        unsafe { (&raw mut (*$at).$($field).+).write(value) }
+    }};
+}
+
+/// Writes such a field and returns what it was.
+macro_rules! replace {
+    ($at:expr, $($field:ident).+, $value:expr) => {{
+        let value = $value;
+        // SAFETY: as in set!.
+        unsafe { (&raw mut (*$at).$($field).+).replace(value) }
+    }};
+}
+
+pub(crate) use {get, replace, set};
 
 /// How often the loops of one hook call may go round: what the kernel allows a BPF program.
 pub const LOOP_BUDGET: u32 = 8 * 1024 * 1024;
@@ -55,38 +88,51 @@ pub struct NewTask {
 
 /// One machine: all state of one policy, and the only way to its hooks.
 pub struct Host {
-    tuned: Tuned,
-    table: &'static ffi::Policy,
+    pub(crate) tuned: Tuned,
+    pub(crate) table: &'static ffi::Policy,
     sched: Block,
     cpus: Block,
     all: Block,
-    tasks: TaskSlab,
-    masks: Vec<(Box<ffi::CpuMask>, u32)>,
+    pub(crate) tasks: TaskSlab,
+    pub(crate) masks: Vec<(Box<ffi::CpuMask>, u32)>,
     // What the C side points to.
     states: [Block; 2],
     _tunables: Box<[i64]>,
+    /// Owned; what rq_lock() is given (tests only).
+    pub(crate) disturber: Option<NonNull<Disturber>>,
+}
+
+/// What a hook call is about, as far as it is about any.
+#[derive(Clone, Copy)]
+pub(crate) struct Subject {
+    /// The CPU the kernel holds the run-queue lock of; none: that of the task's run queue.
+    pub cpu: Option<CpuId>,
+    pub task: Option<TaskId>,
+}
+
+impl Subject {
+    pub fn task(task: TaskId) -> Subject {
+        Subject {
+            cpu: None,
+            task: Some(task),
+        }
+    }
+
+    pub fn cpu(cpu: CpuId, task: Option<TaskId>) -> Subject {
+        Subject {
+            cpu: Some(cpu),
+            task,
+        }
+    }
+
+    pub const MACHINE: Subject = Subject {
+        cpu: None,
+        task: None,
+    };
 }
 
 // SAFETY: everything a host points to is owned by it; policies have no other mutable state.
 unsafe impl Send for Host {}
-
-/// The state from which the generator of policies starts in a run with this seed, on this CPU (the
-/// native host has one generator, that of CPU 0).  Different seeds have different states; 0 is
-/// none, because xorshift never leaves it.  `crates/bpf/include/machine.h` computes the same.
-pub fn first_state(seed: u64, cpu: u32) -> u64 {
-    match mix(mix(seed).wrapping_add(u64::from(cpu))) {
-        0 => 1,
-        state => state,
-    }
-}
-
-/// One step of SplitMix64 (Steele, Lea, Flood 2014).
-fn mix(seed: u64) -> u64 {
-    let x = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
-}
 
 impl Host {
     /// A machine that has just come up: the policy has initialised its state, no task exists.
@@ -114,6 +160,7 @@ impl Host {
                 Block::new(nr * table.cpu_size as usize),
             ],
             _tunables: tunables,
+            disturber: None,
         };
         host.wire(platform, seed);
         host.add_cpu_set(&(0..nr as u32).collect::<Vec<_>>());
@@ -128,25 +175,23 @@ impl Host {
             .get("hz")
             .map_or(u64::from(platform.hz), |hz| hz as u64)
             .max(1);
-        let s = self.sched();
-        s.nr_cpus = platform.cpus.len() as u32;
-        s.smp = u32::from(platform.smp);
-        s.tick_ns = 1_000_000_000 / rate;
-        s.host_only.loops_left = LOOP_BUDGET;
-        s.host_only.rng = first_state(seed, 0);
-        s.cpus = self.cpus.as_ptr();
-        s.host_only.global_state = self.states[0].as_void();
-        s.host_only.cpu_state = self.states[1].as_void();
-        s.host_only.tunables = self._tunables.as_ptr().cast();
-        s.tasks = self.all.as_ptr();
-        // SAFETY: the block holds one List; nothing else points to it yet.
-        unsafe {
-            (*s.tasks).next = s.tasks;
-            (*s.tasks).prev = s.tasks;
-        }
-        for (index, place) in platform.cpus.iter().enumerate() {
-            let cpu = self.cpu_mut(CpuId(index as u32));
-            (cpu.core, cpu.llc, cpu.node) = (place.core, place.llc, place.node);
+        let (s, head) = (self.s(), self.all.as_ptr::<ffi::List>());
+        set!(s, nr_cpus, platform.cpus.len() as u32);
+        set!(s, smp, u32::from(platform.smp));
+        set!(s, tick_ns, 1_000_000_000 / rate);
+        set!(s, cpus, self.cpus.as_ptr());
+        set!(s, tasks, head);
+        set!(s, host_only.rng, first_state(seed, 0));
+        set!(s, host_only.global_state, self.states[0].as_void());
+        set!(s, host_only.cpu_state, self.states[1].as_void());
+        set!(s, host_only.tunables, self._tunables.as_ptr().cast());
+        set!(head, next, head);
+        set!(head, prev, head);
+        for (cpu, place) in (0..).map(CpuId).zip(platform.cpus) {
+            let cpu = self.cpu(cpu);
+            set!(cpu, core, place.core);
+            set!(cpu, llc, place.llc);
+            set!(cpu, node, place.node);
         }
     }
 
@@ -170,16 +215,40 @@ impl Host {
     }
 
     /// Period of the policy's tick in ns.
-    pub fn tick_ns(&mut self) -> u64 {
-        self.sched().tick_ns
+    pub fn tick_ns(&self) -> u64 {
+        get!(self.s(), tick_ns)
     }
 
     /// The next hook calls happen at `now` on `cpu`.
     #[inline]
     pub fn at(&mut self, now: Time, cpu: CpuId) {
-        let s = self.sched();
-        s.now = now.0;
-        s.this_cpu = cpu.0;
+        set!(self.s(), now, now.0);
+        set!(self.s(), this_cpu, cpu.0);
+    }
+
+    /// From now on hooks meet refused locks and overlapping times; see [`Disturbance`].  For
+    /// tests.  Does nothing to a policy with one lock for all: the kernel refuses it none.
+    pub fn disturb(&mut self, chosen: Disturbance) {
+        if self.tuned.policy.lock_scope() == LockScope::Global {
+            return;
+        }
+        let disturber = Box::new(Disturber::new(chosen, self.nr_cpus()));
+        let disturber = Box::leak(disturber).into();
+        self.drop_disturber();
+        self.disturber = Some(disturber);
+        set!(
+            self.s(),
+            host_only.disturb,
+            Some(disturbed_lock as ffi::Disturb)
+        );
+        set!(self.s(), host_only.disturbance, disturber.as_ptr().cast());
+    }
+
+    fn drop_disturber(&mut self) {
+        if let Some(disturber) = self.disturber.take() {
+            // SAFETY: leaked in disturb() and dropped once.
+            drop(unsafe { Box::from_raw(disturber.as_ptr()) });
+        }
     }
 
     /// Registers a set of CPUs and returns its number; the set must not be empty.
@@ -197,24 +266,28 @@ impl Host {
     }
 
     /// The policy's own counters, in the order it declares them.
-    pub fn counters(&mut self) -> &[u64] {
-        let nr = self.table.nr_counters as usize;
-        &self.sched().host_only.counters[..nr.min(ffi::MAX_COUNTERS)]
+    pub fn counters(&self) -> &[u64] {
+        // SAFETY: hooks, which may change them, need `&mut self`.
+        let all = unsafe { &(*self.s()).host_only.counters };
+        &all[..ffi::MAX_COUNTERS.min(self.table.nr_counters as usize)]
     }
 
-    #[inline]
-    #[allow(clippy::mut_from_ref)]
-    fn sched(&self) -> &mut ffi::Sched {
-        // SAFETY: the block holds one Sched; no reference outlives the statement it is made in.
-        unsafe { &mut *self.sched.as_ptr() }
+    pub(crate) fn nr_cpus(&self) -> usize {
+        get!(self.s(), nr_cpus) as usize
     }
 
+    /// The machine.
     #[inline]
-    #[allow(clippy::mut_from_ref)]
-    fn cpu_mut(&self, cpu: CpuId) -> &mut ffi::Cpu {
-        assert!(cpu.0 < self.sched().nr_cpus, "CPU {cpu}");
-        // SAFETY: checked above; no reference outlives the statement it is made in.
-        unsafe { &mut *self.cpus.as_ptr::<ffi::Cpu>().add(cpu.index()) }
+    pub(crate) fn s(&self) -> *mut ffi::Sched {
+        self.sched.as_ptr()
+    }
+
+    /// The public fields of a CPU.
+    #[inline]
+    pub(crate) fn cpu(&self, cpu: CpuId) -> *mut ffi::Cpu {
+        assert!(cpu.index() < self.nr_cpus(), "CPU {cpu}");
+        // SAFETY: checked above.
+        unsafe { self.cpus.as_ptr::<ffi::Cpu>().add(cpu.index()) }
     }
 
     // ---- tasks ------------------------------------------------------------------
@@ -225,75 +298,70 @@ impl Host {
         let parent = parent.map_or(null_mut(), |p| self.task_ptr(p));
         let (mask, count) = &self.masks[new.cpu_set as usize];
         let (mask, count) = (ptr::from_ref::<ffi::CpuMask>(mask), *count);
-        let task = self.tasks.push();
-        // SAFETY: a fresh, zeroed slot of the slab.
-        let t = unsafe { &mut *task };
-        t.allowed = mask;
-        t.nr_allowed = count;
-        t.parent = parent;
-        t.id = id.0;
-        t.cpu = new.cpu.0;
-        t.nice = i32::from(new.nice);
-        t.class = new.class as u32;
-        t.rt_priority = u32::from(new.rt_priority);
-        t.mm = new.mm;
-        t.flags = u32::from(new.mm == 0) | u32::from(new.foreground) << 1;
-        t.host_only.moved_from = MAX_CPUS as u32;
-        self.link(task);
+        let t = self.tasks.push();
+        set!(t, allowed, mask);
+        set!(t, nr_allowed, count);
+        set!(t, parent, parent);
+        set!(t, id, id.0);
+        set!(t, cpu, new.cpu.0);
+        set!(t, nice, i32::from(new.nice));
+        set!(t, class, new.class as u32);
+        set!(t, rt_priority, u32::from(new.rt_priority));
+        set!(t, mm, new.mm);
+        let flags = u32::from(new.mm == 0) | u32::from(new.foreground) << 1;
+        set!(t, flags, flags);
+        set!(t, host_only.moved_from, MAX_CPUS as u32);
+        self.link(t);
         id
     }
 
     /// Appends to the list of all tasks.
     fn link(&mut self, task: *mut ffi::Task) {
-        let s = self.sched();
-        let head = s.tasks;
-        // SAFETY: the list's nodes are the head and tasks of the slab, none of which ever moves.
-        unsafe {
-            let node = &raw mut (*task).all;
-            (*node).next = head;
-            (*node).prev = (*head).prev;
-            (*(*head).prev).next = node;
-            (*head).prev = node;
-        }
-        s.nr_tasks += 1;
+        let head = get!(self.s(), tasks);
+        let last = get!(head, prev);
+        // SAFETY: a task of the slab; the address of a field is in its slot.
+        let node = unsafe { &raw mut (*task).all };
+        set!(node, next, head);
+        set!(node, prev, last);
+        set!(last, next, node);
+        set!(head, prev, node);
+        set!(self.s(), nr_tasks, get!(self.s(), nr_tasks) + 1);
     }
 
     /// Takes a reaped task out of the list of all tasks; its children lose their parent.
     pub fn forget(&mut self, task: TaskId) {
         let task = self.task_ptr(task);
-        // SAFETY: the task is linked since add_task(); nodes never move.
-        unsafe {
-            (*(*task).all.prev).next = (*task).all.next;
-            (*(*task).all.next).prev = (*task).all.prev;
-        }
-        self.sched().nr_tasks -= 1;
+        let (next, prev) = (get!(task, all.next), get!(task, all.prev));
+        set!(prev, next, next);
+        set!(next, prev, prev);
+        set!(self.s(), nr_tasks, get!(self.s(), nr_tasks) - 1);
     }
 
     /// Sets or clears a task's parent.
     pub fn set_parent(&mut self, task: TaskId, parent: Option<TaskId>) {
         let parent = parent.map_or(null_mut(), |p| self.task_ptr(p));
-        self.task_mut(task).parent = parent;
+        set!(self.task_ptr(task), parent, parent);
     }
 
     /// The task's public fields.
     #[inline]
     pub fn task(&self, task: TaskId) -> &ffi::Task {
-        // SAFETY: task_ptr() checks the number.
+        // SAFETY: hooks, which may change it, need `&mut self`.
         unsafe { &*self.task_ptr(task) }
     }
 
     /// May the task run on this CPU?
     #[inline]
     pub fn allowed(&self, task: TaskId, cpu: CpuId) -> bool {
-        // SAFETY: masks live as long as the host.
-        let mask = unsafe { &*self.task(task).allowed };
-        mask.bits[cpu.index() / 64] >> (cpu.0 % 64) & 1 != 0
+        let mask = get!(self.task_ptr(task), allowed);
+        // SAFETY: masks live as long as the host, and nobody writes to them.
+        let word = unsafe { (*mask).bits[cpu.index() / 64] };
+        word >> (cpu.0 % 64) & 1 != 0
     }
 
     /// The lowest CPU the task may run on.
     pub fn first_allowed(&self, task: TaskId) -> CpuId {
-        let nr = self.sched().nr_cpus;
-        (0..nr)
+        (0..get!(self.s(), nr_cpus))
             .map(CpuId)
             .find(|&cpu| self.allowed(task, cpu))
             .expect("CPU sets are not empty")
@@ -301,12 +369,12 @@ impl Host {
 
     /// The task belongs to another CPU's run queue from now on.
     pub fn set_task_cpu(&mut self, task: TaskId, cpu: CpuId) {
-        self.task_mut(task).cpu = cpu.0;
+        set!(self.task_ptr(task), cpu, cpu.0);
     }
 
     /// exec(): the task's address space is another one.
     pub fn set_mm(&mut self, task: TaskId, mm: u32) {
-        self.task_mut(task).mm = mm;
+        set!(self.task_ptr(task), mm, mm);
     }
 
     /// Where a task is, to compare with another task's parent.
@@ -328,38 +396,29 @@ impl Host {
     /// The policy's state of one CPU, for tests that look inside.
     pub fn cpu_state(&self, cpu: CpuId) -> *const u8 {
         let size = self.table.cpu_size as usize;
-        assert!(cpu.index() < self.sched().nr_cpus as usize, "CPU {cpu}");
+        assert!(cpu.index() < self.nr_cpus(), "CPU {cpu}");
         // SAFETY: there is one such state for each CPU.
         unsafe { self.states[1].as_ptr::<u8>().add(cpu.index() * size) }
     }
 
     #[inline]
-    #[allow(clippy::mut_from_ref)]
-    fn task_mut(&self, task: TaskId) -> &mut ffi::Task {
-        // SAFETY: task_ptr() checks the number; no reference outlives the statement it is made in.
-        unsafe { &mut *self.task_ptr(task) }
-    }
-
-    #[inline]
-    fn task_ptr(&self, task: TaskId) -> *mut ffi::Task {
+    pub(crate) fn task_ptr(&self, task: TaskId) -> *mut ffi::Task {
         self.tasks.get(task.index())
     }
 
     #[inline]
-    fn opt_ptr(&self, task: Option<TaskId>) -> *mut ffi::Task {
+    pub(crate) fn opt_ptr(&self, task: Option<TaskId>) -> *mut ffi::Task {
         task.map_or(null_mut(), |t| self.task_ptr(t))
     }
-
-    // ---- hooks ------------------------------------------------------------------
 
     fn call_init(&mut self) -> Result<(), Fault> {
         let Some(init) = self.table.init else {
             return Ok(());
         };
-        let s = self.sched.as_ptr();
+        let s = self.s();
         // SAFETY (here and for every hook below): the pointers are to this host's own memory,
         // laid out as the headers say (tested), and no Rust reference to it is alive.
-        let code = self.guarded(Hook::Init, || unsafe { init(s) })?;
+        let code = self.guarded(Hook::Init, Subject::MACHINE, || unsafe { init(s) })?;
         if code == 0 {
             Ok(())
         } else {
@@ -367,364 +426,96 @@ impl Host {
         }
     }
 
-    /// A task was forked.
-    pub fn fork(&mut self, parent: Option<TaskId>, child: TaskId) -> Result<(), Fault> {
-        let Some(hook) = self.table.fork else {
-            return Ok(());
-        };
-        let (s, p, c) = (
-            self.sched.as_ptr(),
-            self.opt_ptr(parent),
-            self.task_ptr(child),
-        );
-        self.guarded(Hook::Fork, || unsafe { hook(s, p, c) })
-    }
-
-    /// A dead task is reaped.
-    pub fn exit(&mut self, task: TaskId, reaper: Option<TaskId>) -> Result<(), Fault> {
-        let Some(hook) = self.table.exit else {
-            return Ok(());
-        };
-        let (s, p, r) = (
-            self.sched.as_ptr(),
-            self.task_ptr(task),
-            self.opt_ptr(reaper),
-        );
-        self.guarded(Hook::Exit, || unsafe { hook(s, p, r) })
-    }
-
-    /// On which CPU should the task be queued?  Checked against its affinity.
+    /// Runs a hook that may change things.
     #[inline]
-    pub fn select_cpu(&mut self, task: TaskId, flags: u32) -> Result<CpuId, Fault> {
-        let public = self.task(task);
-        let last = CpuId(public.cpu);
-        if public.nr_allowed == 1 {
-            return Ok(if self.allowed(task, last) {
-                last
-            } else {
-                self.first_allowed(task)
-            });
-        }
-        let answer = match self.table.select_cpu {
-            Some(hook) => {
-                let (s, p) = (self.sched.as_ptr(), self.task_ptr(task));
-                CpuId(self.guarded(Hook::SelectCpu, || unsafe { hook(s, p, flags) })?)
-            }
-            None if self.allowed(task, last) => last,
-            None => self.first_allowed(task),
-        };
-        if answer.0 >= self.sched().nr_cpus || !self.allowed(task, answer) {
-            return Err(self.fault(
-                Hook::SelectCpu,
-                FaultKind::BadCpu {
-                    task,
-                    cpu: answer.0,
-                },
-            ));
-        }
-        Ok(answer)
-    }
-
-    /// The task became runnable on the run queue of its CPU.
-    #[inline]
-    pub fn enqueue(&mut self, task: TaskId, flags: u32) -> Result<(), Fault> {
-        let (s, p) = (self.sched.as_ptr(), self.task_ptr(task));
-        let hook = self.table.enqueue.expect("checked in new()");
-        self.guarded(Hook::Enqueue, || unsafe { hook(s, p, flags) })
-    }
-
-    /// The task is no longer runnable on its CPU.
-    #[inline]
-    pub fn dequeue(&mut self, task: TaskId, flags: u32) -> Result<(), Fault> {
-        let (s, p) = (self.sched.as_ptr(), self.task_ptr(task));
-        let hook = self.table.dequeue.expect("checked in new()");
-        self.guarded(Hook::Dequeue, || unsafe { hook(s, p, flags) })
-    }
-
-    /// Who runs on this CPU now?  Clears its request to reschedule first.
-    #[inline]
-    pub fn pick_next(
+    pub(crate) fn guarded<T>(
         &mut self,
-        cpu: CpuId,
-        prev: Option<TaskId>,
-        why: Prev,
-    ) -> Result<Option<TaskId>, Fault> {
-        let (s, p) = (self.sched.as_ptr(), self.opt_ptr(prev));
-        let hook = self.table.pick_next.expect("checked in new()");
-        self.cpu_mut(cpu).need_resched = 0;
-        let next = self.guarded(Hook::PickNext, || unsafe { hook(s, cpu.0, p, why as u32) })?;
-        if next.is_null() {
-            return Ok(None);
+        hook: Hook,
+        about: Subject,
+        call: impl FnOnce() -> T,
+    ) -> Result<T, Fault> {
+        match self.disturber {
+            None => self.observed(hook, call),
+            Some(disturber) => self.disturbed(disturber, hook, about, call),
         }
-        // SAFETY: a policy that answers a wild pointer crashes here, within its hook's guard.
-        let id = self.guarded(Hook::PickNext, || TaskId(unsafe { (*next).id }))?;
-        if id.index() >= self.tasks.len() || self.task_ptr(id) != next {
-            return Err(self.fault(Hook::PickNext, FaultKind::NotATask));
-        }
-        Ok(Some(id))
-    }
-
-    /// The CPU switches from `prev` to `next`: updates the public fields, then tells the policy.
-    #[inline]
-    pub fn switch(
-        &mut self,
-        cpu: CpuId,
-        prev: Option<TaskId>,
-        next: Option<TaskId>,
-    ) -> Result<(), Fault> {
-        let now = self.sched().now;
-        let (p, n) = (self.opt_ptr(prev), self.opt_ptr(next));
-        if let Some(prev) = prev {
-            self.task_mut(prev).on_cpu = 0;
-        }
-        match next {
-            Some(next) => {
-                let task = self.task_mut(next);
-                task.on_cpu = 1;
-                task.cpu = cpu.0;
-            }
-            None => self.cpu_mut(cpu).idle_since = now,
-        }
-        self.cpu_mut(cpu).curr = n;
-        let Some(hook) = self.table.switched else {
-            return Ok(());
-        };
-        let s = self.sched.as_ptr();
-        self.guarded(Hook::Switched, || unsafe { hook(s, cpu.0, p, n) })
-    }
-
-    /// The tick on a CPU.
-    #[inline]
-    pub fn tick(&mut self, cpu: CpuId, task: Option<TaskId>) -> Result<(), Fault> {
-        let Some(hook) = self.table.tick else {
-            return Ok(());
-        };
-        let (s, p) = (self.sched.as_ptr(), self.opt_ptr(task));
-        self.guarded(Hook::Tick, || unsafe { hook(s, cpu.0, p) })
-    }
-
-    /// The running task calls sched_yield().  Should pick_next() be asked?
-    #[inline]
-    pub fn yield_task(&mut self, task: TaskId) -> Result<bool, Fault> {
-        let Some(hook) = self.table.yield_ else {
-            return Ok(true);
-        };
-        let (s, p) = (self.sched.as_ptr(), self.task_ptr(task));
-        Ok(self.guarded(Hook::Yield, || unsafe { hook(s, p) })? != 0)
-    }
-
-    /// Changes a task's nice value and tells the policy.
-    pub fn set_nice(&mut self, task: TaskId, nice: i8) -> Result<(), Fault> {
-        let old = std::mem::replace(&mut self.task_mut(task).nice, i32::from(nice));
-        let Some(hook) = self.table.set_nice else {
-            return Ok(());
-        };
-        let (s, p) = (self.sched.as_ptr(), self.task_ptr(task));
-        self.guarded(Hook::SetNice, || unsafe { hook(s, p, old) })
-    }
-
-    /// Changes a task's class and real-time priority and tells the policy.
-    pub fn set_class(&mut self, task: TaskId, class: Class, rt_priority: u8) -> Result<(), Fault> {
-        let t = self.task_mut(task);
-        let old_class = std::mem::replace(&mut t.class, class as u32);
-        let old_rt = std::mem::replace(&mut t.rt_priority, u32::from(rt_priority));
-        let Some(hook) = self.table.set_class else {
-            return Ok(());
-        };
-        let (s, p) = (self.sched.as_ptr(), self.task_ptr(task));
-        self.guarded(Hook::SetClass, || unsafe { hook(s, p, old_class, old_rt) })
-    }
-
-    /// Changes the CPUs a task may use (a number from [`Host::add_cpu_set`]) and tells the policy.
-    pub fn set_cpus(&mut self, task: TaskId, cpu_set: u32) -> Result<(), Fault> {
-        let (mask, count) = &self.masks[cpu_set as usize];
-        let t = self.task_mut(task);
-        t.allowed = ptr::from_ref::<ffi::CpuMask>(mask);
-        t.nr_allowed = *count;
-        let Some(hook) = self.table.set_cpumask else {
-            return Ok(());
-        };
-        let (s, p) = (self.sched.as_ptr(), self.task_ptr(task));
-        self.guarded(Hook::SetCpumask, || unsafe { hook(s, p) })
-    }
-
-    /// Is this timer armed for now or earlier?
-    pub fn timer_due(&self, id: u32, now: Time) -> bool {
-        (1..=now.0).contains(&self.sched().host_only.timer_expires[id as usize])
-    }
-
-    /// When each policy timer expires; 0: not armed.
-    pub fn timers(&self) -> [u64; ffi::MAX_TIMERS] {
-        self.sched().host_only.timer_expires
-    }
-
-    /// A timer the policy armed has expired.
-    pub fn timer(&mut self, id: u32) -> Result<(), Fault> {
-        self.sched().host_only.timer_expires[id as usize] = 0;
-        let Some(hook) = self.table.timer else {
-            return Ok(());
-        };
-        let s = self.sched.as_ptr();
-        self.guarded(Hook::Timer, || unsafe { hook(s, id) })
-    }
-
-    /// When the hrtick of each CPU expires, 0 for never; none if the policy uses none.
-    pub fn hrticks(&self) -> impl Iterator<Item = u64> + '_ {
-        let cpus = match self.table.hrtick {
-            Some(_) => self.sched().nr_cpus,
-            None => 0,
-        };
-        (0..cpus).map(|cpu| self.cpu_mut(CpuId(cpu)).hrtick_expires)
-    }
-
-    /// Is the hrtick of this CPU armed for now or earlier?
-    pub fn hrtick_due(&self, cpu: CpuId, now: Time) -> bool {
-        (1..=now.0).contains(&self.cpu_mut(cpu).hrtick_expires)
-    }
-
-    /// The hrtick of a CPU has expired.
-    pub fn hrtick(&mut self, cpu: CpuId, task: Option<TaskId>) -> Result<(), Fault> {
-        self.cpu_mut(cpu).hrtick_expires = 0;
-        let Some(hook) = self.table.hrtick else {
-            return Ok(());
-        };
-        let (s, p) = (self.sched.as_ptr(), self.opt_ptr(task));
-        self.guarded(Hook::Hrtick, || unsafe { hook(s, cpu.0, p) })
-    }
-
-    /// The task's priority in the policy's own numbers; none if the policy does not say.
-    #[inline]
-    pub fn priority(&mut self, task: TaskId) -> Result<Option<i32>, Fault> {
-        let Some(hook) = self.table.priority else {
-            return Ok(None);
-        };
-        let (s, p) = (self.sched.as_ptr(), self.task_ptr(task));
-        self.guarded(Hook::Priority, || unsafe { hook(s, p) })
-            .map(Some)
-    }
-
-    /// Would pick_next() still find this waiting task?  True if the policy does not say.
-    #[inline]
-    pub fn queued(&mut self, task: TaskId) -> Result<bool, Fault> {
-        let Some(hook) = self.table.queued else {
-            return Ok(true);
-        };
-        let (s, p) = (self.sched.as_ptr(), self.task_ptr(task));
-        Ok(self.guarded(Hook::Queued, || unsafe { hook(s, p) })? != 0)
     }
 
     /// Runs a hook with a fresh loop budget and looks for errors after it.
     #[inline]
-    fn guarded<T>(&mut self, hook: Hook, call: impl FnOnce() -> T) -> Result<T, Fault> {
-        self.sched().host_only.loops_left = LOOP_BUDGET;
+    pub(crate) fn observed<T>(&mut self, hook: Hook, call: impl FnOnce() -> T) -> Result<T, Fault> {
+        let s = self.s();
+        set!(s, host_only.loops_left, LOOP_BUDGET);
         crash::enter(self.tuned.policy, hook);
         let answer = call();
         crash::leave();
-        let s = self.sched();
-        if s.host_only.loops_left == 0 || !s.host_only.error.is_null() {
+        if get!(s, host_only.loops_left) == 0 || !get!(s, host_only.error).is_null() {
             return Err(self.hook_failed(hook));
         }
         Ok(answer)
     }
 
+    /// Runs a hook at a time that other hooks may overlap; see [`Disturbance`].
+    #[cold]
+    fn disturbed<T>(
+        &mut self,
+        disturber: NonNull<Disturber>,
+        hook: Hook,
+        about: Subject,
+        call: impl FnOnce() -> T,
+    ) -> Result<T, Fault> {
+        let (s, disturber) = (self.s(), disturber.as_ptr());
+        let (event_ns, this_cpu) = (get!(s, now), get!(s, this_cpu));
+        let order = Order {
+            lock: about
+                .cpu
+                .map(|cpu| cpu.0)
+                .or_else(|| about.task.map(|task| self.task(task).cpu)),
+            task: about.task.map(TaskId::index),
+        };
+        // SAFETY: leaked in disturb(); the hook, which may use it, does not run now.
+        set!(s, now, unsafe {
+            (*disturber).begin(event_ns, this_cpu, order)
+        });
+        let answer = self.observed(hook, call);
+        let ended_ns = replace!(s, now, event_ns);
+        // SAFETY: likewise.
+        unsafe { (*disturber).end(ended_ns, this_cpu, order) };
+        answer
+    }
+
+    /// The time at which a CPU switches: that of the pick_next() before it.
+    pub(crate) fn switch_ns(&self, cpu: CpuId) -> u64 {
+        let now = get!(self.s(), now);
+        match self.disturber {
+            // SAFETY: leaked in disturb(); no hook runs now.
+            Some(disturber) => now.max(unsafe { (*disturber.as_ptr()).lock_ns(cpu.0) }),
+            None => now,
+        }
+    }
+
     #[cold]
     fn hook_failed(&self, hook: Hook) -> Fault {
-        let s = self.sched();
-        if s.host_only.error.is_null() {
+        let s = self.s();
+        let (error, task) = (get!(s, host_only.error), get!(s, host_only.error_task));
+        if error.is_null() {
             return self.fault(hook, FaultKind::Looped);
         }
-        // SAFETY: policy_error() is given a constant string and a task of this machine or NULL.
-        let (message, task) = unsafe {
-            let message = CStr::from_ptr(s.host_only.error)
-                .to_string_lossy()
-                .into_owned();
-            (
-                message,
-                s.host_only.error_task.as_ref().map(|t| TaskId(t.id)),
-            )
-        };
-        let row = s.host_only.error_row.checked_sub(1);
+        // SAFETY: policy_error() is given a constant string.
+        let message = unsafe { CStr::from_ptr(error) }
+            .to_string_lossy()
+            .into_owned();
+        let task = (!task.is_null()).then(|| TaskId(get!(task, id)));
+        let row = get!(s, host_only.error_row).checked_sub(1);
         self.fault(hook, FaultKind::Reported { message, task, row })
     }
 
     #[cold]
-    fn fault(&self, hook: Hook, kind: FaultKind) -> Fault {
+    pub(crate) fn fault(&self, hook: Hook, kind: FaultKind) -> Fault {
         Fault {
             policy: self.tuned.name(),
             hook,
             kind,
         }
-    }
-
-    // ---- what the hooks asked for ---------------------------------------------
-
-    /// Did the hooks since the last call ask for anything, or count anything?
-    #[inline]
-    pub fn take_requests(&mut self) -> bool {
-        std::mem::take(&mut self.sched().host_only.requests) != 0
-    }
-
-    /// The next CPU the policy wants rescheduled, each once.  Its request stays noted in the
-    /// public state until [`Host::pick_next`] is called for it.
-    #[inline]
-    pub fn take_resched(&mut self) -> Option<CpuId> {
-        let s = self.sched();
-        if s.host_only.resched == 0 {
-            return None;
-        }
-        let cpu = CpuId(s.host_only.resched - 1);
-        let public = self.cpu_mut(cpu);
-        s.host_only.resched = std::mem::take(&mut public.host_only.resched_next);
-        Some(cpu)
-    }
-
-    /// Has rescheduling been asked for on this CPU and not happened yet?
-    #[inline]
-    pub fn need_resched(&self, cpu: CpuId) -> bool {
-        self.cpu_mut(cpu).need_resched != 0
-    }
-
-    /// Notes that this CPU must reschedule, as if the policy had asked.
-    pub fn set_need_resched(&mut self, cpu: CpuId) {
-        self.cpu_mut(cpu).need_resched = 1;
-    }
-
-    /// The next task the policy moved, with the CPU it came from; its new CPU is in [`Host::task`].
-    #[inline]
-    pub fn take_moved(&mut self) -> Option<(TaskId, CpuId)> {
-        let s = self.sched();
-        if s.host_only.moved.is_null() {
-            return None;
-        }
-        // SAFETY: the list links tasks of the slab.
-        let task = unsafe { &mut *s.host_only.moved };
-        s.host_only.moved = std::mem::replace(&mut task.host_only.moved_next, null_mut());
-        let from = std::mem::replace(&mut task.host_only.moved_from, MAX_CPUS as u32);
-        Some((TaskId(task.id), CpuId(from)))
-    }
-
-    /// What the hooks counted since the last call: examined tasks, recalculations, locks.
-    #[inline]
-    pub fn take_work(&mut self) -> ffi::Work {
-        std::mem::take(&mut self.sched().host_only.work)
-    }
-
-    /// When each policy timer expires, if any changed since the last call; 0: not armed.
-    #[inline]
-    pub fn take_timers(&mut self) -> Option<[u64; ffi::MAX_TIMERS]> {
-        let s = self.sched();
-        (std::mem::take(&mut s.host_only.timers_changed) != 0).then_some(s.host_only.timer_expires)
-    }
-
-    /// The next CPU whose hrtick has changed since the last call, and when it expires; 0: not armed.
-    #[inline]
-    pub fn take_hrtick(&mut self) -> Option<(CpuId, u64)> {
-        let s = self.sched();
-        let cpu = CpuId(s.host_only.hrticks.checked_sub(1)?);
-        let public = self.cpu_mut(cpu);
-        let next = std::mem::take(&mut public.host_only.hrtick_next);
-        s.host_only.hrticks = if next == cpu.0 + 1 { 0 } else { next };
-        Some((cpu, public.hrtick_expires))
     }
 
     /// The policy.
@@ -733,25 +524,196 @@ impl Host {
     }
 }
 
+impl Drop for Host {
+    fn drop(&mut self) {
+        self.drop_disturber();
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
+    //! With hooks in Rust, so that Miri can run them: `make miri`.
 
-    #[test]
-    fn no_two_seeds_or_cpus_draw_alike() {
-        let mut states: Vec<u64> = (0..1000).map(|seed| first_state(seed, 0)).collect();
-        states.extend((1..1000).map(|cpu| first_state(7, cpu)));
-        let all = states.len();
-        states.sort_unstable();
-        states.dedup();
-        assert_eq!(states.len(), all);
-        assert_ne!(states[0], 0);
+    use super::*;
+    use crate::{enq, Prev};
+
+    /// First come, first served on one queue: the list of all tasks.
+    mod fifo {
+        use crate::ffi::{List, Sched, Task};
+        use std::mem::offset_of;
+        use std::ptr::null_mut;
+
+        pub unsafe extern "C" fn enqueue(s: *mut Sched, p: *mut Task, _: u32) {
+            // SAFETY: as the host calls it: a machine and one of its tasks.
+            unsafe {
+                let cpu = (*s).cpus.add((*p).cpu as usize);
+                if (*cpu).need_resched == 0 {
+                    (*cpu).need_resched = 1;
+                    (*s).host_only.requests = 1;
+                    (*cpu).host_only.resched_next = (*s).host_only.resched;
+                    (*s).host_only.resched = (*p).cpu + 1;
+                }
+                (*s).host_only.counters[0] += 1;
+            }
+        }
+
+        pub unsafe extern "C" fn dequeue(s: *mut Sched, _: *mut Task, _: u32) {
+            // SAFETY: as above.
+            unsafe {
+                (*s).host_only.timer_expires[1] = (*s).now + 5;
+                (*s).host_only.timers_changed = 1;
+                (*s).host_only.requests = 1;
+            }
+        }
+
+        /// The first task that does not run, moved here; takes the lock of its run queue.
+        pub unsafe extern "C" fn pick_next(
+            s: *mut Sched,
+            cpu: u32,
+            prev: *mut Task,
+            _: u32,
+        ) -> *mut Task {
+            // SAFETY: as above; nodes are within tasks.
+            unsafe {
+                let mut node: *mut List = (*(*s).tasks).next;
+                while node != (*s).tasks {
+                    let p: *mut Task = node.byte_sub(offset_of!(Task, all)).cast();
+                    if (*p).on_cpu == 0 && p != prev && locked(s, (*p).cpu) {
+                        moved(s, p, cpu);
+                        return p;
+                    }
+                    node = (*node).next;
+                }
+                null_mut()
+            }
+        }
+
+        unsafe fn locked(s: *mut Sched, cpu: u32) -> bool {
+            // SAFETY: as above.
+            unsafe {
+                let Some(disturb) = (*s).host_only.disturb else {
+                    return true;
+                };
+                disturb((*s).host_only.disturbance, s, cpu) != 0
+            }
+        }
+
+        unsafe fn moved(s: *mut Sched, p: *mut Task, cpu: u32) {
+            // SAFETY: as above.
+            unsafe {
+                if (*p).cpu != cpu {
+                    (*p).host_only.moved_from = (*p).cpu;
+                    (*p).host_only.moved_next = (*s).host_only.moved;
+                    (*s).host_only.moved = p;
+                    (*p).cpu = cpu;
+                }
+            }
+        }
+    }
+
+    /// A machine of two CPUs under that policy.
+    fn host() -> Host {
+        let table = ffi::Policy {
+            name: c"fifo".as_ptr(),
+            task_size: 12,
+            cpu_size: 8,
+            nr_counters: 1,
+            lock: 1,
+            enqueue: Some(fifo::enqueue),
+            dequeue: Some(fifo::dequeue),
+            pick_next: Some(fifo::pick_next),
+            ..ffi::Policy::EMPTY
+        };
+        let place = Topology {
+            core: 0,
+            llc: 0,
+            node: 0,
+        };
+        let platform = Platform {
+            cpus: &[place; 2],
+            smp: true,
+            hz: 100,
+        };
+        let policy = Policy(Box::leak(Box::new(table)));
+        Host::new(&Tuned::defaults(policy), &platform, 1).unwrap()
+    }
+
+    fn normal(cpu: u32) -> NewTask {
+        NewTask {
+            nice: 0,
+            class: Class::Normal,
+            rt_priority: 0,
+            mm: 1,
+            cpu_set: 0,
+            cpu: CpuId(cpu),
+            foreground: false,
+        }
     }
 
     #[test]
-    fn mixing_is_splitmix64() {
-        // The first numbers of the generator from 0 and from 1234567, as its authors' program prints them.
-        assert_eq!(mix(0), 0xe220_a839_7b1d_cdaf);
-        assert_eq!(mix(1_234_567), 6_457_827_717_110_365_317);
+    fn tasks_come_run_and_go() {
+        let mut host = host();
+        let parent = host.add_task(&normal(0), None);
+        let child = host.add_task(&normal(1), Some(parent));
+        for (task, cpu) in [(parent, CpuId(0)), (child, CpuId(1))] {
+            host.at(Time(10), cpu);
+            host.enqueue(task, enq::NEW).unwrap();
+        }
+        assert!(host.take_requests());
+        let asked: Vec<CpuId> = std::iter::from_fn(|| host.take_resched()).collect();
+        assert_eq!(asked, [CpuId(1), CpuId(0)]);
+        assert_eq!(host.counters(), [2]);
+
+        let next = host.pick_next(CpuId(1), None, Prev::None).unwrap();
+        assert_eq!(next, Some(parent));
+        assert_eq!(host.take_moved(), Some((parent, CpuId(0))));
+        assert_eq!(host.take_moved(), None);
+        host.switch(CpuId(1), None, next).unwrap();
+        assert_eq!((host.task(parent).on_cpu, host.task(parent).cpu), (1, 1));
+
+        host.dequeue(parent, 0).unwrap();
+        assert_eq!(host.take_timers(), Some([0, 15, 0, 0]));
+        assert!(host.timer_due(1, Time(15)) && !host.timer_due(1, Time(14)));
+        host.timer(1).unwrap();
+        assert_eq!(host.timers(), [0; 4]);
+        host.switch(CpuId(1), Some(parent), None).unwrap();
+        host.set_parent(child, None);
+        host.forget(parent);
+        let left = host.pick_next(CpuId(0), None, Prev::None).unwrap();
+        assert_eq!(left, Some(child));
+    }
+
+    #[test]
+    fn attributes_reach_the_public_fields() {
+        let mut host = host();
+        let only_1 = host.add_cpu_set(&[1]);
+        let task = host.add_task(&normal(0), None);
+        host.set_nice(task, -5).unwrap();
+        host.set_class(task, Class::Fifo, 7).unwrap();
+        host.set_cpus(task, only_1).unwrap();
+        let public = host.task(task);
+        assert_eq!((public.nice, public.class), (-5, Class::Fifo as u32));
+        assert_eq!((public.rt_priority, public.nr_allowed), (7, 1));
+        assert_eq!(host.select_cpu(task, 0).unwrap(), CpuId(1));
+    }
+
+    #[test]
+    fn a_disturbed_host_refuses_locks_and_lets_time_go_on_within_a_hook() {
+        let mut host = host();
+        host.disturb(Disturbance {
+            seed: 1,
+            refuse_one_in: 2,
+            delay_ns: 1000,
+        });
+        host.add_task(&normal(0), None);
+        let mut answers = Vec::new();
+        for time in 1..100 {
+            host.at(Time(time * 10_000), CpuId(1));
+            answers.push(host.pick_next(CpuId(1), None, Prev::None).unwrap());
+            host.take_moved();
+        }
+        let refused = answers.iter().filter(|a| a.is_none()).count();
+        assert!((30..70).contains(&refused), "{refused}");
+        assert_eq!(get!(host.s(), now), 990_000, "the host's own time stays");
     }
 }

@@ -8,7 +8,8 @@
 #define HOST_OFFSETS								\
 	HOST_OFFSET(task, moved_next), HOST_OFFSET(task, moved_from),		\
 	HOST_OFFSET(cpu, resched_next), HOST_OFFSET(cpu, hrtick_next),		\
-	HOST_OFFSET(sched, rng), HOST_OFFSET(sched, error), HOST_OFFSET(sched, work), HOST_OFFSET(sched, counters)
+	HOST_OFFSET(sched, rng), HOST_OFFSET(sched, error), HOST_OFFSET(sched, disturb),	\
+	HOST_OFFSET(sched, work), HOST_OFFSET(sched, counters)
 
 #include "policy.h"
 

@@ -8,11 +8,15 @@
 mod assignment;
 mod compile;
 mod crash;
+mod disturbance;
 mod fault;
 pub mod ffi;
+mod hooks;
 mod host;
 mod memory;
 mod policy;
+mod requests;
+mod seed;
 mod tunables;
 
 pub use assignment::Assignment;
@@ -20,9 +24,11 @@ pub use compile::{write_headers, CompileError, INCLUDE_FOLDERS};
 #[cfg(target_os = "linux")]
 pub use crash::HookTimer;
 pub use crash::{install_crash_handler, remove_on_crash};
+pub use disturbance::Disturbance;
 pub use fault::{Fault, FaultKind, Hook};
-pub use host::{first_state, Host, NewTask, Platform, Topology};
+pub use host::{Host, NewTask, Platform, Topology};
 pub use policy::{LockScope, Nice, Policy, Promise, Tunable, Variant};
+pub use seed::first_state;
 pub use tunables::Tuned;
 
 /// Flags of `enqueue()` and `select_cpu()`; see `enum enqueue_flags` in policy.h.

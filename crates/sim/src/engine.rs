@@ -1,6 +1,6 @@
 //! The simulation itself: the main loop, and CPUs passing from one mode to the next.
 
-use schedlab_policy::{Class, Host, LockScope, NewTask, Nice, Platform, Topology};
+use schedlab_policy::{Class, Disturbance, Host, LockScope, NewTask, Nice, Platform, Topology};
 use schedlab_trace::{CpuId, Ns, Sink, TaskClass, TaskId, Time, TraceInfo, WakeContext};
 use schedlab_workload::{Process, Stream, TaskSpec};
 
@@ -97,7 +97,7 @@ impl<'a, S: Sink> Simulation<'a, S> {
             smp: machine.smp,
             hz: machine.hz,
         };
-        let mut host = Host::new(setup.tuned, &platform, setup.seed).map_err(|fault| {
+        let host = Host::new(setup.tuned, &platform, setup.seed).map_err(|fault| {
             let (time, cpu) = (Time::ZERO, CpuId(0));
             SimError::Fault { time, cpu, fault }
         })?;
@@ -285,6 +285,11 @@ impl<'a, S: Sink> Simulation<'a, S> {
     pub(crate) fn new_mm(&mut self) -> u32 {
         self.next_mm += 1;
         self.next_mm - 1
+    }
+
+    /// From now on hooks meet refused locks and overlapping times; see [`Disturbance`].  For tests.
+    pub fn disturb(&mut self, chosen: Disturbance) {
+        self.host.disturb(chosen);
     }
 
     // ---- the main loop ------------------------------------------------------------

@@ -106,7 +106,7 @@ impl Kernel {
             smp: topology.len() > 1,
             hz: 1000,
         };
-        let mut host = Host::new(&tuned, &platform, 1).expect("init() succeeds");
+        let host = Host::new(&tuned, &platform, 1).expect("init() succeeds");
         let tick_ns = host.tick_ns();
         Kernel {
             host,

@@ -1,0 +1,195 @@
+//! For tests: what the locks and the clock of a real kernel do to a policy.
+//!
+//! The simulator runs one hook at a time, so its second lock is always free and time stands still
+//! during a hook.  In a kernel a second lock may be refused, and hooks of several CPUs overlap: a
+//! hook begins with the time at which it got its first lock, another CPU's hook gets a later one
+//! and writes it into its own run queue, and rq_lock() renews the first hook's time when it gets
+//! the lock of that run queue.
+//!
+//! A disturbed host does both.  A hook begins up to [`Disturbance::delay_ns`] after the event that
+//! calls it, and a successful rq_lock() renews its time to the latest any hook of that event can
+//! have.  Times never go back where a kernel orders the hooks: on one CPU, under one run queue's
+//! lock, and for one task.
+
+use std::ffi::c_void;
+
+use crate::{ffi, first_state};
+
+/// How to disturb the hooks of a policy with a lock for each CPU; see [`Host::disturb`](crate::Host::disturb).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Disturbance {
+    /// What the refusals and delays are drawn from.
+    pub seed: u64,
+    /// One in so many calls of rq_lock() is refused, on average; 0: none.
+    pub refuse_one_in: u32,
+    /// Most that a hook begins after the event that calls it, in ns.
+    pub delay_ns: u64,
+}
+
+/// Of which run queue's lock and which task a hook is, as far as it is of any.
+#[derive(Clone, Copy)]
+pub(crate) struct Order {
+    pub lock: Option<u32>,
+    pub task: Option<usize>,
+}
+
+/// A disturbance at work.
+pub(crate) struct Disturber {
+    chosen: Disturbance,
+    /// State of the generator (xorshift64*), never 0.
+    rng: u64,
+    /// When the event happens that the current hook belongs to.
+    event_ns: u64,
+    /// Latest times of hooks: on each CPU, under each run queue's lock, for each task.
+    on_cpu: Vec<u64>,
+    under_lock: Vec<u64>,
+    of_task: Vec<u64>,
+}
+
+impl Disturber {
+    pub fn new(chosen: Disturbance, nr_cpus: usize) -> Disturber {
+        Disturber {
+            chosen,
+            rng: first_state(chosen.seed, 0),
+            event_ns: 0,
+            on_cpu: vec![0; nr_cpus],
+            under_lock: vec![0; nr_cpus],
+            of_task: Vec::new(),
+        }
+    }
+
+    /// With what time a hook begins that is called at `event_ns`.
+    pub fn begin(&mut self, event_ns: u64, this_cpu: u32, order: Order) -> u64 {
+        self.event_ns = event_ns;
+        let drawn = event_ns + u64::from(self.draw()) % (self.chosen.delay_ns + 1);
+        let before = self.before(this_cpu, order).into_iter().flatten();
+        before.fold(drawn, |latest, time| latest.max(*time))
+    }
+
+    /// The hook has ended at `now`.
+    pub fn end(&mut self, now: u64, this_cpu: u32, order: Order) {
+        if let Some(task) = order.task.filter(|&t| t >= self.of_task.len()) {
+            self.of_task.resize(task + 1, 0);
+        }
+        for time in self.before(this_cpu, order).into_iter().flatten() {
+            *time = now;
+        }
+    }
+
+    /// The times that a hook must not fall behind.
+    fn before(&mut self, this_cpu: u32, order: Order) -> [Option<&mut u64>; 3] {
+        [
+            self.on_cpu.get_mut(this_cpu as usize),
+            order
+                .lock
+                .and_then(|cpu| self.under_lock.get_mut(cpu as usize)),
+            order.task.and_then(|task| self.of_task.get_mut(task)),
+        ]
+    }
+
+    /// Latest time of a hook under the lock of this CPU's run queue.
+    pub fn lock_ns(&self, cpu: u32) -> u64 {
+        self.under_lock[cpu as usize]
+    }
+
+    /// None: the lock of this CPU's run queue is refused; else what time it is now.
+    fn lock(&mut self, cpu: u32) -> Option<u64> {
+        if self.chosen.refuse_one_in != 0 && self.draw() % self.chosen.refuse_one_in == 0 {
+            return None;
+        }
+        let now = self.event_ns + self.chosen.delay_ns;
+        let held = &mut self.under_lock[cpu as usize];
+        *held = now.max(*held);
+        Some(*held)
+    }
+
+    fn draw(&mut self) -> u32 {
+        let x = &mut self.rng;
+        *x ^= *x >> 12;
+        *x ^= *x << 25;
+        *x ^= *x >> 27;
+        (x.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32) as u32
+    }
+}
+
+/// What rq_lock() calls on a disturbed host.
+///
+/// # Safety
+/// `disturber` points to a [`Disturber`] and `s` to the machine; no reference to either is alive.
+pub(crate) unsafe extern "C" fn disturbed_lock(
+    disturber: *mut c_void,
+    s: *mut ffi::Sched,
+    cpu: u32,
+) -> u32 {
+    // SAFETY: as the caller promises.
+    unsafe {
+        match (*disturber.cast::<Disturber>()).lock(cpu) {
+            Some(now) => {
+                (*s).now = now.max((*s).now);
+                1
+            }
+            None => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn disturber(refuse_one_in: u32) -> Disturber {
+        let chosen = Disturbance {
+            seed: 1,
+            refuse_one_in,
+            delay_ns: 1000,
+        };
+        Disturber::new(chosen, 2)
+    }
+
+    #[test]
+    fn a_renewed_time_is_later_than_that_of_any_overlapping_hook() {
+        let mut d = disturber(0);
+        for event_ns in (0..100_000).step_by(700) {
+            let there = Order {
+                lock: Some(1),
+                task: None,
+            };
+            let now = d.begin(event_ns, 1, there);
+            assert!((event_ns..=event_ns + 1000).contains(&now));
+            d.end(now, 1, there);
+            let here = Order {
+                lock: Some(0),
+                task: None,
+            };
+            let began = d.begin(event_ns, 0, here);
+            let renewed = d.lock(1).unwrap();
+            assert!(renewed >= now && renewed >= began);
+            d.end(renewed, 0, here);
+        }
+    }
+
+    #[test]
+    fn hooks_of_one_task_lock_or_cpu_stay_in_order() {
+        let mut d = disturber(0);
+        let order = |lock, task| Order {
+            lock: Some(lock),
+            task: Some(task),
+        };
+        d.end(900, 0, order(0, 7));
+        assert!(d.begin(0, 1, order(1, 7)) >= 900, "the task");
+        assert!(d.begin(0, 1, order(0, 8)) >= 900, "the lock");
+        assert!(d.begin(0, 0, order(1, 8)) >= 900, "the CPU");
+        assert!((0..50).any(|_| d.begin(0, 1, order(1, 8)) < 900));
+    }
+
+    #[test]
+    fn about_as_many_locks_are_refused_as_wanted() {
+        let refused = |one_in| {
+            let mut d = disturber(one_in);
+            (0..10_000).filter(|_| d.lock(0).is_none()).count()
+        };
+        assert_eq!(refused(0), 0);
+        assert_eq!(refused(1), 10_000);
+        assert!((2200..2800).contains(&refused(4)), "{}", refused(4));
+    }
+}

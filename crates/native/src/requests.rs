@@ -1,0 +1,97 @@
+//! What the hooks asked their host for.
+
+use std::ptr::null_mut;
+
+use schedlab_trace::{CpuId, TaskId, Time};
+
+use crate::host::{get, replace, set, Host};
+use crate::{ffi, MAX_CPUS};
+
+impl Host {
+    /// Did the hooks since the last call ask for anything, or count anything?
+    #[inline]
+    pub fn take_requests(&mut self) -> bool {
+        replace!(self.s(), host_only.requests, 0) != 0
+    }
+
+    /// The next CPU the policy wants rescheduled, each once.  Its request stays noted in the
+    /// public state until [`Host::pick_next`] is called for it.
+    #[inline]
+    pub fn take_resched(&mut self) -> Option<CpuId> {
+        let cpu = CpuId(get!(self.s(), host_only.resched).checked_sub(1)?);
+        let next = replace!(self.cpu(cpu), host_only.resched_next, 0);
+        set!(self.s(), host_only.resched, next);
+        Some(cpu)
+    }
+
+    /// Has rescheduling been asked for on this CPU and not happened yet?
+    #[inline]
+    pub fn need_resched(&self, cpu: CpuId) -> bool {
+        get!(self.cpu(cpu), need_resched) != 0
+    }
+
+    /// Notes that this CPU must reschedule, as if the policy had asked.
+    pub fn set_need_resched(&mut self, cpu: CpuId) {
+        set!(self.cpu(cpu), need_resched, 1);
+    }
+
+    /// The next task the policy moved, with the CPU it came from; its new CPU is in [`Host::task`].
+    #[inline]
+    pub fn take_moved(&mut self) -> Option<(TaskId, CpuId)> {
+        let task = get!(self.s(), host_only.moved);
+        if task.is_null() {
+            return None;
+        }
+        let next = replace!(task, host_only.moved_next, null_mut());
+        set!(self.s(), host_only.moved, next);
+        let from = replace!(task, host_only.moved_from, MAX_CPUS as u32);
+        Some((TaskId(get!(task, id)), CpuId(from)))
+    }
+
+    /// What the hooks counted since the last call: examined tasks, recalculations, locks.
+    #[inline]
+    pub fn take_work(&mut self) -> ffi::Work {
+        replace!(self.s(), host_only.work, ffi::Work::default())
+    }
+
+    /// When each policy timer expires, if any changed since the last call; 0: not armed.
+    #[inline]
+    pub fn take_timers(&mut self) -> Option<[u64; ffi::MAX_TIMERS]> {
+        let changed = replace!(self.s(), host_only.timers_changed, 0) != 0;
+        changed.then(|| self.timers())
+    }
+
+    /// The next CPU whose hrtick has changed since the last call, and when it expires; 0: not armed.
+    #[inline]
+    pub fn take_hrtick(&mut self) -> Option<(CpuId, u64)> {
+        let cpu = CpuId(get!(self.s(), host_only.hrticks).checked_sub(1)?);
+        let next = replace!(self.cpu(cpu), host_only.hrtick_next, 0);
+        let rest = if next == cpu.0 + 1 { 0 } else { next };
+        set!(self.s(), host_only.hrticks, rest);
+        Some((cpu, get!(self.cpu(cpu), hrtick_expires)))
+    }
+
+    /// Is this timer armed for now or earlier?
+    pub fn timer_due(&self, id: u32, now: Time) -> bool {
+        (1..=now.0).contains(&self.timers()[id as usize])
+    }
+
+    /// When each policy timer expires; 0: not armed.
+    pub fn timers(&self) -> [u64; ffi::MAX_TIMERS] {
+        get!(self.s(), host_only.timer_expires)
+    }
+
+    /// When the hrtick of each CPU expires, 0 for never; none if the policy uses none.
+    pub fn hrticks(&self) -> impl Iterator<Item = u64> + '_ {
+        let cpus = match self.table.hrtick {
+            Some(_) => get!(self.s(), nr_cpus),
+            None => 0,
+        };
+        (0..cpus).map(|cpu| get!(self.cpu(CpuId(cpu)), hrtick_expires))
+    }
+
+    /// Is the hrtick of this CPU armed for now or earlier?
+    pub fn hrtick_due(&self, cpu: CpuId, now: Time) -> bool {
+        (1..=now.0).contains(&get!(self.cpu(cpu), hrtick_expires))
+    }
+}
