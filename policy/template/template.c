@@ -5,10 +5,10 @@
  * Written by "schedlab new".  It is complete: it runs, passes every check and
  * explains each hook it uses.  Change one thing at a time and run
  *
- *	schedlab run --policy NAME --workload late
+ *	schedlab run --policy NAME.c --workload late
  *
  * after each; the checks tell you at once when a task gets lost.
- * ../../policy/policy.h describes all hooks, also those not used here.
+ * policy.h, included below, describes all hooks, also those not used here.
  */
 #include "policy.h"
 

@@ -25,6 +25,7 @@ pub use rtapp::RtappArguments;
     name = "schedlab",
     version,
     max_term_width = 100,
+    after_long_help = crate::failure::Exit::table(),
     disable_help_subcommand = true
 )]
 pub struct Arguments {
@@ -552,8 +553,8 @@ pub enum VmClock {
 pub struct NewArguments {
     /// The policy's name: lower-case letters, digits and underscores.
     pub name: String,
-    /// The folder that holds policies; the new one becomes DIR/NAME.
-    #[arg(long, value_name = "DIR", default_value = "policies", value_hint = ValueHint::DirPath)]
+    /// Where the new folder is put; the policy becomes DIR/NAME/NAME.c.
+    #[arg(long, value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
     pub dir: PathBuf,
 }
 

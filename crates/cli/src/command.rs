@@ -28,6 +28,7 @@ mod result;
 mod run;
 #[cfg(feature = "live")]
 mod status;
+mod sudo;
 mod vm;
 
 use std::ffi::{OsStr, OsString};
@@ -39,7 +40,7 @@ use clap::error::ErrorKind;
 use clap::Parser;
 
 use crate::arguments::{Arguments, Command};
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::usage;
 
 /// Commands that are programs, too: a guest has them by these names.
@@ -80,7 +81,7 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Err(mistake) => return Err(usage::diagnostic(&mistake).into()),
     };
     let done = match arguments.command {
-        // The status is that of the command that was run.
+        // The exit status is that of the command they run.
         Command::Vm(arguments) => return vm::vm(&arguments),
         Command::Record(arguments) => return record::record(&arguments),
         Command::Play(arguments) => play::play(&arguments),
@@ -90,8 +91,8 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Command::Measure(arguments) => measure::measure(&arguments),
         Command::Convert(arguments) => convert::convert(&arguments),
         Command::List(arguments) => list::list(&arguments),
-        Command::Run(arguments) => run::run(&arguments),
-        Command::Compare(arguments) => compare::compare(&arguments),
+        Command::Run(arguments) => return run::run(&arguments).map(ExitCode::from),
+        Command::Compare(arguments) => return compare::compare(&arguments).map(ExitCode::from),
         #[cfg(feature = "live")]
         Command::Load(arguments) => load::load(&arguments),
         #[cfg(feature = "live")]
@@ -110,7 +111,7 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Command::Completions { shell } => generate::completions(shell),
         Command::Man { folder } => generate::man_pages(&folder),
     };
-    done.map(|()| ExitCode::SUCCESS)
+    done.map(|()| Exit::Success.into())
 }
 
 /// Prints a result.

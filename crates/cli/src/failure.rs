@@ -1,4 +1,4 @@
-//! Why the program ends without a result.
+//! Why the program ends without a result, and the exit status it ends with.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -7,6 +7,71 @@ use std::process::ExitCode;
 use schedlab_input::{reason, Diagnostic};
 use schedlab_policy::CompileError;
 use schedlab_sim::SimError;
+
+/// How the program ended, as its exit status says it.  128 + N is the end by signal N; `vm` and `record` pass on
+/// the status of the command they run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exit {
+    /// Everything asked for was done.
+    Success = 0,
+    /// A check or a claim failed.
+    CheckFailed = 1,
+    /// A mistake in the command line or in an input file.
+    BadInput = 2,
+    /// A policy broke its contract.
+    PolicyFault = 3,
+    /// A run reached one of its limits.
+    LimitReached = 4,
+    /// A file cannot be written, or the system refused something.
+    System = 5,
+    /// A workload deadlocked; its result was printed.
+    Deadlock = 6,
+}
+
+impl Exit {
+    /// Every status with what it means.
+    pub const ALL: [(Exit, &'static str); 7] = [
+        (Exit::Success, "everything asked for was done"),
+        (Exit::CheckFailed, "a comparison or a claim failed"),
+        (
+            Exit::BadInput,
+            "a mistake in the command line or in an input file",
+        ),
+        (
+            Exit::PolicyFault,
+            "a policy crashed, hung, lost a task or broke another rule",
+        ),
+        (
+            Exit::LimitReached,
+            "a run reached a limit, such as --max-events or --timeout",
+        ),
+        (
+            Exit::System,
+            "a file cannot be written, or the system refused something",
+        ),
+        (
+            Exit::Deadlock,
+            "the workload deadlocked (its result is printed)",
+        ),
+    ];
+
+    /// The table of all statuses, for the help and the manual.
+    pub fn table() -> String {
+        let row = |(exit, meaning): &(Exit, &str)| format!("  {:<5} {meaning}\n", *exit as u8);
+        let rows: String = Exit::ALL.iter().map(row).collect();
+        format!(
+            "Exit status:\n{rows}  {:<5} signal N ended the program\n\n\
+             vm and record pass on the status of the command they ran.",
+            "128+N"
+        )
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit as u8)
+    }
+}
 
 /// What ends the program early.
 #[derive(Debug)]
@@ -22,11 +87,13 @@ pub enum Failure {
         /// Why.
         error: SimError,
     },
+    /// Any other end, with the status that classifies it.
+    Ended(Exit, String),
     /// A file or a stream that cannot be written.
     Output(String, io::Error),
-    /// Something that went wrong beneath, said in one line.
+    /// The system, or a program that was started, refused something.
     Other(String),
-    /// A signal asked for the end.
+    /// A signal ended the work.
     Interrupted(i32),
 }
 
@@ -44,7 +111,7 @@ impl Failure {
         })
     }
 
-    /// Says what happened in one message and gives the exit status: 2, or 128 and the signal.
+    /// Prints what happened as one message and returns the exit status.
     pub fn report(&self) -> ExitCode {
         if let Failure::Output(_, error) = self {
             if error.kind() == io::ErrorKind::BrokenPipe {
@@ -55,7 +122,23 @@ impl Failure {
         let _ = writeln!(io::stderr(), "schedlab: {self}");
         match self {
             Failure::Interrupted(signal) => ExitCode::from(128 + *signal as u8),
-            _ => ExitCode::from(2),
+            Failure::Input(_) | Failure::Compile(_) => Exit::BadInput.into(),
+            Failure::Simulation { error, .. } => exit_of(error).into(),
+            Failure::Ended(exit, _) => (*exit).into(),
+            Failure::Output(..) | Failure::Other(_) => Exit::System.into(),
+        }
+    }
+}
+
+/// Whose mistake ended a simulation: the policy's, the workload's, or nobody's when a limit was reached.
+fn exit_of(error: &SimError) -> Exit {
+    match error {
+        SimError::Fault { .. } | SimError::Violation(_) => Exit::PolicyFault,
+        SimError::TooManyEvents { .. }
+        | SimError::TooManyTasks { .. }
+        | SimError::TooLong { .. } => Exit::LimitReached,
+        SimError::Stalled { .. } | SimError::NoCpuFor { .. } | SimError::Program { .. } => {
+            Exit::BadInput
         }
     }
 }
@@ -67,10 +150,10 @@ impl std::fmt::Display for Failure {
             Failure::Compile(error) => write!(f, "--policy: {}", error.to_string().trim_end()),
             Failure::Simulation { run, error } => write!(f, "{run}: {error}"),
             Failure::Output(path, error) => {
-                // Neither numbers nor the names of files that are written aside help anybody.
+                // The error's number and the name of the temporary file help nobody.
                 write!(f, "{path}: cannot be written ({})", reason(error))
             }
-            Failure::Other(message) => f.write_str(message),
+            Failure::Ended(_, message) | Failure::Other(message) => f.write_str(message),
             Failure::Interrupted(_) => write!(f, "interrupted; nothing was written"),
         }
     }

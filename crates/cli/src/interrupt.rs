@@ -1,18 +1,19 @@
 //! Ending early because a signal asks for it.
 
+use std::fs;
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::low_level::pipe;
 
 use crate::failure::Failure;
 
-/// Notices SIGINT and SIGTERM.
+/// Notices SIGINT, SIGTERM and SIGHUP (a closed terminal).
 pub struct Interrupt {
     noted: Arc<AtomicUsize>,
     /// A byte comes for each signal.
@@ -31,7 +32,11 @@ impl Interrupt {
     fn register() -> io::Result<Interrupt> {
         let noted = Arc::new(AtomicUsize::new(0));
         let (bell, rope) = UnixStream::pair()?;
-        for signal in [SIGINT, SIGTERM] {
+        let ignored = ignored_signals();
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            if ignored >> (signal - 1) & 1 != 0 {
+                continue; // As nohup and background shells want it.
+            }
             let seen = Arc::new(AtomicBool::new(false));
             flag::register_conditional_default(signal, Arc::clone(&seen))?;
             flag::register(signal, seen)?;
@@ -42,9 +47,9 @@ impl Interrupt {
         Ok(Interrupt { noted, bell })
     }
 
-    /// Sleeps for so long, or until a signal comes.
+    /// Sleeps for that long, or until a signal comes.
     pub fn sleep(&self, time: Duration) {
-        // Without a limit (none is as bad as zero) it might never end; woken for no reason, it is only shorter.
+        // Reading without a limit might never end; a sleep that is too short does no harm.
         if self.bell.set_read_timeout(Some(time)).is_ok() {
             let _ = (&self.bell).read(&mut [0]);
         }
@@ -64,4 +69,12 @@ impl Interrupt {
             signal => Some(signal as i32),
         }
     }
+}
+
+/// The signals this process was told to ignore when it was started, one bit each, from signal 1 on.
+fn ignored_signals() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or(0)
 }

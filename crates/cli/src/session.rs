@@ -55,6 +55,7 @@ pub struct RunResult {
     pub trace_hash: TraceHash,
     pub metrics: Metrics,
     pub warning: Option<String>,
+    pub deadlocked: bool,
     pub trace: Option<Finished>,
     /// By task id: who it was in the recording, if this is a replay.
     pub recorded: Vec<Option<TaskId>>,
@@ -172,6 +173,7 @@ impl Session {
 struct End {
     clause: String,
     warning: Option<String>,
+    deadlocked: bool,
 }
 
 impl End {
@@ -179,6 +181,7 @@ impl End {
         let clause = |clause: &str| End {
             clause: clause.into(),
             warning: None,
+            deadlocked: false,
         };
         match reason {
             EndReason::Finished => clause("all tasks ended"),
@@ -199,6 +202,7 @@ impl End {
                 End {
                     clause: "deadlock".into(),
                     warning: Some(warning),
+                    deadlocked: true,
                 }
             }
         }
@@ -222,6 +226,7 @@ fn close(
         trace_hash: hash.finish(),
         metrics: measure.finish(),
         warning: end.warning,
+        deadlocked: end.deadlocked,
         trace: trace.map(TraceFile::finish).transpose()?,
         recorded,
     })

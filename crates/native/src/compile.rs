@@ -17,6 +17,9 @@ const INCLUDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/included.r
 /// Where a policy's includes are found, in a folder that [`write_headers`] filled.
 pub const INCLUDE_FOLDERS: [&str; 3] = ["policy", "policies", "native"];
 
+/// The flags policies are compiled with, one a line.
+pub const COMPILER_FLAGS: &str = include_str!("cflags.txt");
+
 /// Why a policy file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CompileError {
@@ -114,7 +117,7 @@ fn run_compiler(
     let program = words.next().unwrap_or("cc");
     let child = Command::new(program)
         .args(words)
-        .args(include_str!("cflags.txt").split_whitespace())
+        .args(COMPILER_FLAGS.split_whitespace())
         .args(INCLUDE_FOLDERS.map(|name| format!("-I{}", folder.join(name).display())))
         .args(["-O2", "-fPIC", "-shared", "-o"])
         .arg(library)

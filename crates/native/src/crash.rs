@@ -76,7 +76,7 @@ pub(crate) fn leave() {
 }
 
 /// From now on a crash within a hook prints the policy and the hook and ends the process with
-/// status 2; any other crash, or the end of memory, ends it as before.  All remove unfinished files.
+/// status 3; any other crash, or the end of memory, ends it as before.  All remove unfinished files.
 /// A file that grows larger than the system allows becomes an error of whoever writes it.
 pub fn install_crash_handler() {
     use libc::{SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV};
@@ -120,7 +120,10 @@ fn reason(signal: i32) -> &'static str {
     }
 }
 
-/// Names the hook and ends the process with status 2.
+/// The program's exit status for a policy's fault.
+const POLICY_FAULT: i32 = 3;
+
+/// Names the hook and ends the process.
 fn die(call: Call, what: &str) -> ! {
     let parts = [
         "schedlab: policy ",
@@ -136,7 +139,7 @@ fn die(call: Call, what: &str) -> ! {
     }
     remove_unfinished();
     // SAFETY: ends the process without running anything else.
-    unsafe { libc::_exit(2) }
+    unsafe { libc::_exit(POLICY_FAULT) }
 }
 
 #[cfg(target_os = "linux")]
@@ -154,7 +157,7 @@ mod timer {
     const MEETINGS: u32 = 10;
 
     /// While this lives, a hook call on this thread that takes more CPU time than allowed is named,
-    /// and the process ended with status 2.
+    /// and the process ended with status 3.
     ///
     /// The loops of a policy are bounded and cannot get here; what can is recursion the compiler
     /// made a loop of.  The thread's own CPU clock sends it a signal ten times within the allowed

@@ -4,6 +4,8 @@ use std::io;
 
 use schedlab_input::{reason, Diagnostic};
 
+use crate::budget::TooLarge;
+
 /// What is wrong, and where.
 #[derive(Debug)]
 pub struct Failure {
@@ -51,6 +53,10 @@ impl Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
-        Failure::new(format!("cannot be read ({})", reason(&error)))
+        match TooLarge::of(&error) {
+            Some(problem) => Failure::new(problem.to_string())
+                .expected("a smaller recording, or a larger --max-decompressed"),
+            None => Failure::new(format!("cannot be read ({})", reason(&error))),
+        }
     }
 }

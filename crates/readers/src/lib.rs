@@ -16,6 +16,7 @@
 //! not need, and what the file's format cannot tell.  A file that is cut short or damaged is a
 //! [`Diagnostic`](schedlab_input::Diagnostic) with the place, never a panic.
 
+mod budget;
 mod failure;
 mod guard;
 mod intake;
@@ -26,6 +27,6 @@ mod report;
 mod text;
 mod write;
 
-pub use open::{read, read_from};
+pub use open::{read, read_from, read_within};
 pub use report::{Compression, Format, ReadReport};
 pub use write::{write_text, TextFormat};

@@ -7,6 +7,7 @@ use std::path::Path;
 use schedlab_input::{reason, Diagnostic};
 use schedlab_recording::Recording;
 
+use crate::budget::{Budget, CountedFile};
 use crate::failure::Failure;
 use crate::report::{Compression, Format, ReadReport};
 use crate::{perf_data, perfetto, text};
@@ -22,8 +23,20 @@ const KNOWN: &str =
 /// Reads the recording in a file.
 ///
 /// # Errors
-/// It cannot be opened, is none of the formats, or is cut short or damaged.
+/// It cannot be opened, is none of the formats, is cut short or damaged, or decompresses to far more than its size.
 pub fn read(path: &Path) -> Result<(Recording, ReadReport), Diagnostic> {
+    read_within(path, None)
+}
+
+/// The same, with the most bytes it may decompress to.
+///
+/// # Errors
+/// Those of [`read`].
+pub fn read_within(
+    path: &Path,
+    max_decompressed: Option<u64>,
+) -> Result<(Recording, ReadReport), Diagnostic> {
+    let budget = Budget::new(max_decompressed);
     let name = path.display().to_string();
     let mistake = |problem: String| Diagnostic::new(problem).at(&name, 0);
     let unopened = |e: io::Error| mistake(format!("the file cannot be opened ({})", reason(&e)));
@@ -33,7 +46,8 @@ pub fn read(path: &Path) -> Result<(Recording, ReadReport), Diagnostic> {
         return Err(mistake("this is a folder".into()).expected("a recording"));
     }
     let file = File::open(path).map_err(unopened)?;
-    read_stream(file, found.is_file().then_some(path)).map_err(|failure| failure.in_file(&name))
+    let path = found.is_file().then_some(path);
+    read_stream(file, path, &budget).map_err(|failure| failure.in_file(&name))
 }
 
 /// Reads the recording in a stream of bytes, which messages call `name`.
@@ -41,14 +55,22 @@ pub fn read(path: &Path) -> Result<(Recording, ReadReport), Diagnostic> {
 /// # Errors
 /// It is none of the formats, or is cut short or damaged.
 pub fn read_from(stream: impl Read, name: &str) -> Result<(Recording, ReadReport), Diagnostic> {
-    read_stream(stream, None).map_err(|failure| failure.in_file(name))
+    read_stream(stream, None, &Budget::default()).map_err(|failure| failure.in_file(name))
 }
 
 /// `path`: where the same bytes can be read from, if anywhere.
-fn read_stream(stream: impl Read, path: Option<&Path>) -> Result<(Recording, ReadReport), Failure> {
+fn read_stream(
+    stream: impl Read,
+    path: Option<&Path>,
+    budget: &Budget,
+) -> Result<(Recording, ReadReport), Failure> {
+    let stream = CountedFile {
+        inner: stream,
+        budget: budget.clone(),
+    };
     let mut raw = BufReader::with_capacity(LOOKED_AT, stream);
     let compression = compression_of(raw.fill_buf()?);
-    let mut plain = Plain::new(raw, compression)?;
+    let mut plain = Plain::new(raw, compression, budget.clone())?;
     let mut head = Vec::new();
     plain
         .by_ref()
@@ -58,10 +80,10 @@ fn read_stream(stream: impl Read, path: Option<&Path>) -> Result<(Recording, Rea
     let whole = Cursor::new(head).chain(plain);
     let (recording, mut report) = match format {
         Format::PerfData => match path.filter(|_| compression.is_none()) {
-            Some(path) => perf_data::read(path)?,
-            None => perf_data::read_stream(whole)?,
+            Some(path) => perf_data::read(path, budget)?,
+            None => perf_data::read_stream(whole, budget)?,
         },
-        Format::Perfetto => perfetto::read(whole)?,
+        Format::Perfetto => perfetto::read(whole, budget)?,
         Format::PerfScript | Format::Ftrace => {
             text::read(BufReader::with_capacity(LOOKED_AT, whole), format)?
         }
@@ -115,38 +137,48 @@ fn format_of(head: &[u8]) -> Result<Format, Failure> {
 struct Plain<'a> {
     inner: Box<dyn Read + 'a>,
     compression: Option<Compression>,
+    budget: Budget,
 }
 
 impl<'a> Plain<'a> {
-    fn new(raw: impl BufRead + 'a, compression: Option<Compression>) -> io::Result<Plain<'a>> {
+    fn new(
+        raw: impl BufRead + 'a,
+        compression: Option<Compression>,
+        budget: Budget,
+    ) -> io::Result<Plain<'a>> {
         let inner: Box<dyn Read + 'a> = match compression {
             None => Box::new(raw),
             Some(Compression::Gzip) => Box::new(flate2::bufread::MultiGzDecoder::new(raw)),
             Some(Compression::Xz) => Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(raw)),
             Some(Compression::Zstd) => Box::new(zstd::Decoder::with_buffer(raw)?),
         };
-        Ok(Plain { inner, compression })
+        Ok(Plain {
+            inner,
+            compression,
+            budget,
+        })
     }
 }
 
 impl Read for Plain<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.inner
-            .read(buffer)
-            .map_err(|error| match self.compression {
-                None => error,
-                Some(compression) => {
-                    let name = match compression {
-                        Compression::Gzip => "gzip",
-                        Compression::Xz => "xz",
-                        Compression::Zstd => "zstd",
-                    };
-                    let what = format!(
-                        "its {name} data is cut short or damaged: {}",
-                        reason(&error)
-                    );
-                    io::Error::new(error.kind(), what)
-                }
-            })
+        let read = self.inner.read(buffer);
+        let Some(compression) = self.compression else {
+            return read;
+        };
+        let length = read.map_err(|error| damaged(compression, &error))?;
+        self.budget.decompressed(length as u64)?;
+        Ok(length)
     }
+}
+
+fn damaged(compression: Compression, error: &io::Error) -> io::Error {
+    let name = match compression {
+        Compression::Gzip => "gzip",
+        Compression::Xz => "xz",
+        Compression::Zstd => "zstd",
+    };
+    let why = reason(error);
+    let what = format!("its {name} data is cut short or damaged: {why}");
+    io::Error::new(error.kind(), what)
 }

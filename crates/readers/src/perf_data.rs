@@ -23,6 +23,7 @@ use tracepoint_perf::{
     PerfDataFileError, PerfDataFileEventOrder, PerfDataFileReader, PerfHeaderIndex,
 };
 
+use crate::budget::{Budget, Inflated, TooLarge};
 use crate::failure::Failure;
 use crate::guard::guarded;
 use crate::intake::{self, Intake};
@@ -45,19 +46,23 @@ const COMPRESSED2: PerfEventHeaderType = PerfEventHeaderType(83);
 const COMM_EXEC: u16 = 1 << 13;
 
 /// Reads from a stream, through a temporary file: the container needs to be sought in.
-pub fn read_stream(mut stream: impl Read) -> Result<(Recording, ReadReport), Failure> {
+pub fn read_stream(
+    mut stream: impl Read,
+    budget: &Budget,
+) -> Result<(Recording, ReadReport), Failure> {
     let mut file = tempfile::NamedTempFile::new()?;
     io::copy(&mut stream, &mut file)?;
     file.flush()?;
-    read(file.path())
+    guarded(|| read_file(file.path(), budget))
 }
 
 /// Reads a file.
-pub fn read(path: &Path) -> Result<(Recording, ReadReport), Failure> {
-    guarded(|| read_file(path))
+pub fn read(path: &Path, budget: &Budget) -> Result<(Recording, ReadReport), Failure> {
+    budget.read(path.metadata()?.len());
+    guarded(|| read_file(path, budget))
 }
 
-fn read_file(path: &Path) -> Result<(Recording, ReadReport), Failure> {
+fn read_file(path: &Path, budget: &Budget) -> Result<(Recording, ReadReport), Failure> {
     let name = path.to_str();
     let name = name.ok_or_else(|| Failure::new("its path is not UTF-8"))?;
     let mut file = PerfDataFileReader::new();
@@ -68,7 +73,7 @@ fn read_file(path: &Path) -> Result<(Recording, ReadReport), Failure> {
         let problem = "there are no events in it; perf record did not come to its proper end";
         return Err(Failure::new(problem).expected("a complete perf.data"));
     }
-    let mut reader = Reader::new();
+    let mut reader = Reader::new(budget.clone());
     match file.data_end_file_pos() {
         PIPE => reader.stream(&mut file)?,
         end => {
@@ -126,7 +131,8 @@ struct Reader {
     lost: u64,
     lost_samples: u64,
     /// Decompresses what `perf record -z` wrote.
-    inflate: Option<zstd::stream::write::Decoder<'static, Vec<u8>>>,
+    inflate: Option<zstd::stream::write::Decoder<'static, Inflated>>,
+    budget: Budget,
     /// What was told beside the samples, and the process of the thread it is about.
     told: Vec<Told>,
     /// Times of the first and the last sample.
@@ -146,8 +152,9 @@ enum Tracepoint {
 }
 
 impl Reader {
-    fn new() -> Reader {
+    fn new(budget: Budget) -> Reader {
         Reader {
+            budget,
             intake: Intake::new(Format::PerfData),
             nr_records: 0,
             layouts: FxHashMap::default(),
@@ -417,11 +424,14 @@ impl Reader {
     fn compressed(&mut self, file: &PerfDataFileReader, data: &[u8]) -> Result<(), Failure> {
         let mut inflate = match self.inflate.take() {
             Some(inflate) => inflate,
-            None => zstd::stream::write::Decoder::new(Vec::new())?,
+            None => zstd::stream::write::Decoder::new(Inflated::new(self.budget.clone()))?,
         };
         let inflated = inflate.write_all(data).and_then(|()| inflate.flush());
-        inflated.map_err(|_| self.wrong("its zstd data is damaged"))?;
-        let bytes = std::mem::take(inflate.get_mut());
+        inflated.map_err(|error| match TooLarge::of(&error) {
+            Some(_) => error.into(),
+            None => self.wrong("its zstd data is damaged"),
+        })?;
+        let bytes = std::mem::take(&mut inflate.get_mut().bytes);
         let mut left = &bytes[..];
         while left.len() >= HEADER {
             let header = header(left);
@@ -435,7 +445,7 @@ impl Reader {
             self.record(file, &PerfEventBytes::new(header, record))?;
             left = &left[record.len()..];
         }
-        inflate.get_mut().extend_from_slice(left);
+        inflate.get_mut().bytes.extend_from_slice(left);
         self.inflate = Some(inflate);
         Ok(())
     }
@@ -444,7 +454,7 @@ impl Reader {
         if self
             .inflate
             .as_ref()
-            .is_some_and(|inflate| !inflate.get_ref().is_empty())
+            .is_some_and(|inflate| !inflate.get_ref().bytes.is_empty())
         {
             return Err(
                 Failure::new("its last record is cut short").expected("a complete perf.data")

@@ -1,17 +1,18 @@
 //! Output files that appear whole or not at all.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-/// A file written aside, in the folder where it will stand, and moved to its name by
-/// [`finish`](AtomicFile::finish).  Dropped unfinished, it leaves nothing behind, and a file
-/// that stood under that name before keeps standing.
+/// A file written under a temporary name, in the folder of its target, and renamed by [`finish`](AtomicFile::finish).
+/// Dropped unfinished, it leaves nothing behind, and a file that had the target's name before keeps it.  A file that is
+/// replaced passes on its mode and, where permitted, its owner.
 ///
-/// A name that stands for something other than a regular file (a pipe, a terminal,
-/// `/dev/null`) is written to directly: replacing it would be wrong.
+/// A target that is not a regular file (a pipe, a terminal, `/dev/null`) is written to directly.
+///
+/// A process that is killed leaves its temporary file; the next one that writes into the folder removes it.
 pub struct AtomicFile {
     target: Target,
 }
@@ -25,22 +26,27 @@ impl AtomicFile {
     /// Starts writing what will be `path`.  A symbolic link stays; what it points to is replaced.
     ///
     /// # Errors
-    /// What the system says when the folder is missing or not writable, or `path` is a folder.
+    /// The folder is missing or not writable; `path` is a folder, a file that may not be written to, or a symbolic
+    /// link to nothing.
     pub fn create(path: &Path) -> io::Result<AtomicFile> {
-        let target = match fs::metadata(path) {
-            Ok(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-            Ok(found) if !found.is_file() => OpenOptions::new()
-                .write(true)
-                .open(path)
-                .map(Target::Direct),
-            Ok(_) => Target::aside(fs::canonicalize(path)?),
-            Err(_) => Target::aside(path.to_path_buf()),
+        // Opening, not reading the link, decides: the system knows which links may be followed.
+        let target = match OpenOptions::new().write(true).open(path) {
+            Ok(old) => {
+                let found = old.metadata()?;
+                match found.is_file() {
+                    true => Target::aside(fs::canonicalize(path)?, Some(&found)),
+                    false => Ok(Target::Direct(old)),
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => {
+                Target::aside(path.to_path_buf(), None)
+            }
+            Err(error) => Err(error),
         }?;
         Ok(AtomicFile { target })
     }
 
-    /// What it is called until it is finished, if it is written aside: whoever ends the process
-    /// without dropping it should remove this.
+    /// Its temporary name, if it has one.  A process that ends without dropping it should remove this.
     pub fn aside(&self) -> Option<&Path> {
         match &self.target {
             Target::Aside { file, .. } => Some(file.path()),
@@ -62,20 +68,34 @@ impl AtomicFile {
 }
 
 impl Target {
-    fn aside(path: PathBuf) -> io::Result<Target> {
+    fn aside(path: PathBuf, old: Option<&Metadata>) -> io::Result<Target> {
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
-        let file = new_file_beside(folder)?;
+        remove_stale(folder);
+        let file = loop {
+            let file = temporary_file(folder)?;
+            // Another process may have taken it for a stale one before it was locked.
+            if file.as_file().try_lock().is_ok() && file.path().exists() {
+                break file;
+            }
+        };
+        if let Some(old) = old {
+            resemble(file.as_file(), old)?;
+        }
         Ok(Target::Aside { file, path })
     }
 }
 
-/// An unnamed-yet file with the permissions any new file gets: the umask decides.
-fn new_file_beside(folder: &Path) -> io::Result<NamedTempFile> {
+/// How the names of temporary files begin and end.
+const PREFIX: &str = ".schedlab-";
+const SUFFIX: &str = ".part";
+
+/// A temporary file with the permissions any new file gets: the umask decides.
+fn temporary_file(folder: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".schedlab-").suffix(".part");
+    builder.prefix(PREFIX).suffix(SUFFIX);
     #[cfg(unix)]
     let permissions = {
         use std::os::unix::fs::PermissionsExt;
@@ -84,6 +104,33 @@ fn new_file_beside(folder: &Path) -> io::Result<NamedTempFile> {
     #[cfg(unix)]
     builder.permissions(permissions);
     builder.tempfile_in(folder)
+}
+
+/// Gives a file the mode and, where permitted, the owner of the file it will replace.
+fn resemble(file: &File, old: &Metadata) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{fchown, MetadataExt};
+        let _ = fchown(file, Some(old.uid()), Some(old.gid()));
+    }
+    file.set_permissions(old.permissions())
+}
+
+/// Removes temporary files of processes that were killed: those that no process has locked.
+fn remove_stale(folder: &Path) {
+    let entries = fs::read_dir(folder);
+    for entry in entries.into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        if is_file && name.starts_with(PREFIX) && name.ends_with(SUFFIX) {
+            let stale = File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok());
+            if stale {
+                // Whoever may not remove it leaves it.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
 }
 
 impl Write for AtomicFile {
@@ -162,6 +209,47 @@ mod tests {
         file.write_all(b"gone").unwrap();
         file.finish().unwrap();
         assert!(fs::metadata(null).unwrap().file_type().is_char_device());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn mode_of_a_replaced_file_is_kept() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("private");
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+        let mut file = AtomicFile::create(&path).unwrap();
+        file.write_all(b"new").unwrap();
+        file.finish().unwrap();
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{mode:o}");
+    }
+
+    /// A file without a lock is that of a process that was killed.
+    #[test]
+    fn temporary_files_of_killed_processes_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let stale = folder.path().join(".schedlab-x1y2z3.part");
+        fs::write(&stale, "half").unwrap();
+        let first = AtomicFile::create(&folder.path().join("a")).unwrap();
+        assert!(!stale.exists());
+        let second = AtomicFile::create(&folder.path().join("b")).unwrap();
+        first.finish().unwrap();
+        second.finish().unwrap();
+        assert_eq!(names(folder.path()), ["a", "b"]);
+    }
+
+    /// As cp does: the folder of a file that is not there may not be the one that was meant.
+    #[cfg(unix)]
+    #[test]
+    fn symbolic_link_to_nothing_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink("nothing", &link).unwrap();
+        let refused = AtomicFile::create(&link).err().unwrap();
+        assert_eq!(refused.kind(), io::ErrorKind::NotFound);
+        assert!(link.is_symlink());
     }
 
     #[cfg(unix)]

@@ -2,16 +2,17 @@
 
 use crate::arguments::{CompareArguments, World};
 use crate::choose::{policies, Assignments};
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::interrupt::Interrupt;
 
 use super::kernel_result::kernel_runs;
 use super::result::{perform, Asked};
 
 /// Runs a workload under several policies and prints them side by side.
-pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
+pub fn compare(arguments: &CompareArguments) -> Result<Exit, Failure> {
     if arguments.common.world == World::Vm {
-        return kernel_runs("compare", &arguments.policies, &arguments.common);
+        return kernel_runs("compare", &arguments.policies, &arguments.common)
+            .map(|()| Exit::Success);
     }
     let interrupt = Interrupt::listen()?;
     let set = Assignments::read(&arguments.common.tunables, &arguments.common.set)?;

@@ -5,7 +5,7 @@ use schedlab_live::Program;
 use super::{load, print};
 use crate::arguments::ConformArguments;
 use crate::choose;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::interrupt::Interrupt;
 
 pub fn conform(arguments: &ConformArguments) -> Result<(), Failure> {
@@ -29,6 +29,9 @@ pub fn conform(arguments: &ConformArguments) -> Result<(), Failure> {
             "{name}: {} scripts, {} hook calls, 0 differences\n",
             found.scripts, found.calls
         )),
-        Some(difference) => Err(Failure::Other(format!("{name}: {difference}"))),
+        Some(difference) => Err(Failure::Ended(
+            Exit::CheckFailed,
+            format!("{name}: {difference}"),
+        )),
     }
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::{note, print};
 use crate::arguments::{LoadArguments, StatsFormat};
 use crate::choose;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::interrupt::Interrupt;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -194,9 +194,12 @@ fn report(tuned: &Tuned, ending: Option<Ending>) -> Result<(), Failure> {
     match ending {
         Some(ending) if ending.is_failure() => {
             eprint!("{}", ending.dump);
-            Err(Failure::Other(format!(
-                "the kernel has thrown out {name} and is back on its own scheduler: {ending}"
-            )))
+            Err(Failure::Ended(
+                Exit::PolicyFault,
+                format!(
+                    "the kernel has thrown out {name} and is back on its own scheduler: {ending}"
+                ),
+            ))
         }
         Some(ending) => {
             note(&format!("{name} ended: {ending}"));

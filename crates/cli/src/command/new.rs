@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use schedlab_input::{nearest, Diagnostic};
-use schedlab_policy::Policy;
+use schedlab_policy::{write_headers, Policy, COMPILER_FLAGS, INCLUDE_FOLDERS};
 
 use crate::arguments::NewArguments;
 use crate::failure::Failure;
@@ -15,6 +15,13 @@ use super::print;
 /// What a new policy consists of; NAME stands for its name.
 const SOURCE: &str = include_str!("../../../../policy/template/template.c");
 const README: &str = include_str!("../../../../policy/template/README.md");
+
+/// The folder of the headers, inside that of the policy.  They are for the reader and the editor: schedlab compiles a
+/// policy with the headers it carries.
+const HEADERS: &str = "include";
+
+/// The folders of the headers in schedlab's source.
+const CHECKOUT_FOLDERS: [&str; 3] = ["policy", "policies", "crates/native/include"];
 
 /// Longest name of a policy.
 const MAX_NAME: usize = 32;
@@ -36,7 +43,7 @@ pub fn new(arguments: &NewArguments) -> Result<(), Failure> {
         return Err(Diagnostic::new("there is no such folder")
             .at("--dir", 0)
             .key(dir.display().to_string())
-            .expected("the folder \"policies\" of schedlab's source, or another that exists")
+            .expected("a folder that exists")
             .into());
     }
     if fs::symlink_metadata(&folder).is_ok() {
@@ -45,7 +52,7 @@ pub fn new(arguments: &NewArguments) -> Result<(), Failure> {
             .into());
     }
     write(dir, &folder, name).map_err(Failure::writing(&folder))?;
-    print(&next_steps(&folder, name))
+    print(&next_steps(&folder, name, is_in_checkout(dir)))
 }
 
 fn mistake(problem: String) -> Diagnostic {
@@ -97,6 +104,10 @@ fn write(dir: &Path, folder: &Path, name: &str) -> std::io::Result<()> {
         SOURCE.replace("NAME", name),
     )?;
     fs::write(aside.path().join("README.md"), README.replace("NAME", name))?;
+    if !is_in_checkout(dir) {
+        write_headers(&aside.path().join(HEADERS))?;
+    }
+    fs::write(aside.path().join("compile_flags.txt"), editor_flags(dir))?;
     let readable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     fs::set_permissions(aside.path(), readable)?;
     fs::rename(aside.path(), folder)?;
@@ -104,18 +115,37 @@ fn write(dir: &Path, folder: &Path, name: &str) -> std::io::Result<()> {
     Ok(())
 }
 
-fn next_steps(folder: &Path, name: &str) -> String {
-    let source = folder.join(format!("{name}.c"));
-    let readme = folder.join("README.md");
-    let (source, readme) = (source.display().to_string(), readme.display().to_string());
+/// Is this the folder "policies" of schedlab's source, where the build finds new policies?
+fn is_in_checkout(dir: &Path) -> bool {
+    dir.join("../policy/policy.h").is_file()
+}
+
+/// The flags of a compilation, one a line, for clangd and the editors that use it.
+fn editor_flags(dir: &Path) -> String {
+    let folders = match is_in_checkout(dir) {
+        true => CHECKOUT_FOLDERS.map(|folder| format!("-I../../{folder}\n")),
+        false => INCLUDE_FOLDERS.map(|folder| format!("-I{HEADERS}/{folder}\n")),
+    };
+    format!("-xc\n{COMPILER_FLAGS}{}", folders.concat())
+}
+
+fn next_steps(folder: &Path, name: &str, in_checkout: bool) -> String {
+    // "./mine/mine.c" is written "mine/mine.c".
+    let folder = folder.strip_prefix(".").unwrap_or(folder);
+    let shown = |path: &str| folder.join(path).display().to_string();
+    let source = shown(&format!("{name}.c"));
+    let readme = shown("README.md");
     let source = shell_word(&source);
+    let build = match in_checkout {
+        true => format!("  cargo build --release     # from then on it is called \"{name}\"\n"),
+        false => String::new(),
+    };
     format!(
         "Wrote {source} and {readme}.  Next:
 
   schedlab run --policy {source} --workload late
   schedlab compare --policies {source},all --workload late --report {name}.html
-  cargo build --release     # in schedlab's source: from then on it is called \"{name}\"
-"
+{build}"
     )
 }
 

@@ -20,13 +20,16 @@ use crate::outputs::{Finished, TraceFile, Traces};
 use crate::recipe::quoted;
 
 use super::kernel_result::{Files, Form};
-use super::note;
+use super::{note, sudo};
 
 /// How long a machine is recorded if nobody says.
 const DEFAULT: Duration = Duration::from_secs(10);
 
 /// Records this machine; the command's status.
 pub fn record(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
+    if !tracefs::is_permitted() && !sudo::is_root() {
+        return Err(sudo::again(&arguments.command));
+    }
     let interrupt = Interrupt::listen()?;
     let traces = Traces::parse(&arguments.output, 1).map_err(|m| Failure::flag("--output", m))?;
     let trace = traces.create(traces.path_of(None))?;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use schedlab_input::{stem, Diagnostic};
-use schedlab_machine::Machine;
+use schedlab_machine::{Machine, MAX_CPUS};
 use schedlab_measure::Measure;
 use schedlab_policy::Tuned;
 use schedlab_readers::ReadReport;
@@ -147,11 +147,14 @@ impl Source {
             );
         }
         if recording.span.0 == recording.span.1 {
-            return Err(Diagnostic::new(
-                "all its events are of one moment: nobody runs in no time",
-            )
-            .at(&path, 0)
-            .expected("a recording of some length"));
+            let problem = "all events have one timestamp; the recording has no duration";
+            return Err(Diagnostic::new(problem).at(&path, 0));
+        }
+        let nr_cpus = recording.nr_cpus();
+        if nr_cpus > MAX_CPUS {
+            let problem = format!("the recorded machine has {nr_cpus} CPUs");
+            let expected = format!("at most {MAX_CPUS}, which a simulated machine can have");
+            return Err(Diagnostic::new(problem).at(&path, 0).expected(expected));
         }
         Ok(Source {
             recording,

@@ -14,7 +14,7 @@ use schedlab_workload::{builtin, Workload};
 
 use crate::arguments::{CommonArguments, Format};
 use crate::choose::{self, Assignments};
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::outputs::{Finished, TextFile, Traces};
 use crate::recipe::Recipe;
@@ -34,7 +34,7 @@ pub struct Asked<'a> {
 }
 
 /// Does all runs, writes all files and prints the result.  Files appear when all of them are whole.
-pub fn perform(asked: Asked) -> Result<(), Failure> {
+pub fn perform(asked: Asked) -> Result<Exit, Failure> {
     let common = asked.common;
     let Some(workload) = &common.workload else {
         let problem = "commands run in a real kernel only";
@@ -42,7 +42,7 @@ pub fn perform(asked: Asked) -> Result<(), Failure> {
         return Err(mistake.expected("--world vm, or --workload").into());
     };
     if let Some(help) = builtin::help(workload) {
-        return print(&help);
+        return print(&help).map(|()| Exit::Success);
     }
     let mut workload = choose::workload(workload, &common.rtapp.options())?;
     if common.duration.is_none() {
@@ -58,7 +58,11 @@ pub fn perform(asked: Asked) -> Result<(), Failure> {
     let command = reproduce(&asked, &session);
     let mut files = Vec::new();
     let mut runs: Vec<Run> = Vec::new();
+    let mut exit = Exit::Success;
     for mut result in session.run(&asked.interrupt)? {
+        if result.deadlocked {
+            exit = Exit::Deadlock;
+        }
         files.extend(result.trace.take());
         runs.push(reported(&session, result, &command.to_string()));
     }
@@ -70,7 +74,8 @@ pub fn perform(asked: Asked) -> Result<(), Failure> {
     }
     asked.interrupt.check()?;
     files.into_iter().try_for_each(Finished::keep)?;
-    print(&formatted(runs, &session, common.format)?)
+    print(&formatted(runs, &session, common.format)?)?;
+    Ok(exit)
 }
 
 fn text_file(

@@ -2,16 +2,16 @@
 
 use crate::arguments::{RunArguments, World};
 use crate::choose::{policy, Assignments};
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::interrupt::Interrupt;
 
 use super::kernel_result::kernel_runs;
 use super::result::{perform, Asked};
 
 /// Runs a workload under one policy and prints what was measured.
-pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
+pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
     if arguments.common.world == World::Vm {
-        return kernel_runs("run", &arguments.policy, &arguments.common);
+        return kernel_runs("run", &arguments.policy, &arguments.common).map(|()| Exit::Success);
     }
     let interrupt = Interrupt::listen()?;
     let set = Assignments::read(&arguments.common.tunables, &arguments.common.set)?;

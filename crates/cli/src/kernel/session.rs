@@ -13,7 +13,7 @@ use schedlab_vm::{Clock, Content, Kernel, Listener, Machine, Outcome, State, VmE
 
 use crate::arguments::{PlayedArguments, VmClock, VmMachineArguments};
 use crate::command::PROGRAMS;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::outputs::{Finished, TraceFile};
 use crate::recipe::{exact, quoted};
@@ -163,7 +163,15 @@ pub fn failure(error: VmError, interrupt: &Interrupt) -> Failure {
         (VmError::Host(error), _) if error.kind() == io::ErrorKind::BrokenPipe => {
             Failure::Output("standard output".into(), error)
         }
-        (error, _) => Failure::Other(error.to_string()),
+        (error, _) => Failure::Ended(exit_of(&error), error.to_string()),
+    }
+}
+
+fn exit_of(error: &VmError) -> Exit {
+    match error {
+        VmError::NoKernelImage(_) | VmError::NoCommand | VmError::NoProgram(_) => Exit::BadInput,
+        VmError::TimedOut { .. } => Exit::LimitReached,
+        _ => Exit::System,
     }
 }
 

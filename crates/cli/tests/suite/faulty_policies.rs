@@ -1,6 +1,7 @@
 //! Policies that misbehave: each is named with its hook, costs nothing but a message and leaves no file.
 
-use crate::common::{argument, names, refusal, refused, root, schedlab};
+use crate::common::{argument, failure, names, refusal, refused, root, schedlab};
+use crate::common::{BAD_INPUT, POLICY_FAULT};
 
 /// The message about a policy of tests/policies that runs two tasks on two CPUs.
 #[track_caller]
@@ -28,7 +29,7 @@ fn message(policy: &str) -> String {
     .output()
     .unwrap();
     assert_eq!(names(folder.path()), Vec::<String>::new(), "left behind");
-    refusal(output)
+    failure(POLICY_FAULT, output)
 }
 
 #[track_caller]
@@ -145,15 +146,15 @@ fn missing_compiler() {
 #[test]
 fn compiler_with_options() {
     let source = root().join("crates/cli/tests/policies/losing.c");
-    let compile = |compiler: &str| {
+    let compile = |compiler: &str, status: i32| {
         let output = schedlab(&["run", "--policy", argument(&source), "--workload", "hogs"])
             .env("CC", compiler)
             .output()
             .unwrap();
-        refusal(output)
+        failure(status, output)
     };
-    assert!(compile("cc -O1").contains("policy losing, hook enqueue"));
-    let silent = compile("false");
+    assert!(compile("cc -O1", POLICY_FAULT).contains("policy losing, hook enqueue"));
+    let silent = compile("false", BAD_INPUT);
     assert!(
         silent.ends_with("losing.c does not compile:\nfalse says nothing but exit status: 1"),
         "{silent}"

@@ -67,6 +67,30 @@ fn interrupt_leaves_nothing_behind() {
     ends_clean("-INT", 130);
 }
 
+/// A closed terminal.
+#[test]
+fn hangup_leaves_nothing_behind() {
+    ends_clean("-HUP", 129);
+}
+
+/// As under nohup: a signal that is ignored stays ignored.
+#[test]
+fn an_ignored_hangup_does_not_end_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("x.pftrace");
+    let program = env!("CARGO_BIN_EXE_schedlab");
+    let run = "run --policy o1 --workload hogs --duration 10000h --trace";
+    let shell = format!("trap '' HUP; exec {program} {run} '{}'", trace.display());
+    let mut child = Command::new("sh").args(["-c", &shell]).spawn().unwrap();
+    wait_for_parts(folder.path(), 1);
+    send("-HUP", &child);
+    sleep(Duration::from_millis(300));
+    let ended = child.try_wait().unwrap();
+    send("-TERM", &child);
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    assert_eq!(ended, None);
+}
+
 #[test]
 fn termination_leaves_nothing_behind() {
     ends_clean("-TERM", 143);

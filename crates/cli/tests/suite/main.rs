@@ -10,6 +10,7 @@ mod mistakes;
 mod new;
 mod portable;
 mod programs;
+mod record;
 mod recordings;
 mod replay;
 mod reproduce;

@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use crate::common::{argument, names, output, refused};
+use crate::common::{argument, failed, failure, names, output, refused, schedlab};
+use crate::common::{BAD_INPUT, DEADLOCK, LIMIT_REACHED, SYSTEM};
 
 /// A command and the message it gets; "…" stands for anything.
 const MISTAKES: &[(&[&str], &str)] = &[
@@ -51,29 +52,88 @@ const MISTAKES: &[(&[&str], &str)] = &[
     (&["compare", "--policies", "o1,elsc", "--workload", "hogs", "--set", "o1.list_width=2"], "--set: list_width: o1:2.6.11 has no such tunable; expected one that …"),
     (&["run", "--policy", "o1", "--workload", "hogs", "--format", "jsn"], "--format: \"jsn\" is not valid; expected table, markdown, json (did you mean \"json\"?)"),
     (&["run", "--policy", "o1", "--workload", "hogs", "--trace", "x.pftrce"], "--trace: \"x.pftrce\" has no known extension; expected .pftrace (Perfetto) or .ftrace (text) (did you mean \"pftrace\"?)"),
-    (&["run", "--policy", "o1", "--workload", "hogs", "--trace", "no/such/x.pftrace"], "no/such/x.pftrace: cannot be written (No such file or directory…)"),
     (&["run", "--policy", "o1", "--workload", "hogs", "--trace", "x.pftrace", "--seeds", "101"], "--trace: 101 runs would write as many files; expected at most 100 runs with --trace"),
     (&["run", "--policy", "o1", "--workload", "hogs", "--report", "x.htm"], "--report: \"x.htm\" is called like something else; expected a name ending in .html"),
-    (&["run", "--policy", "o1", "--workload", "hogs", "--report", "no/such/x.html"], "no/such/x.html: cannot be written (No such file or directory…)"),
     (&["run", "--policy", "o1", "--workload", "hogs", "--json", "x"], "--json: \"x\" is called like something else; expected a name ending in .json"),
     (&["run", "--policy", "o1", "--workload", "hogs", "--hook-timeout", "1ms"], "--hook-timeout: \"1ms\" is not valid; expected at least 100ms"),
-    (&["run", "--policy", "o1", "--workload", "mixed", "--max-events", "10"], "o1:2.6.11 seed 1: the run reached its limit of 10 events at 0.…"),
-    (&["run", "--policy", "o1", "--workload", "hogs --count 9", "--max-tasks", "8"], "o1:2.6.11 seed 1: the run reached its limit of 8 tasks at 0.000000000"),
     (&["list", "polices"], "WHAT: \"polices\" is not valid; expected policies, machines, workloads (did you mean \"policies\"?)"),
     (&["list", "policies", "elcs"], "list: there is no policy \"elcs\"; expected one of … (did you mean \"elsc\"?)"),
     (&["list", "workloads", "mixd"], "list: there is no workload \"mixd\"; expected one of … (did you mean \"mixed\"?)"),
     (&["list", "machines", "serve"], "list: there is no machine \"serve\"; expected one of … (did you mean \"server\"?)"),
     (&["completions", "bsh"], "SHELL: \"bsh\" is not valid; expected bash, … (did you mean \"bash\"?)"),
-    (&["man", "no/such"], "no/such: cannot be written (No such file or directory…)"),
     (&["new", "My-Policy", "--dir", "."], "NAME: \"My-Policy\" cannot be the name of a policy; expected a lower-case letter, …"),
+];
+
+/// The same for what is no mistake of the user's, with its exit status.
+const FAILURES: &[(i32, &[&str], &str)] = &[
+    (
+        SYSTEM,
+        &[
+            "run",
+            "--policy",
+            "o1",
+            "--workload",
+            "hogs",
+            "--trace",
+            "no/such/x.pftrace",
+        ],
+        "no/such/x.pftrace: cannot be written (No such file or directory…)",
+    ),
+    (
+        SYSTEM,
+        &[
+            "run",
+            "--policy",
+            "o1",
+            "--workload",
+            "hogs",
+            "--report",
+            "no/such/x.html",
+        ],
+        "no/such/x.html: cannot be written (No such file or directory…)",
+    ),
+    (
+        LIMIT_REACHED,
+        &[
+            "run",
+            "--policy",
+            "o1",
+            "--workload",
+            "mixed",
+            "--max-events",
+            "10",
+        ],
+        "o1:2.6.11 seed 1: the run reached its limit of 10 events at 0.…",
+    ),
+    (
+        LIMIT_REACHED,
+        &[
+            "run",
+            "--policy",
+            "o1",
+            "--workload",
+            "hogs --count 9",
+            "--max-tasks",
+            "8",
+        ],
+        "o1:2.6.11 seed 1: the run reached its limit of 8 tasks at 0.000000000",
+    ),
+    (
+        SYSTEM,
+        &["man", "no/such"],
+        "no/such: cannot be written (No such file or directory…)",
+    ),
 ];
 
 #[test]
 fn every_mistake_has_its_message() {
-    let wrong: Vec<String> = MISTAKES
+    let mistakes = MISTAKES
         .iter()
-        .filter_map(|(arguments, expected)| {
-            let message = refused(arguments);
+        .map(|(words, said)| (BAD_INPUT, *words, *said));
+    let wrong: Vec<String> = mistakes
+        .chain(FAILURES.iter().copied())
+        .filter_map(|(status, arguments, expected)| {
+            let message = failed(status, arguments);
             (!matches(&message, expected))
                 .then(|| format!("{arguments:?}\n  says     {message}\n  expected {expected}"))
         })
@@ -211,7 +271,7 @@ fn failed_run_leaves_files_alone() {
     let report = folder.path().join("x.html");
     fs::write(&report, "old").unwrap();
     let trace = folder.path().join("x.ftrace");
-    refused(&[
+    let run = [
         "run",
         "--policy",
         "o1",
@@ -223,7 +283,8 @@ fn failed_run_leaves_files_alone() {
         argument(&report),
         "--trace",
         argument(&trace),
-    ]);
+    ];
+    failed(LIMIT_REACHED, &run);
     assert_eq!(names(folder.path()), ["x.html"]);
     assert_eq!(fs::read_to_string(&report).unwrap(), "old");
 }
@@ -232,7 +293,7 @@ fn failed_run_leaves_files_alone() {
 #[test]
 fn failures_do_not_depend_on_threads() {
     for jobs in ["1", "4"] {
-        let message = refused(&[
+        let compare = [
             "compare",
             "--policies",
             "elsc,o1",
@@ -242,7 +303,8 @@ fn failures_do_not_depend_on_threads() {
             "5000",
             "--jobs",
             jobs,
-        ]);
+        ];
+        let message = failed(LIMIT_REACHED, &compare);
         assert!(
             message.starts_with("elsc seed 1: the run reached its limit"),
             "{message}"
@@ -253,6 +315,34 @@ fn failures_do_not_depend_on_threads() {
 #[test]
 fn help_is_not_a_mistake() {
     assert!(output(&["--help"]).contains("Usage: schedlab"));
+}
+
+/// A deadlocked workload has a result, and a status of its own.
+#[test]
+fn deadlock_has_its_status() {
+    let folder = tempfile::tempdir().unwrap();
+    let workload = folder.path().join("stuck.toml");
+    fs::write(&workload, "[task.a]\nprogram = [\"suspend\"]\n").unwrap();
+    let run = ["run", "--policy", "o1", "--workload", argument(&workload)];
+    let output = schedlab(&run).output().unwrap();
+    let said = crate::common::text(&output.stdout);
+    assert_eq!(output.status.code(), Some(DEADLOCK), "{said}");
+    assert!(said.contains("deadlock at"), "{said}");
+}
+
+/// The help lists every status these tests meet.
+#[test]
+fn exit_statuses_are_documented() {
+    let help = output(&["--help"]);
+    let table = help
+        .split_once("Exit status:\n")
+        .expect("the help has the table")
+        .1;
+    let statuses: Vec<&str> = table
+        .lines()
+        .map_while(|line| line.split_whitespace().next())
+        .collect();
+    assert_eq!(statuses, ["0", "1", "2", "3", "4", "5", "6", "128+N"]);
 }
 
 /// As on a full disk: what was written so far does not stay behind.
@@ -269,7 +359,7 @@ fn files_that_cannot_grow_are_said_and_removed() {
         ])
         .output()
         .unwrap();
-    let message = crate::common::refusal(output);
+    let message = failure(SYSTEM, output);
     assert_eq!(
         message,
         format!("{}: cannot be written (File too large)", trace.display())

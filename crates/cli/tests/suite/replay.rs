@@ -215,9 +215,27 @@ fn there_is_something_to_replay() {
     let folder = tempfile::tempdir().unwrap();
     let one = "sh 7/7 [000] 5.000000: sched:sched_switch: prev_comm=sh prev_pid=7 prev_prio=120 \
                prev_state=S ==> next_comm=sleep next_pid=8 next_prio=120\n";
+    let second =
+        |from: &str, to: &str| one.to_string() + &one.replace("5.0", "5.1").replace(from, to);
+    let many_cpus = second("[000]", "[2000]");
+    let no_such_cpu = second("[000]", "[4294967295]");
+    let no_such_thread = second("7/7", "7/4294967296");
+    let no_such_time = second("5.1", "18446744074.1");
     for (name, content, problem) in [
         ("empty", "", "the file is empty"),
-        ("one", one, "all its events are of one moment"),
+        (
+            "one",
+            one,
+            "all events have one timestamp; the recording has no duration",
+        ),
+        (
+            "huge",
+            &many_cpus,
+            "the recorded machine has 2001 CPUs; expected at most 1024",
+        ),
+        ("no such CPU", &no_such_cpu, "no line of perf script"),
+        ("no such thread", &no_such_thread, "no line of perf script"),
+        ("no such time", &no_such_time, "no line of perf script"),
     ] {
         let file = folder.path().join(name);
         fs::write(&file, content).unwrap();

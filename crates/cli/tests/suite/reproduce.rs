@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::common::{argument, json, names, output, refused, schedlab, text};
+use crate::common::{argument, failed, json, names, output, refused, schedlab, text, SYSTEM};
 
 #[test]
 fn an_unknown_experiment_is_refused_with_the_nearest() {
@@ -177,7 +177,7 @@ fn programs_that_are_not_here_are_named_with_their_packages() {
         .env("PATH", folder.path())
         .output()
         .unwrap();
-    assert_eq!(refused.status.code(), Some(2));
+    assert_eq!(refused.status.code(), Some(SYSTEM));
     assert_eq!(
         text(&refused.stderr),
         "schedlab: staircase-mysql asks real programs, and this machine has no mariadbd and sysbench\n\
@@ -212,6 +212,7 @@ fn interrupted_it_leaves_nothing_half_written() {
 
 #[test]
 fn a_folder_that_cannot_be_written_is_named() {
-    let message = refused(&["reproduce", "ule-smt", "--quick", "--report", "/proc/book"]);
+    let book = ["reproduce", "ule-smt", "--quick", "--report", "/proc/book"];
+    let message = failed(SYSTEM, &book);
     assert!(message.contains("/proc/book"), "{message}");
 }

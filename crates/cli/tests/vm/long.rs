@@ -157,7 +157,7 @@ fn schedulers_that_do_not_attach_are_named() {
     ];
     let ran = vm(&arguments);
     let message = text(&ran.stderr);
-    assert_eq!(ran.status.code(), Some(2), "{message}");
+    assert_eq!(ran.status.code(), Some(5), "{message}");
     assert!(message.contains("sh: ended without attaching"), "{message}");
     assert!(message.contains("scheduler: because"), "{message}");
 }

@@ -18,7 +18,7 @@ use std::process::Stdio;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use common::{argument, refused, schedlab, text};
+use common::{argument, failed, refused, schedlab, text};
 use guest::{have_kernel, number, vm};
 
 /// Output, errors and status come back; what was measured adds up to the nanosecond.
@@ -131,7 +131,7 @@ fn patience_ends() {
     if !have_kernel("patience_ends") {
         return;
     }
-    let message = refused(&["vm", "--timeout", "300ms", "--", "true"]);
+    let message = failed(4, &["vm", "--timeout", "300ms", "--", "true"]);
     assert!(
         message.starts_with("no end after 0 s (booting)"),
         "{message}"

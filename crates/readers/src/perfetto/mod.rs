@@ -16,6 +16,7 @@ use schedlab_trace::{kernel_version, CpuId};
 use self::compact::Compact;
 use self::message::{Fields, Value};
 use self::schema::{bundle, packet, process_tree, system_info, trace};
+use crate::budget::Budget;
 use crate::failure::Failure;
 use crate::intake::{self, Intake};
 use crate::report::{Format, ReadReport};
@@ -51,12 +52,12 @@ pub fn begins(head: &[u8]) -> bool {
 }
 
 /// Reads a trace.
-pub fn read(stream: impl Read) -> Result<(Recording, ReadReport), Failure> {
+pub fn read(stream: impl Read, budget: &Budget) -> Result<(Recording, ReadReport), Failure> {
     let mut stream = Counted {
         inner: BufReader::with_capacity(1 << 16, stream),
         position: 0,
     };
-    let mut reader = Reader::new();
+    let mut reader = Reader::new(budget.clone());
     let mut bytes = Vec::new();
     loop {
         let begin = stream.position;
@@ -128,6 +129,7 @@ impl<R: BufRead> Read for Counted<R> {
 }
 
 struct Reader {
+    budget: Budget,
     intake: Intake,
     states: States,
     /// Whom each CPU runs, by its last switch; none before the first.
@@ -136,8 +138,9 @@ struct Reader {
 }
 
 impl Reader {
-    fn new() -> Reader {
+    fn new(budget: Budget) -> Reader {
         Reader {
+            budget,
             intake: Intake::new(Format::Perfetto),
             states: States::Since414,
             running: Vec::new(),
@@ -178,6 +181,8 @@ impl Reader {
         if bytes.len() as u64 > MAX_PACKET {
             return Err(Wrong("compressed packets that are too long".into()));
         }
+        let spent = self.budget.decompressed(bytes.len() as u64);
+        spent.map_err(|error| Wrong(format!("{error} (see --max-decompressed)")))?;
         let mut fields = Fields::of(&bytes);
         while let Some((number, value)) = fields.next()? {
             if number == trace::PACKET {

@@ -1,12 +1,13 @@
 //! Recording the kernel this program runs on, through tracefs.
 //!
-//! A trace instance of our own leaves everybody else's tracing alone, and goes away with the
-//! [`Recorder`].  Nothing is read before a buffer is half full, so a short recording disturbs the
-//! machine by the tracepoints alone.
+//! A recording has a trace instance of its own, so it disturbs no other tracing.  The instance is removed with the
+//! [`Recorder`], or by the next one if the process was killed.  Nothing is read before a buffer is half full, so a
+//! short recording disturbs the machine by the tracepoints alone.
 
+mod instance;
 mod record;
 mod recorder;
 mod tasks;
 
 pub use record::record;
-pub use recorder::{Recorder, Report};
+pub use recorder::{is_permitted, Recorder, Report};

@@ -1,12 +1,12 @@
-//! A trace instance: set up, started, read, stopped, removed.
+//! Recording through a trace instance: set up, started, read, stopped.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
+use rustix::fs::{access, Access, OFlags};
 use rustix::system::uname;
 use rustix::time::{clock_gettime, ClockId};
 use schedlab_trace::{CpuId, Time};
@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::decode::{Description, YIELD};
 use crate::RecordingError;
 
+use super::instance::{append, Instance};
 use super::tasks::all_tasks;
 
 /// Where tracefs is, or was once.
@@ -48,10 +49,9 @@ const WAKE_AT: &str = "50";
 /// A recorder of the kernel this program runs on.
 pub struct Recorder {
     tracefs: PathBuf,
-    instance: PathBuf,
-    /// The name of our probe's group, while it exists.
-    probe: Option<String>,
+    /// Closed before the instance is removed: fields are dropped in this order.
     pipes: Vec<(CpuId, File)>,
+    instance: Instance,
     description: Description,
     page: Vec<u8>,
 }
@@ -75,14 +75,11 @@ impl Recorder {
     /// No tracefs, no permission, no `sched_switch`.
     pub fn new(buffer_kib: u64, observers: &[u32]) -> Result<Recorder, RecordingError> {
         let tracefs = find_tracefs()?;
-        let name = format!("schedlab-{}", std::process::id());
-        let instance = tracefs.join("instances").join(&name);
-        fs::create_dir(&instance).map_err(RecordingError::file(&instance))?;
+        let instance = Instance::create(&tracefs).map_err(RecordingError::file(&tracefs))?;
         let mut recorder = Recorder {
             tracefs,
-            instance,
-            probe: None,
             pipes: Vec::new(),
+            instance,
             description: Description {
                 header_page: String::new(),
                 formats: Vec::new(),
@@ -92,12 +89,12 @@ impl Recorder {
             },
             page: vec![0; 1 << 16],
         };
-        recorder.set_up(buffer_kib, &name.replace('-', "_"))?;
+        recorder.set_up(buffer_kib)?;
         recorder.description.tasks = all_tasks(&[&[std::process::id()], observers].concat());
         Ok(recorder)
     }
 
-    fn set_up(&mut self, buffer_kib: u64, probe: &str) -> Result<(), RecordingError> {
+    fn set_up(&mut self, buffer_kib: u64) -> Result<(), RecordingError> {
         self.write("tracing_on", "0")?;
         self.write("trace_clock", "mono")?;
         self.write("buffer_size_kb", &buffer_kib.to_string())?;
@@ -114,7 +111,7 @@ impl Recorder {
             // What is missing is made up for when the recording is read.
             let _ = self.enable(event);
         }
-        self.probe_yields(probe);
+        self.probe_yields();
         self.open_pipes()
     }
 
@@ -127,12 +124,12 @@ impl Recorder {
     }
 
     /// Puts a probe where tasks yield.  Without probes, yields look like preemption.
-    fn probe_yields(&mut self, group: &str) {
+    fn probe_yields(&mut self) {
+        let group = self.instance.probe_group();
         let definitions = self.tracefs.join("kprobe_events");
         for function in YIELD_FUNCTIONS {
             let definition = format!("p:{group}/{YIELD} {function}\n");
             if append(&definitions, &definition).is_ok() {
-                self.probe = Some(group.to_string());
                 let _ = self.enable(&format!("{group}/{YIELD}"));
                 return;
             }
@@ -140,7 +137,7 @@ impl Recorder {
     }
 
     fn open_pipes(&mut self) -> Result<(), RecordingError> {
-        let folder = self.instance.join("per_cpu");
+        let folder = self.instance.path().join("per_cpu");
         let entries = fs::read_dir(&folder).map_err(RecordingError::file(&folder))?;
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let mut cpus: Vec<u32> = names
@@ -215,7 +212,9 @@ impl Recorder {
                     Ok(length) => each(*cpu, &self.page[..length])?,
                     Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                     Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                    Err(error) => return Err(RecordingError::file(&self.instance)(error).into()),
+                    Err(error) => {
+                        return Err(RecordingError::file(self.instance.path())(error).into())
+                    }
                 }
             }
         }
@@ -237,30 +236,19 @@ impl Recorder {
     }
 
     fn write(&self, name: &str, text: &str) -> Result<(), RecordingError> {
-        let path = self.instance.join(name);
+        let path = self.instance.path().join(name);
         fs::write(&path, text).map_err(RecordingError::file(&path))
     }
 
     fn read(&self, name: &str) -> Result<String, RecordingError> {
-        let path = self.instance.join(name);
+        let path = self.instance.path().join(name);
         read_at_once(&path).map_err(RecordingError::file(&path))
     }
 }
 
-impl Drop for Recorder {
-    fn drop(&mut self) {
-        // Nothing can be done about what fails here; the machine stays usable either way.
-        let _ = self.write("tracing_on", "0");
-        let _ = self.write("events/enable", "0");
-        self.pipes.clear();
-        if let Some(group) = &self.probe {
-            let _ = append(
-                &self.tracefs.join("kprobe_events"),
-                &format!("-:{group}/{YIELD}\n"),
-            );
-        }
-        let _ = fs::remove_dir(&self.instance);
-    }
+/// Whether this process may record.  On most machines only root may.
+pub fn is_permitted() -> bool {
+    find_tracefs().is_ok_and(|place| access(place.join("instances"), Access::WRITE_OK).is_ok())
 }
 
 fn find_tracefs() -> Result<PathBuf, RecordingError> {
@@ -287,11 +275,6 @@ fn read_at_once(path: &Path) -> io::Result<String> {
             length => text.extend(&piece[..length]),
         }
     }
-}
-
-fn append(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = OpenOptions::new().append(true).open(path)?;
-    file.write_all(text.as_bytes())
 }
 
 fn is_ready(pipe: &File) -> bool {

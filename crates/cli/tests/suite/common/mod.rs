@@ -30,7 +30,7 @@ pub fn output(arguments: &[&str]) -> String {
     text(&output.stdout)
 }
 
-/// What a run says that must fail with status 2: one message, nothing on standard output.
+/// What a run says that must be refused as bad input: one message, nothing on standard output.
 #[track_caller]
 pub fn refused(arguments: &[&str]) -> String {
     refusal(schedlab(arguments).output().unwrap())
@@ -38,8 +38,26 @@ pub fn refused(arguments: &[&str]) -> String {
 
 #[track_caller]
 pub fn refusal(output: Output) -> String {
+    failure(BAD_INPUT, output)
+}
+
+/// Exit statuses, as `schedlab --help` lists them.
+pub const BAD_INPUT: i32 = 2;
+pub const POLICY_FAULT: i32 = 3;
+pub const LIMIT_REACHED: i32 = 4;
+pub const SYSTEM: i32 = 5;
+pub const DEADLOCK: i32 = 6;
+
+/// What a run says that must end with this status: one message, nothing on standard output.
+#[track_caller]
+pub fn failed(status: i32, arguments: &[&str]) -> String {
+    failure(status, schedlab(arguments).output().unwrap())
+}
+
+#[track_caller]
+pub fn failure(status: i32, output: Output) -> String {
     let message = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert_eq!(output.status.code(), Some(status), "{message}");
     assert_eq!(text(&output.stdout), "", "{message}");
     let message = message.strip_prefix("schedlab: ").expect("says who speaks");
     assert!(

@@ -1,0 +1,52 @@
+//! Starting this program again as root: sudo does not find what `cargo install` installed.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::failure::{Exit, Failure};
+use crate::recipe::quoted;
+
+use super::note;
+
+/// Whether this process is root's.
+pub fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
+}
+
+/// Starts this program again with the same arguments through sudo; returns only if that fails.  A command that is to
+/// be observed would become root's as well, so the user decides that.
+pub fn again(observed: &[String]) -> Failure {
+    let program = match std::env::current_exe() {
+        Ok(program) => program,
+        Err(error) => return Failure::Other(format!("the path of this program: {error}")),
+    };
+    let command = command(program);
+    let written: Vec<String> = command.iter().map(|w| w.to_string_lossy().into()).collect();
+    let written = quoted(&written);
+    if !observed.is_empty() {
+        return Failure::Ended(
+            Exit::System,
+            format!(
+                "recording needs root\n\
+                 hint: {written}\n\
+                 The command after \"--\" then runs as root, too."
+            ),
+        );
+    }
+    note(&format!("recording needs root: {written}"));
+    let error = Command::new(&command[0]).args(&command[1..]).exec();
+    Failure::Other(format!("sudo: {error}\nhint: as root, run {written}"))
+}
+
+/// sudo, this program by its absolute path, and its arguments.
+fn command(program: PathBuf) -> Vec<OsString> {
+    let words = ["sudo".into(), program.into_os_string()];
+    words
+        .into_iter()
+        .chain(std::env::args_os().skip(1))
+        .collect()
+}

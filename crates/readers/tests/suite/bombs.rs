@@ -1,0 +1,53 @@
+//! Small files that decompress to much are refused, in each layer of compression.
+
+use std::io::Write;
+
+use schedlab_readers::{read, read_within};
+
+use crate::common::{example, sample};
+
+/// What is said about a file that may decompress to so many bytes.
+fn refusal(path: &std::path::Path, most: u64) -> String {
+    let refused = read_within(path, Some(most)).map(|_| "read".to_string());
+    refused.unwrap_or_else(|mistake| mistake.to_string())
+}
+
+#[test]
+fn what_the_user_allows_is_the_limit() {
+    let path = example("hackbench-4g");
+    let said = refusal(&path, 1 << 20);
+    let expected = "the recording decompresses to more than 1 MiB; \
+                    expected a smaller recording, or a larger --max-decompressed";
+    assert!(said.ends_with(expected), "{said}");
+    assert_eq!(refusal(&path, 1 << 30), "read");
+}
+
+/// Without a flag, too: lines that say nothing, three hundred million bytes of them.
+#[test]
+fn a_bomb_is_refused() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let mut bomb = zstd::Encoder::new(&file, 1).unwrap();
+    let begin = std::fs::read(sample("trace.ftrace")).unwrap();
+    bomb.write_all(&begin).unwrap();
+    let nothing = b"#\n".repeat(1 << 20);
+    for _ in 0..150 {
+        bomb.write_all(&nothing).unwrap();
+    }
+    bomb.finish().unwrap();
+    assert!(file.path().metadata().unwrap().len() < 1 << 20);
+    let said = read(file.path()).unwrap_err().to_string();
+    assert!(said.contains("decompresses to more than 256 MiB"), "{said}");
+}
+
+/// What is compressed inside a file counts, too.
+#[test]
+fn packets_and_records_count() {
+    for name in ["deflated.pftrace", "perf-z.data"] {
+        let path = sample(name);
+        let said = refusal(&path, 100);
+        let expected = "the recording decompresses to more than 0 MiB";
+        assert!(said.contains(expected), "{name}: {said}");
+        assert!(said.contains("--max-decompressed"), "{name}: {said}");
+        assert_eq!(refusal(&path, 1 << 20), "read", "{name}");
+    }
+}
