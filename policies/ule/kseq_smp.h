@@ -61,14 +61,27 @@ static inline __unused rq_t *unit_member(sched_t *s, rq_t *kseq, u32 most)
 	return member;
 }
 
-/* From R3 on, interrupt threads stay where the interrupt was. */
-static inline __unused u32 can_steal(ts_t *p, u32 cpu, s64 rule)
+/* What push and pull may take from a kseq. */
+#define STEAL_ITHD	1u	/* interrupt threads, too: from R3 on these stay where the interrupt was */
+#define STEAL_NEXT_FIRST	2u	/* R4: threads that have to wait for a switch of the queues before others */
+
+static inline __unused u32 pull_flags(s64 rule)
 {
-	return cpu_allowed(task_of(p), cpu) && !task_of(p)->on_cpu && (rule < 3 || p->class != PRI_ITHD);
+	return (rule < PULL_NO_INTERRUPTS ? STEAL_ITHD : 0) | (rule == PULL_SIBLINGS ? STEAL_NEXT_FIRST : 0);
+}
+
+static inline __unused u32 push_flags(s64 rule)
+{
+	return (rule < PUSH_SURPLUS ? STEAL_ITHD : 0) | (rule == PUSH_NEXT_FIRST ? STEAL_NEXT_FIRST : 0);
+}
+
+static inline __unused u32 can_steal(ts_t *p, u32 cpu, u32 flags)
+{
+	return cpu_allowed(task_of(p), cpu) && !task_of(p)->on_cpu && ((flags & STEAL_ITHD) || p->class != PRI_ITHD);
 }
 
 /* The best thread of @rq that may go to @cpu. */
-static inline __unused ts_t *runq_steal(sched_t *s, prio_array_t *rq, u32 cpu, s64 rule)
+static inline __unused ts_t *runq_steal(sched_t *s, prio_array_t *rq, u32 cpu, u32 flags)
 {
 	u32 bucket = prio_array_next(s, rq, 0);
 	list_t *node;
@@ -78,7 +91,7 @@ static inline __unused ts_t *runq_steal(sched_t *s, prio_array_t *rq, u32 cpu, s
 			ts_t *p = list_entry(node, ts_t, runq_link);
 
 			examined(s, 1);
-			if (can_steal(p, cpu, rule))
+			if (can_steal(p, cpu, flags))
 				return p;
 		}
 		bucket = prio_array_next(s, rq, bucket + 1);
@@ -86,20 +99,20 @@ static inline __unused ts_t *runq_steal(sched_t *s, prio_array_t *rq, u32 cpu, s
 	return NULL;
 }
 
-/* The highest priority thread; R4 prefers those that have to wait for a switch of the queues. */
-static inline __unused ts_t *kseq_steal(sched_t *s, rq_t *kseq, u32 cpu, s64 rule)
+/* The highest priority thread that may go to @cpu. */
+static inline __unused ts_t *kseq_steal(sched_t *s, rq_t *kseq, u32 cpu, u32 flags)
 {
-	ts_t *p = runq_steal(s, rule == 4 ? kseq->next : kseq->curr, cpu, rule);
+	ts_t *p = runq_steal(s, flags & STEAL_NEXT_FIRST ? kseq->next : kseq->curr, cpu, flags);
 
 	if (!p)
-		p = runq_steal(s, rule == 4 ? kseq->curr : kseq->next, cpu, rule);
-	return p ? p : runq_steal(s, &kseq->idle, cpu, rule);
+		p = runq_steal(s, flags & STEAL_NEXT_FIRST ? kseq->curr : kseq->next, cpu, flags);
+	return p ? p : runq_steal(s, &kseq->idle, cpu, flags);
 }
 
 /* Both locks are held. */
-static inline __unused u32 kseq_move(sched_t *s, rq_t *from, rq_t *to, s64 rule)
+static inline __unused u32 kseq_move(sched_t *s, rq_t *from, rq_t *to, u32 flags)
 {
-	ts_t *p = kseq_steal(s, from, to->cpu, rule);
+	ts_t *p = kseq_steal(s, from, to->cpu, flags);
 
 	if (!p)
 		return false;
@@ -135,7 +148,7 @@ static inline __unused u32 pull_from(sched_t *s, rq_t *from, rq_t *to, s64 rule)
 
 	if (from == to || !rq_lock(s, from->cpu))
 		return false;
-	moved = kseq_move(s, from, to, rule);
+	moved = kseq_move(s, from, to, pull_flags(rule));
 	rq_unlock(s, from->cpu);
 	count(s, COUNTER_pulled, moved);
 	return moved;
@@ -163,11 +176,11 @@ static inline __unused rq_t *kseq_load_highest(sched_t *s, s64 rule)
 
 	for_each_cpu(s, cpu) {
 		rq_t *kseq = rq_of(s, cpu);
-		u32 cpus = kseq_unit_cpus(s, kseq), load = kseq_unit_load(s, kseq, rule >= 3);
+		u32 cpus = kseq_unit_cpus(s, kseq), load = kseq_unit_load(s, kseq, rule >= PULL_NO_INTERRUPTS);
 
 		if (cpus > 1 && kseq->leader != cpu)
 			continue;
-		if (load > max_of(most, rule == 1 ? 0 : cpus)) {
+		if (load > max_of(most, rule == PULL_ANY_LOAD ? 0 : cpus)) {
 			most = load;
 			highest = kseq;
 		}
@@ -181,11 +194,11 @@ static inline __unused u32 kseq_find(sched_t *s, rq_t *kseq)
 	s64 rule = tun(s)->pull;
 	rq_t *highest;
 
-	if (!rule || s->nr_cpus == 1)
+	if (rule == PULL_OFF || s->nr_cpus == 1)
 		return false;
-	if ((rule == 4 || tun(s)->smt_one_kseq) && pull_from_siblings(s, kseq, rule))
+	if ((rule == PULL_SIBLINGS || tun(s)->smt_one_kseq) && pull_from_siblings(s, kseq, rule))
 		return true;
-	if (rule == 4)
+	if (rule == PULL_SIBLINGS)
 		return false;
 	highest = kseq_load_highest(s, rule);
 	return highest && pull_from(s, highest, kseq, rule);
@@ -199,7 +212,7 @@ static inline __unused void idle_loop_sees(sched_t *s, rq_t *kseq, task_t *p)
 {
 	u32 cpu;
 
-	if (!tun(s)->idle_polls || !tun(s)->pull || kseq->load < 2)
+	if (!tun(s)->idle_polls || tun(s)->pull == PULL_OFF || kseq->load < 2)
 		return;
 	for_each_cpu(s, cpu) {
 		rq_t *poller = rq_of(s, cpu);
@@ -219,9 +232,9 @@ static inline __unused u32 threads_to_push(sched_t *s, rq_t *high, rq_t *low)
 {
 	s64 from = kseq_unit_load(s, high, false), to = kseq_unit_load(s, low, false);
 
-	if (tun(s)->push == 3)
+	if (tun(s)->push == PUSH_SURPLUS)
 		from = (s64)kseq_unit_load(s, high, true) - kseq_unit_cpus(s, high);
-	if (from <= to || (tun(s)->push == 2 && from < 2))
+	if (from <= to || (tun(s)->push == PUSH_ANY_IMBALANCE && from < 2))
 		return 0;
 	return (u32)(from - to + 1) / 2;
 }
@@ -233,7 +246,7 @@ static inline __unused u32 push_to(sched_t *s, rq_t *from, rq_t *to)
 	if (from == to || !rq_lock(s, from->cpu))
 		return false;
 	if (rq_lock(s, to->cpu)) {
-		moved = kseq_move(s, from, to, tun(s)->push);
+		moved = kseq_move(s, from, to, push_flags(tun(s)->push));
 		rq_unlock(s, to->cpu);
 	}
 	rq_unlock(s, from->cpu);
@@ -268,7 +281,7 @@ static inline __unused void start_balance_timer(sched_t *s)
 {
 	u64 delay_ns = (u64)tun(s)->balance_ms * NSEC_PER_MSEC;
 
-	if (s->nr_cpus == 1 || !tun(s)->push)
+	if (s->nr_cpus == 1 || tun(s)->push == PUSH_OFF)
 		return;
 	if (tun(s)->balance_random)
 		delay_ns = div_u64(2 * delay_ns * (random_u32(s) >> 16), 1 << 16);
@@ -330,7 +343,7 @@ static inline __unused u32 core_load(sched_t *s, rq_t *kseq)
 /* R4 and R5: @p would be one more here.  An idle core if it would be one too many, else a sibling. */
 static inline __unused rq_t *handoff_by_core(sched_t *s, task_t *p, rq_t *home)
 {
-	u32 crowded = tun(s)->handoff == 5 || core_load(s, home) + 1 > home->ncpus;
+	u32 crowded = tun(s)->handoff == HANDOFF_BUSY_CPU || core_load(s, home) + 1 > home->ncpus;
 	rq_t *to = home;
 
 	if (!home->load)
@@ -345,9 +358,9 @@ static inline __unused rq_t *handoff(sched_t *s, task_t *p, rq_t *home)
 {
 	if (tun(s)->smt_one_kseq && home->load && idled_sibling(s, p, home) != home)
 		return idled_sibling(s, p, home);
-	if (!tun(s)->handoff || class_of_task(p) == PRI_ITHD)
+	if (tun(s)->handoff == HANDOFF_OFF || class_of_task(p) == PRI_ITHD)
 		return home;
-	if (tun(s)->handoff >= 4)
+	if (tun(s)->handoff >= HANDOFF_CROWDED_CORE)
 		return handoff_by_core(s, p, home);
 	if (kseq_unit_load(s, home, true) < kseq_unit_cpus(s, home))
 		return home;

@@ -39,30 +39,31 @@
 	T(interact_thresh, 30, 0, 1000, "INTERACT_THRESH: threads that score less are interactive [R3; R2: 20]")	\
 	T(slp_run_max_ms, 5000, 10, 60000, "SLP_RUN_MAX: sleep plus run time remembered, in ms [R3; R2: 100, R0: 30000]")	\
 	T(slp_run_fork_ms, 500, 0, 60000, "SLP_RUN_FORK: history a child inherits, in ms; 0: all [R3; R2: all]")	\
-	T(history_bound, 0, 0, 2, "what is kept of too much history: 0 four fifths [R4], 1 half [R3], 2 a tenth, when a slice is computed [R2, R0]")	\
+	T(history_bound, 0, 0, 2, "what is kept of too much history: 0: four fifths [R4], 1: half [R3], 2: a tenth, when a slice is computed [R2, R0]")	\
 	T(literal_figure1, 0, 0, 1, "above half, score as printed in Figure 1: a pure hog at half, the least busy at the top [P]")	\
 	T(equal_scores_zero, 0, 0, 1, "equal sleep and run time score 0 [R2, R3] instead of half")	\
 	T(pri_base, 160, 160, 223, "priority of score 0 at nice 0 [R3; R2, R0: 180]")	\
 	T(pri_range, 64, 1, 64, "priorities between the least and the greatest score [R3; R2, R0: 24]")	\
-	T(curr_rule, 2, 0, 4, "who is filed under current: 2 interactive or at kernel priority [P, R2], 3 or pri other than the user's [R3], 4 or better [R4], 0 see README [R0]")	\
+	T(curr_rule, 2, 0, 4, "filed under current: 2: threads that are interactive or at a kernel priority [P, R2], 3: or at another than the user's [R3], 4: or at a better one [R4], 0: that sleep a little more than they run [R0]")	\
 	T(keep_runq, 0, 0, 1, "who is not, returns from sleep to the queue it was in [R0]")	\
 	T(wake_slice, 1, 0, 1, "a wakeup computes the slice anew [R3; R2: not]")	\
 	T(child_slice, 1, 0, 1000, "a child's first slice, in ticks; 0: what is left of its parent's [R3; R2: 0]")	\
 	T(fork_runtime, 1, 0, 1000, "run time a fork costs the parent, in ticks [R3; R2: 0]")	\
 	T(exit_runtime, 1, 0, 1, "a dead child's run time is added to its parent's: it learns [P, R3]")	\
 	T(exit_slptime, 0, 0, 1, "so is its sleep time [R2; R3: not]")		\
-	T(userret_resched, 1, 0, 2, "back at its user priority a thread yields to a better one: 0 never [R3], 1 idle threads do [P], 2 all [R2]")	\
+	T(userret_resched, 1, 0, 2, "a thread back at its user priority yields to a better one: 0: never [R3], 1: if it is an idle thread [P], 2: always [R2]")	\
 	T(tick_preempt, 0, 0, 1, "the tick looks for a better thread in current [R0]")	\
 	T(balance_ms, 500, 1, 1000000, "period of push migration, in ms [P; R2, R3: 1000]")	\
 	T(balance_random, 0, 0, 1, "the period is drawn from 0 to twice that [R4]")	\
-	T(push, 2, 0, 4, "push migration: 0 off, 2 an imbalance of one moves one [P, R2], 3 not [R3], 4 as 2, but next before current [R4]")	\
-	T(pull, 3, 0, 4, "pull by idle CPUs: 0 off, from CPUs with a load above 0 [1: R0] or 1 [2: R2], interrupt threads apart [3: P, R3], SMT siblings only [4: R4]")	\
+	T(push, 2, 0, 4, "push migration: 0: off, 2: an imbalance of one moves one thread [P, R2], 3: it does not [R3], 4: it does, and threads under next go first [R4]")	\
+	T(pull, 3, 0, 4, "idle CPUs pull: 0: nothing, 1: from loads above 0 [R0], 2: above 1 [R2], 3: above 1 without interrupt threads [P, R3], 4: from SMT siblings only [R4]")	\
 	T(idle_polls, 0, 0, 1, "idle CPUs keep looking for threads to pull [R0, R2: from memory] instead of waiting to be told [R3]")	\
-	T(handoff, 3, 0, 5, "a waking thread goes to an idle CPU if its own is busy [3: R3]; core by core if its core has more threads than CPUs [4: R4], or its CPU more than one [5: R5]; 0 off [P, R2]")	\
+	T(handoff, 3, 0, 5, "a waking thread goes to an idle CPU: 0: never [P, R2], 3: if its kseq has no CPU to spare [R3], 4: core by core, if its core has more threads than CPUs [R4], 5: if its CPU has one [R5]")	\
 	T(smt_one_kseq, 0, 0, 1, "the logical CPUs of a core count as one kseq [P; R3: with ULE_HTT_EXPERIMENTAL only]")	\
 	T(initial_slptime_ms, 500, 0, 60000, "sleep time of threads that exist from the start: children of an interactive shell, in ms [our choice]")	\
 	T(show_pctcpu, 0, 0, 1, "observers see %cpu, in tenths of a percent, in place of the priority [our choice]")
 POLICY_TUNABLES(ULE_TUNABLES)
+#include "ule/rules.h"
 
 #define ULE_COUNTERS(C)	C(queue_switches) C(slice_zero) C(pushed) C(pulled) C(handed_off)
 POLICY_COUNTERS(ULE_COUNTERS)
@@ -155,17 +156,10 @@ static void sched_interact_update(sched_t *s, ts_t *p)
 {
 	u32 limit = glob_of(s)->slp_run_max;
 
-	if (tun(s)->history_bound == 0)
+	if (tun(s)->history_bound == HISTORY_FOUR_FIFTHS)
 		interact_bound(&p->history, limit);
-	else if (interact_sum(&p->history) >= (tun(s)->history_bound == 1 ? limit : HISTORY_MAX))
+	else if (interact_sum(&p->history) >= (tun(s)->history_bound == HISTORY_HALF ? limit : HISTORY_MAX))
 		interact_scale(&p->history, 1, 2);
-}
-
-/* R2 and before: only now and then, but thoroughly.  (HISTORY_MAX: theirs would overflow after days.) */
-static void forget_in_slice(sched_t *s, ts_t *p)
-{
-	if (tun(s)->history_bound == 2 && interact_sum(&p->history) >= glob_of(s)->slp_run_max)
-		interact_scale(&p->history, 1, 10);
 }
 
 /* ---- the priority calculator -------------------------------------------- */
@@ -241,21 +235,6 @@ static void kseq_load_rem(sched_t *s, rq_t *kseq, ts_t *p)
 
 /* ---- the slice calculator ----------------------------------------------- */
 
-/* A moving window of nice values gets slices: all of it for the least nice, none beyond. */
-static s32 nice_slice(sched_t *s, rq_t *kseq, ts_t *p)
-{
-	s32 max = glob_of(s)->slice_max, min = glob_of(s)->slice_min;
-	s32 window = (s32)tun(s)->nice_window, diff = task_of(p)->nice - kseq->nicemin;
-
-	if (SCHED_INTERACTIVE(s, p))
-		return glob_of(s)->slice_interactive;
-	if (!kseq->loads[PRI_TIMESHARE] || diff < 0)
-		return max;
-	if (diff > window)
-		return 0;
-	return max - diff * (max - min + 1) / window;
-}
-
 /* R0: the better, the longer; 60 % of it from sleep, 40 % from the priority, which has nice in it. */
 static s32 priority_slice(sched_t *s, ts_t *p)
 {
@@ -266,13 +245,33 @@ static s32 priority_slice(sched_t *s, ts_t *p)
 	return (by_sleep * 6 + by_priority * 4) / 10;
 }
 
+/*
+ * A thread that is not of a time sharing class has a fixed slice, and so has an
+ * interactive one: a short one, since a thread that uses it up may not be
+ * interactive.  For the others nice decides.  A window of nice values that
+ * begins at the least nice thread of the kseq gets slices, from the longest for
+ * that thread to the shortest at the end of the window; beyond it a thread has no
+ * slice at all and does not run until the least nice threads are gone.
+ * R2 and R0 forget here what is too much of a history, and only here.
+ */
 static void sched_slice(sched_t *s, rq_t *kseq, ts_t *p)
 {
-	if (p->class == PRI_TIMESHARE)
-		p->slice = tun(s)->slice_by_priority ? priority_slice(s, p) : nice_slice(s, kseq, p);
+	s32 max = glob_of(s)->slice_max, min = glob_of(s)->slice_min;
+	s32 window = (s32)tun(s)->nice_window, diff = task_of(p)->nice - kseq->nicemin;
+
+	if (p->class != PRI_TIMESHARE)
+		p->slice = p->class == PRI_IDLE ? min : max;
+	else if (tun(s)->slice_by_priority)
+		p->slice = priority_slice(s, p);
+	else if (SCHED_INTERACTIVE(s, p))
+		p->slice = glob_of(s)->slice_interactive;
+	else if (!kseq->loads[PRI_TIMESHARE] || diff < 0)
+		p->slice = max;
 	else
-		p->slice = p->class == PRI_IDLE ? glob_of(s)->slice_min : glob_of(s)->slice_max;
-	forget_in_slice(s, p);
+		p->slice = diff > window ? 0 : max - diff * (max - min + 1) / window;
+	/* HISTORY_MAX in sched_interact_update() is for the days between two such calls, after which theirs overflows. */
+	if (tun(s)->history_bound == HISTORY_TENTH_AT_SLICE && interact_sum(&p->history) >= glob_of(s)->slp_run_max)
+		interact_scale(&p->history, 1, 10);
 }
 
 /* ---- queue mechanisms --------------------------------------------------- */
@@ -288,7 +287,7 @@ static void kseq_runq_rem(ts_t *p)
 }
 
 /* R0: who sleeps somewhat more than it runs.  (Surely the lightest sleepers were meant.) */
-static u32 curr_r0(sched_t *s, ts_t *p)
+static u32 light_sleeper(sched_t *s, ts_t *p)
 {
 	u32 part = (u32)tun(s)->interact_max / 2;
 
@@ -301,11 +300,11 @@ static u32 SCHED_CURR(sched_t *s, ts_t *p)
 {
 	u32 boosted = p->pri < PRI_MIN_TIMESHARE;
 
-	if (tun(s)->curr_rule == 0)
-		return curr_r0(s, p);
-	if (tun(s)->curr_rule == 3)
+	if (tun(s)->curr_rule == CURR_LIGHT_SLEEPERS)
+		return light_sleeper(s, p);
+	if (tun(s)->curr_rule == CURR_CHANGED_PRIORITY)
 		boosted = p->pri != p->user_pri;
-	if (tun(s)->curr_rule == 4)
+	if (tun(s)->curr_rule == CURR_RAISED_PRIORITY)
 		boosted = p->pri < p->user_pri;
 	return boosted || SCHED_INTERACTIVE(s, p);
 }
@@ -364,29 +363,14 @@ static void put_prev(sched_t *s, rq_t *kseq, ts_t *p, u32 why)
 	kseq_runq_add(p);
 }
 
-static void kseq_swap(sched_t *s, rq_t *kseq)
-{
-	prio_array_t *curr = kseq->curr;
-
-	kseq->curr = kseq->next;
-	kseq->next = curr;
-	count(s, COUNTER_queue_switches, 1);
-}
-
-/* Its slice is over or was refused: perhaps the others have become nicer. */
-static void reconsider(sched_t *s, rq_t *kseq, ts_t *p)
-{
-	kseq_runq_rem(p);
-	sched_slice(s, kseq, p);
-	p->runq = kseq->next;
-	kseq_runq_add(p);
-	count(s, COUNTER_slice_zero, 1);
-}
-
 /*
- * The best thread that has a slice, else an idle thread.  R3 gives up when
- * current is empty a second time, but its idle loop then looks again at once;
- * here that is one search.  It ends, as the least nice thread always gets a slice.
+ * The best thread that has a slice, else an idle thread.  An empty current and
+ * next change places.  A thread whose slice is over, or was refused because of its
+ * nice value, gets another chance, as the less nice ones may be gone: its slice is
+ * computed again, and it goes to next.  So each switch of the queues looks at every
+ * thread without a slice.  R3 gives up when current is empty a second time,
+ * but its idle loop then looks again at once; here that is one search.  It ends,
+ * as the least nice thread always gets a slice.
  */
 static ts_t *kseq_choose(sched_t *s, rq_t *kseq)
 {
@@ -395,13 +379,22 @@ static ts_t *kseq_choose(sched_t *s, rq_t *kseq)
 	repeat_while(s, kseq->curr->nr + kseq->next->nr) {
 		ts_t *p;
 
-		if (!kseq->curr->nr)
-			kseq_swap(s, kseq);
+		if (!kseq->curr->nr) {
+			prio_array_t *empty = kseq->curr;
+
+			kseq->curr = kseq->next;
+			kseq->next = empty;
+			count(s, COUNTER_queue_switches, 1);
+		}
 		p = list_entry(runq_first(kseq->curr), ts_t, runq_link);
 		examined(s, 1);
 		if (p->slice)
 			return p;
-		reconsider(s, kseq, p);
+		kseq_runq_rem(p);
+		sched_slice(s, kseq, p);
+		p->runq = kseq->next;
+		kseq_runq_add(p);
+		count(s, COUNTER_slice_zero, 1);
 	}
 	first = runq_first(&kseq->idle);
 	examined(s, first != NULL);
@@ -609,20 +602,17 @@ static void ule_tick(sched_t *s, u32 cpu, task_t *task)
 
 /* ---- choosing ----------------------------------------------------------- */
 
-static u32 better_waits(rq_t *kseq, ts_t *p)
+/* The kernel is left, and with it the priority of the sleep: has a better thread come meanwhile? */
+static void sched_userret(sched_t *s, rq_t *kseq, ts_t *p)
 {
 	list_t *first = runq_first(kseq->curr->nr ? kseq->curr : kseq->next);
 
-	return first && list_entry(first, ts_t, runq_link)->pri < p->user_pri;
-}
-
-/* The kernel is left, and with it the priority of the sleep. */
-static void sched_userret(sched_t *s, rq_t *kseq, ts_t *p)
-{
 	if (p->pri == p->user_pri)
 		return;
 	p->pri = p->user_pri;
-	if (tun(s)->userret_resched >= (p->class == PRI_IDLE ? 1 : 2) && better_waits(kseq, p))
+	if (tun(s)->userret_resched < (p->class == PRI_IDLE ? USERRET_IDLE : USERRET_ALL))
+		return;
+	if (first && list_entry(first, ts_t, runq_link)->pri < p->user_pri)
 		resched_cpu(s, kseq->cpu);
 }
 
@@ -730,6 +720,7 @@ static void kseq_setup(sched_t *s, u32 cpu)
 
 static s32 ule_init(sched_t *s)
 {
+	const char *wrong = rule_missing(s);
 	glob_t *g = glob_of(s);
 	u32 cpu;
 
@@ -739,8 +730,10 @@ static s32 ule_init(sched_t *s)
 	g->slice_interactive = slice_ticks(s, tun(s)->interactive_slice_ms);
 	g->slp_run_max = max_of(history_ticks(s, tun(s)->slp_run_max_ms), TICK_ONE);
 	g->slp_run_fork = history_ticks(s, tun(s)->slp_run_fork_ms);
-	if (g->slice_min > g->slice_max) {
-		policy_error(s, "slice_min_ms is above slice_max_ms", NULL);
+	if (g->slice_min > g->slice_max)
+		wrong = "slice_min_ms is above slice_max_ms";
+	if (wrong) {
+		policy_error(s, wrong, NULL);
 		return -1;
 	}
 	for_each_cpu(s, cpu)
