@@ -172,13 +172,17 @@ static ts_t *disp_getbest(sched_t *s, rq_t *rq, u32 cpu)
 	return found;
 }
 
-/* Takes the best task that @from has for @cpu. */
+/* Takes the best task that @from has for @cpu.  A refused lock is no answer: @cpu looks again. */
 static ts_t *steal(sched_t *s, u32 cpu, u32 from)
 {
 	ts_t *p;
 
-	if (from == cpu || !rq_of(s, from)->queue.nr || !rq_lock(s, from))
+	if (from == cpu || !rq_of(s, from)->queue.nr)
 		return NULL;
+	if (!rq_lock(s, from)) {
+		resched_cpu(s, cpu);
+		return NULL;
+	}
 	p = disp_getbest(s, rq_of(s, from), cpu);
 	if (p) {
 		dispdeq(s, p);

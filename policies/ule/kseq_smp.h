@@ -142,12 +142,17 @@ static inline __unused void find_siblings(sched_t *s, rq_t *kseq)
 
 /* ---- pull CPU migration ------------------------------------------------- */
 
+/* A refused lock is no answer: the CPU looks again, as nobody else would tell it. */
 static inline __unused u32 pull_from(sched_t *s, rq_t *from, rq_t *to, s64 rule)
 {
 	u32 moved;
 
-	if (from == to || !rq_lock(s, from->cpu))
+	if (from == to)
 		return false;
+	if (!rq_lock(s, from->cpu)) {
+		resched_cpu(s, to->cpu);
+		return false;
+	}
 	moved = kseq_move(s, from, to, pull_flags(rule));
 	rq_unlock(s, from->cpu);
 	count(s, COUNTER_pulled, moved);

@@ -333,12 +333,15 @@ __apart u32 tdq_move(sched_t *s __in_arena, rq_t *from __in_arena, rq_t *to __in
 	return true;
 }
 
+/* A refused lock is no answer: the CPU looks again. */
 __apart u32 try_steal(sched_t *s __in_arena, rq_t *tdq __in_arena, rq_t *from __in_arena)
 {
 	u32 moved;
 
-	if (!rq_lock(s, from->cpu))
+	if (!rq_lock(s, from->cpu)) {
+		resched_cpu(s, tdq->cpu);
 		return false;
+	}
 	moved = tdq_move(s, from, tdq);
 	rq_unlock(s, from->cpu);
 	count(s, COUNTER_stolen, moved);

@@ -9,7 +9,7 @@
 pub mod random;
 
 use schedlab_policy::{
-    deq, enq, ffi, Class, Host, NewTask, Platform, Policy, Prev, Topology, Tuned,
+    deq, enq, ffi, Class, Disturbance, Host, NewTask, Platform, Policy, Prev, Topology, Tuned,
 };
 use schedlab_trace::{CpuId, TaskId, Time};
 
@@ -113,6 +113,16 @@ impl Machine {
             asked: Vec::new(),
             timers,
         })
+    }
+
+    /// From now on rq_lock() is refused always, or never.
+    pub fn refuse_locks(&mut self, refuse: bool) -> &mut Self {
+        self.host.disturb(Disturbance {
+            seed: 1,
+            refuse_one_in: u32::from(refuse),
+            delay_ns: 0,
+        });
+        self
     }
 
     /// How many CPUs there are.

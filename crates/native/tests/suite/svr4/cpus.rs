@@ -86,6 +86,21 @@ fn the_best_task_of_all_queues_is_taken_first() {
     assert_eq!(m.running(0), Some(running[0]));
 }
 
+/// disp_getwork() is called until there is work: a CPU that could not lock the other's queue looks again.
+#[test]
+fn an_idle_cpu_looks_again_after_a_refused_lock() {
+    let mut m = Machine::new("svr4", 2, &[]);
+    let hog = m.pinned(0, -20);
+    let hog = m.start(&hog);
+    assert_eq!(m.schedule(0), Some(hog));
+    let task = m.pinned(0, 0);
+    let task = m.start(&task);
+    m.set_cpus(task, 0);
+    assert_eq!(m.refuse_locks(true).schedule(1), None);
+    assert_eq!(m.asked(), [1]);
+    assert_eq!(m.refuse_locks(false).schedule(1), Some(task));
+}
+
 /// Queues of one level may differ by 2 from level 16 on and by nothing below.
 #[test]
 fn queue_lengths_are_matched() {

@@ -120,6 +120,17 @@ fn a_task_that_moves_before_the_lock_is_taken_is_followed() {
     assert_eq!(m.schedule(1), Some(task));
 }
 
+/// An update that cannot lock a task's queue passes the task over; the next one is in time.
+#[test]
+fn a_refused_lock_puts_the_promotion_off() {
+    let mut m = Machine::new("svr4", 1, &[]);
+    let task = m.add(&normal(0));
+    m.refuse_locks(true).timer(0);
+    assert_eq!(standing(&m, task), (29, 29, 12, 0));
+    m.refuse_locks(false).timer(0);
+    assert_eq!(standing(&m, task), (52, 52, 12, 0));
+}
+
 /// Work: all tasks are looked at, whatever they do, each under the lock of its CPU.
 #[test]
 fn an_update_is_a_pass_over_all_tasks() {

@@ -115,6 +115,29 @@ fn an_idle_cpu_pulls_from_the_most_loaded() {
     assert_eq!(kseq(&m, 3).idled, 1);
 }
 
+/// A refused lock is no answer, and from R3 on nobody else would tell the CPU.
+#[test]
+fn an_idle_cpu_looks_again_after_a_refused_lock() {
+    let mut m = loaded(&[2, 0], &[("pull", 3)]);
+    assert_eq!(m.refuse_locks(true).schedule(1), None);
+    assert_eq!(m.asked(), [1]);
+    assert!(m.refuse_locks(false).schedule(1).is_some());
+    assert_eq!(loads_of(&m), [1, 1]);
+}
+
+#[test]
+fn numbers_that_select_no_rule_are_refused() {
+    for (name, value) in [
+        ("curr_rule", 1),
+        ("push", 1),
+        ("handoff", 1),
+        ("handoff", 2),
+    ] {
+        let refused = Machine::try_new("ule", 1, &[(name, value)]).err().unwrap();
+        assert!(refused.contains(&format!("{name}={value}")), "{refused}");
+    }
+}
+
 #[test]
 fn interrupt_threads_are_pulled_by_r2_only() {
     for (rule, gets_it) in [(2, true), (3, false)] {

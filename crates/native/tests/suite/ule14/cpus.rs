@@ -90,6 +90,14 @@ fn an_idle_cpu_steals_from_the_most_loaded_but_not_its_next_thread() {
 }
 
 #[test]
+fn an_idle_cpu_looks_again_after_a_refused_lock() {
+    let mut m = loaded(&[2, 0], &[("balance", 0)]);
+    assert_eq!(m.refuse_locks(true).schedule(1), None);
+    assert_eq!(m.asked(), [1]);
+    assert_eq!(m.refuse_locks(false).schedule(1), Some(TaskId(1)));
+}
+
+#[test]
 fn stealing_has_a_threshold_and_a_switch() {
     for set in [("steal_idle", 0), ("steal_thresh", 3)] {
         let mut m = loaded(&[2, 0], &[("balance", 0), set]);

@@ -406,3 +406,33 @@ fn idle_threads_get_what_is_left_and_real_time_takes_what_it_wants() {
     let idle = of("idle").cpu_share;
     assert!((0.15..0.30).contains(&idle), "{idle}");
 }
+
+/// 160 tasks that send messages, on one CPU on which a switch takes 8 us.  Each wakeup has a kernel
+/// priority: it preempts, so that each message is two switches, and goes to current, which is never empty.
+/// A sender that used up a slice waits under next until there are no more messages, however
+/// many there are.
+#[test]
+fn a_thread_under_next_waits_as_long_as_messages_flow() {
+    const MESSAGES: u64 = 4 * 20 * 20 * 200;
+    let hackbench = |policy| {
+        let (metrics, _) = simulate(&Run {
+            policy,
+            set: &[],
+            machine: schedlab_machine::find("qemu-icount").unwrap(),
+            workload: "hackbench -g 4 -l 200",
+            seconds: None,
+        });
+        let waits = metrics.tasks.iter().filter_map(|t| t.activity.longest_wait);
+        let longest = waits.map(|w| w.ns).max().unwrap();
+        (longest, metrics.total.nr_switches)
+    };
+    let (longest, switches) = hackbench("ule");
+    assert!(longest > Ns(500_000_000), "{longest:?}");
+    assert!(
+        (19 * MESSAGES / 10..=2 * MESSAGES + 1000).contains(&switches),
+        "{switches}"
+    );
+    let (longest, switches) = hackbench("ule14");
+    assert!(longest < Ns(50_000_000), "{longest:?}");
+    assert!(switches < MESSAGES / 100, "{switches}");
+}
