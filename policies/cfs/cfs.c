@@ -42,6 +42,7 @@
 	T(yield_skips, 1, 0, 1, "who yields is passed over once [SRC 5.10 yield_task_fair(); MEM from 2.6.39]; 0: it only has its time accounted for")	\
 	T(compat_yield, 0, 0, 1, "sysctl_sched_compat_yield: who yields goes behind all others [SRC 2.6.24; SCHED_BATCH tasks always do]")	\
 	T(idle_gives_way, 1, 0, 1, "SCHED_IDLE tasks are preempted by all others at once [SRC 5.10 check_preempt_wakeup()]")	\
+	T(idle_core_first, 0, 0, 1, "of a group's idle CPUs one of an idle core balances first [SRC 6.6 should_we_balance()]")	\
 	FAIR_TUNABLES(T)
 
 POLICY_TUNABLES(CFS_TUNABLES)
@@ -182,7 +183,7 @@ static void place_woken(sched_t *s, rq_t *rq, ts_t *p)
 	glob_t *g = glob_of(s);
 	u64 thresh = entity_is_idle(p) && tun(s)->idle_gives_way ? g->sched_min_granularity : g->sched_latency;
 	u64 vruntime = rq->cfs.min_vruntime;
-	u32 long_sleeper = s->now - p->se.exec_start > (1ull << 53);
+	u32 long_sleeper = (s64)(s->now - p->se.exec_start) > (1ll << 53);
 
 	if (tun(s)->fair_sleepers)
 		vruntime -= tun(s)->gentle_fair_sleepers ? thresh / 2 : thresh;
@@ -466,12 +467,12 @@ static s32 cfs_init(sched_t *s)
 static const struct variant cfs_variants[] = {
 	{ "6.5", "the last of them, also 5.13 to 6.4 but for details: gentle sleepers, buddies, 0.75 to 6 ms per slice", "" },
 	{ "4.3", "as 6.5 but for its balancer, which looks at loads alone, and details",
-	  "load_only=1 base_slice=0 slice_limit=0 idle_policy_is_idle=0 newidle_cost_us=500 busy_factor=32 imbalance_pct=125" },
+	  "load_only=1 base_slice=0 slice_limit=0 idle_policy_is_idle=0 newidle_cost_us=500 busy_factor=32 imbalance_pct=125 active_balance=2" },
 	{ "2.6.24", "the first with vruntime: 4 to 20 ms per slice, generous sleepers, children first; its balancer is the later one",
 	  "latency_us=20000 min_granularity_us=4000 wakeup_granularity_us=10000 scaling_cpus_max=1024 max_sysctl_ms=200 "
 	  "gentle_fair_sleepers=0 place_at_fork=0 child_runs_first=1 new_reschedules=1 wakee_granularity=0 buddies=0 "
 	  "tick_catches_up=0 base_slice=0 slice_limit=0 repick_renews=1 yield_skips=0 idle_gives_way=0 "
-	  "select_idle=0 wake_wide=0 idle_policy_is_idle=0 newidle_cost_us=0 busy_factor=32 imbalance_pct=125" },
+	  "select_idle=0 wake_wide=0 idle_policy_is_idle=0 newidle_cost_us=0 busy_factor=32 imbalance_pct=125 active_balance=2" },
 };
 
 POLICY(cfs,

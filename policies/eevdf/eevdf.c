@@ -39,6 +39,7 @@
 	T(wakeup_preemption, 1, 0, 1, "woken tasks may preempt [SRC WAKEUP_PREEMPTION]")	\
 	T(hrtick, 0, 0, 1, "the CPU is interrupted when the running task's request is served, rather than at the next tick [SRC hrtick_start_fair(); that HRTICK is on by default from 7.1: from how 7.2 runs]")	\
 	T(hrtick_min_us, 10, 1, 1000, "but not sooner than in so many us [MEM hrtick_start()]")	\
+	T(idle_core_first, 1, 0, 1, "of a group's idle CPUs one of an idle core balances first [SRC 6.6 should_we_balance()]")	\
 	FAIR_TUNABLES(T)
 
 POLICY_TUNABLES(EEVDF_TUNABLES)

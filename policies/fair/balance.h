@@ -3,239 +3,50 @@
  * balance.h - how CPUs share out fair tasks: who pulls from whom, and when.
  *
  * Each CPU balances for itself, domain by domain: busy ones now and then in their
- * tick, one that runs out of work before it idles.  It sorts the groups of
- * the domain into three types (room to spare, just full, overloaded), finds the
- * busiest, in it the busiest run queue, and pulls tasks from there, the one that
- * has not run for the longest first.  If nothing comes for long, active balancing
- * has the busiest CPU push its running task away.
+ * tick, one that runs out of work before it idles.  It finds the busiest group of
+ * the domain, in that the busiest run queue (both in busiest.h), and pulls tasks
+ * from there, the one that has not run for the longest first.
  *
- * Order and names follow kernel/sched/fair.c of 5.5 to 6.12 (group types by
- * V. Guittot, 2019).  Included by class.h.
+ * Affinity makes this harder.  A run queue whose tasks may not come here is left
+ * out and the search repeated.  Tasks that may go to another CPU of our group are
+ * moved there.  A group that is not even because of affinity is marked, so that
+ * the others see more in it than its average load.  If nothing comes for long,
+ * active balancing has the busiest CPU push its running task away.
+ *
+ * Order and names follow kernel/sched/fair.c of 6.6 (read: 6.6.y, update_sg_lb_stats() to
+ * active_load_balance_cpu_stop()).  Included by class.h.
  *
  * FIDELITY: a CPU's load is the weight of its runnable tasks now; kernels since 3.8 use an average with a
  *	half-life of 32 ms (PELT).  Hence no utilisation: whether a group is full is a matter of its number of tasks.
  * FIDELITY: no asymmetric or changing CPU capacities, NUMA imbalance allowance, preferred nodes,
  *	energy model, or isolated CPUs.  2.6.24's own balancer was of the older kind (see linux26/balance.h) and is not reproduced.
+ * FIDELITY: 6.6's group_smt_balance and sibling_imbalance() are not here: cores of unequal numbers of threads do not occur.
  * FIDELITY: load_only changes how groups are compared; a task still has to fit the imbalance whole, not by half.  Left
- *	out there: groups "imbalanced" by affinity, SD_PREFER_SIBLING, the limit that keeps the busiest group from idling
- *	CPUs, and what fix_small_imbalance() expects of throughput.
+ *	out there: SD_PREFER_SIBLING, the limit that keeps the busiest group from idling CPUs, and what
+ *	fix_small_imbalance() expects of throughput.
+ * FIDELITY: a CPU that should not balance for its group leaves the mark of an imbalanced group alone.  The kernel clears
+ *	it then, too; but here the intervals of all CPUs are in step, and no other group would ever see a mark.
  * FIDELITY: idle CPUs have no tick.  A busy CPU's tick balances for them, itself; kernels since 2.6.21 have it wake
  *	one of them to do so.
  * FIDELITY: there is no stopper thread.  pick_next() does its work, and the running task leaves in switched().
+ * FIDELITY: locks of other run queues may be refused.  Then the balancing is put off and does not count as failed.
  */
 #ifndef SCHEDLAB_FAIR_BALANCE_H
 #define SCHEDLAB_FAIR_BALANCE_H
 
-enum cpu_idle_type { CPU_NOT_IDLE, CPU_IDLE, CPU_NEWLY_IDLE };
-enum group_type { GROUP_NONE, GROUP_HAS_SPARE, GROUP_FULLY_BUSY, GROUP_OVERLOADED };
-enum migration_type { MIGRATE_LOAD, MIGRATE_TASK };
+#include "busiest.h"
 
-/* What is known of a group.  avg_load is per CPU: 1024 is one task of nice 0. */
-struct group_stats {
-	u64 load, avg_load;
-	u32 nr_running, idle_cpus, weight;
-	u32 type;
-	u32 start;		/* its first position */
-};
+/* ---- locks -------------------------------------------------------------- */
 
-/* One balancing operation; lives on the stack of whoever balances. */
-struct lb_env {
-	rq_t *dst, *src;
-	u32 level, idle;
-	u32 migration;		/* enum migration_type: what imbalance counts */
-	s64 imbalance;
-	u32 moved;
-	u32 all_pinned;
-};
-
-/* ---- groups ------------------------------------------------------------- */
-
-static inline __unused void add_cpu(sched_t *s, struct group_stats *g, u32 cpu)
+static inline __unused __must_check u32 lb_lock(sched_t *s, struct lb_env *env, rq_t *rq)
 {
-	rq_t *rq = rq_of(s, cpu);
-
-	g->load += rq->cfs.load;
-	g->nr_running += rq->cfs.nr_running;
-	g->idle_cpus += idle_cpu(s, cpu);
+	return rq == env->held || rq_lock(s, rq->cfs.cpu);
 }
 
-static inline __unused void classify(sched_t *s, struct group_stats *g)
+static inline __unused void lb_unlock(sched_t *s, struct lb_env *env, rq_t *rq)
 {
-	g->avg_load = div_u64(g->load, g->weight);
-	if (g->nr_running > g->weight)
-		g->type = GROUP_OVERLOADED;
-	else
-		g->type = g->nr_running == g->weight || tun(s)->load_only ? GROUP_FULLY_BUSY : GROUP_HAS_SPARE;
-}
-
-/* update_sg_lb_stats(): the group of @level that begins at position @i. */
-__apart u32 group_stats(sched_t *s __in_arena, struct group_stats *g __on_stack, u32 level, u32 i)
-{
-	u32 end = group_end(s, level, i);
-
-	g->start = i;
-	g->weight = end - i;
-	g->load = g->nr_running = g->idle_cpus = 0;
-	repeat_while(s, i < end)
-		add_cpu(s, g, cpu_at(s, i++));
-	classify(s, g);
-	return 0;
-}
-
-/* update_sd_pick_busiest() */
-static inline __unused u32 is_busier(struct group_stats *g, struct group_stats *busiest)
-{
-	if (!g->nr_running || g->type != busiest->type)
-		return g->nr_running && g->type > busiest->type;
-	if (g->type != GROUP_HAS_SPARE)
-		return g->avg_load > busiest->avg_load;
-	if (g->idle_cpus != busiest->idle_cpus)
-		return g->idle_cpus < busiest->idle_cpus;
-	return g->nr_running > busiest->nr_running;
-}
-
-/* update_sd_lb_stats(): returns the domain's average load. */
-__apart u64 domain_stats(sched_t *s __in_arena, struct lb_env *env __on_stack,
-			 struct group_stats *local __on_stack, struct group_stats *busiest __on_stack)
-{
-	u32 here = env->dst->cfs.position, i = span_start(s, env->level, here), end = span_end(s, env->level, here);
-	struct group_stats g;
-	u64 load = 0;
-
-	busiest->type = GROUP_NONE;
-	repeat_while(s, i < end) {
-		u32 is_local = i == group_start(s, env->level, here);
-
-		group_stats(s, &g, env->level, i);
-		load += g.load;
-		if (is_local)
-			*local = g;
-		else if (is_busier(&g, busiest))
-			*busiest = g;
-		i = group_end(s, env->level, i);
-	}
-	return div_u64(load, span_weight(s, env->level, here));
-}
-
-/* ---- find_busiest_group() ----------------------------------------------- */
-
-static inline __unused u32 imbalance_pct(sched_t *s, u32 level)
-{
-	return (u32)(level == LEVEL_SMT ? tun(s)->smt_imbalance_pct : tun(s)->imbalance_pct);
-}
-
-/* Two overloaded groups: neither pull ourselves above the average nor the busiest below it. */
-static inline __unused s64 load_imbalance(sched_t *s, struct lb_env *env, struct group_stats *local,
-					  struct group_stats *busiest, u64 average)
-{
-	env->migration = MIGRATE_LOAD;
-	if (local->avg_load >= busiest->avg_load || local->avg_load >= average ||
-	    100 * busiest->avg_load <= imbalance_pct(s, env->level) * local->avg_load)
-		return 0;
-	return (s64)min_of((busiest->avg_load - average) * busiest->weight,
-			   (average - local->avg_load) * local->weight);
-}
-
-/*
- * calculate_imbalance() and fix_small_imbalance(): evened out as far as the rest of the domain is, or by
- * one task if that is too little for any to move.
- */
-static inline __unused s64 even_load(struct group_stats *local, struct group_stats *busiest, u64 average)
-{
-	u64 per_task = div_u64(busiest->load, busiest->nr_running), gap = busiest->avg_load - local->avg_load;
-	u32 lighter = local->nr_running && div_u64(local->load, local->nr_running) < per_task;
-	u64 imbalance = 0;
-
-	if (busiest->avg_load > average)
-		imbalance = min_of((busiest->avg_load - average) * busiest->weight,
-				   (average - local->avg_load) * local->weight);
-	if (imbalance < per_task && (lighter || gap * busiest->weight >= per_task))
-		return (s64)per_task;
-	return (s64)imbalance;
-}
-
-/*
- * find_busiest_group() up to 4.12: room did not count, unless for a CPU about to idle.  So CPUs
- * may idle for long beside a task that weighs more than the many who wait elsewhere.
- */
-static inline __unused s64 load_only_imbalance(sched_t *s, struct lb_env *env, struct group_stats *local,
-					       struct group_stats *busiest, u64 average)
-{
-	u32 room = local->nr_running < local->weight, crowded = busiest->type == GROUP_OVERLOADED;
-
-	env->migration = MIGRATE_TASK;
-	if (env->idle == CPU_NEWLY_IDLE && room && crowded)
-		return 1;
-	env->migration = MIGRATE_LOAD;
-	if (local->avg_load >= busiest->avg_load || local->avg_load >= average)
-		return 0;
-	if (env->idle == CPU_IDLE && !crowded && local->idle_cpus <= busiest->idle_cpus + 1)
-		return 0;
-	if (env->idle != CPU_IDLE && 100 * busiest->avg_load <= imbalance_pct(s, env->level) * local->avg_load)
-		return 0;
-	return even_load(local, busiest, average);
-}
-
-/* We have room: how many tasks should come?  Evened out is their number, or that of idle CPUs. */
-static inline __unused s64 spare_imbalance(sched_t *s, struct lb_env *env, struct group_stats *local,
-					   struct group_stats *busiest)
-{
-	u32 sibling = tun(s)->prefer_sibling && has_child(s, env->level, env->dst->cfs.position);
-	s64 more_tasks = (s64)busiest->nr_running - local->nr_running;
-	s64 more_idle = (s64)local->idle_cpus - busiest->idle_cpus;
-
-	env->migration = MIGRATE_TASK;
-	if (sibling && more_tasks > 1)
-		return more_tasks / 2;
-	if (busiest->type != GROUP_OVERLOADED) {
-		if (env->idle == CPU_NOT_IDLE || busiest->nr_running == 1)
-			return 0;
-		if (busiest->weight > 1 && more_idle <= 1)
-			return 0;
-	}
-	if (busiest->weight == 1 || sibling)
-		return max_of(more_tasks / 2, 0);
-	return max_of(more_idle / 2, busiest->type == GROUP_OVERLOADED);
-}
-
-/* Sets imbalance and migration; returns the first position of the busiest group, MAX_CPUS if all is balanced. */
-__apart u32 find_busiest_group(sched_t *s __in_arena, struct lb_env *env __on_stack)
-{
-	struct group_stats local = {}, busiest = {};
-	u64 average = domain_stats(s, env, &local, &busiest);
-
-	env->imbalance = 0;
-	if (busiest.type == GROUP_NONE || (local.type > busiest.type && !tun(s)->load_only))
-		return MAX_CPUS;
-	if (tun(s)->load_only)
-		env->imbalance = load_only_imbalance(s, env, &local, &busiest, average);
-	else if (local.type == GROUP_HAS_SPARE)
-		env->imbalance = spare_imbalance(s, env, &local, &busiest);
-	else if (busiest.type == GROUP_OVERLOADED)
-		env->imbalance = load_imbalance(s, env, &local, &busiest, average);
-	return env->imbalance > 0 ? busiest.start : MAX_CPUS;
-}
-
-/* Sets src, to NULL if nothing in the group can help. */
-__apart u32 find_busiest_queue(sched_t *s __in_arena, struct lb_env *env __on_stack, u32 i)
-{
-	u32 end = group_end(s, env->level, i);
-	u64 most = 0;
-
-	env->src = NULL;
-	repeat_while(s, i < end) {
-		rq_t *rq = rq_of(s, cpu_at(s, i++));
-		u64 busy = env->migration == MIGRATE_LOAD ? rq->cfs.load : rq->cfs.nr_running;
-
-		/* Its only task is more than we want. */
-		if (env->migration == MIGRATE_LOAD && rq->cfs.nr_running == 1 && (s64)rq->cfs.load > env->imbalance)
-			continue;
-		if (busy > most) {
-			most = busy;
-			env->src = rq;
-		}
-	}
-	return 0;
+	if (rq != env->held)
+		rq_unlock(s, rq->cfs.cpu);
 }
 
 /* ---- moving tasks ------------------------------------------------------- */
@@ -253,22 +64,45 @@ static inline __unused u32 cache_nice_tries(struct lb_env *env)
 	return env->level == LEVEL_MACHINE ? 2 : env->level != LEVEL_SMT;
 }
 
+/* @p may not go to dst.  Another CPU of our group that it may go to is worth a second try. */
+__apart u32 note_pinned(sched_t *s __in_arena, struct lb_env *env __on_stack, task_t *p __in_arena)
+{
+	u32 here = env->this_rq->cfs.position, i = group_start(s, env->level, here), end = group_end(s, env->level, here);
+
+	env->some_pinned = true;
+	if (env->idle == CPU_NEWLY_IDLE || env->new_dst_cpu != MAX_CPUS)
+		return 0;
+	repeat_while(s, i < end) {
+		u32 cpu = cpu_at(s, i++);
+
+		if (considered(&env->held->cfs.excluded, cpu) && cpu_allowed(p, cpu)) {
+			env->new_dst_cpu = cpu;
+			return 0;
+		}
+	}
+	return 0;
+}
+
 static inline __unused u32 can_migrate_task(sched_t *s, struct lb_env *env, ts_t *p)
 {
 	task_t *task = task_of(p);
 
-	if (!cpu_allowed(task, env->dst->cfs.cpu))
+	if (task_delayed(p))
 		return false;
+	if (!cpu_allowed(task, env->dst->cfs.cpu)) {
+		note_pinned(s, env, task);
+		return false;
+	}
 	env->all_pinned = false;
-	if (task->on_cpu || task_delayed(p) || env->src->cfs.pushed == task)
+	if (task->on_cpu)
 		return false;
-	return !task_hot(s, env, p) || env->dst->cfs.sd[env->level].nr_balance_failed > cache_nice_tries(env);
+	return !task_hot(s, env, p) || domain_of(env)->nr_balance_failed > cache_nice_tries(env);
 }
 
 /* Is it small enough?  The longer balancing has failed, the less we ask. */
 static inline __unused u32 fits_imbalance(struct lb_env *env, ts_t *p)
 {
-	u32 failed = min_of(env->dst->cfs.sd[env->level].nr_balance_failed, 31);
+	u32 failed = min_of(domain_of(env)->nr_balance_failed, 31);
 
 	return env->migration == MIGRATE_TASK || (s64)(p->se.weight >> failed) <= env->imbalance;
 }
@@ -293,84 +127,209 @@ __apart u32 pull_task(sched_t *s __in_arena, struct lb_env *env __on_stack, ts_t
 	return 0;
 }
 
-/* detach_tasks() and attach_tasks(): back to front, coldest first.  A newly idle CPU takes one, to run it soon. */
+/*
+ * detach_tasks() and attach_tasks(): back to front, coldest first.  A newly idle CPU takes one, to run it
+ * soon.  Who is passed over goes to the front, so that the next time begins with others.
+ */
 __apart u32 move_tasks(sched_t *s __in_arena, struct lb_env *env __on_stack)
 {
-	list_t *node = env->src->cfs.cfs_tasks.prev;
-	u32 tries = (u32)tun(s)->nr_migrate;
+	list_t *head = &env->src->cfs.cfs_tasks, *node = head->prev;
+	u32 tries = min_of((u32)tun(s)->nr_migrate, env->src->cfs.nr_running);
 
-	repeat_while(s, node != &env->src->cfs.cfs_tasks && tries-- && env->imbalance > 0) {
+	/* Others have emptied it, so nothing is known of pinned tasks. */
+	if (rq_nr_running(env->src) <= 1)
+		env->all_pinned = false;
+	repeat_while(s, node != head && tries-- && env->imbalance > 0) {
 		ts_t *p = list_entry(node, ts_t, se.link);
 
 		node = node->prev;
-		examined(s, 1);
-		if (env->src->cfs.nr_running <= 1 || (env->idle == CPU_NEWLY_IDLE && env->moved))
+		if (env->idle != CPU_NOT_IDLE && rq_nr_running(env->src) <= 1)
 			return 0;
-		if (can_migrate_task(s, env, p) && fits_imbalance(env, p))
+		if (env->idle == CPU_NEWLY_IDLE && env->moved)
+			return 0;
+		examined(s, 1);
+		if (can_migrate_task(s, env, p) && fits_imbalance(env, p)) {
 			pull_task(s, env, p);
+		} else {
+			list_del(&p->se.link);
+			list_add(&p->se.link, head);
+		}
 	}
+	return 0;
+}
+
+/* Tasks on src that may not come to dst, but to another CPU of our group, may even the load as well. */
+__apart u32 move_to_new_dst(sched_t *s __in_arena, struct lb_env *env __on_stack)
+{
+	rq_t *dst = rq_of(s, env->new_dst_cpu);
+
+	exclude_cpu(env, env->dst->cfs.cpu);
+	env->dst = dst;
+	env->new_dst_cpu = MAX_CPUS;
+	if (!lb_lock(s, env, dst))
+		return 0;
+	move_tasks(s, env);
+	lb_unlock(s, env, dst);
 	return 0;
 }
 
 /* ---- balancing ---------------------------------------------------------- */
 
-/* Of a group's CPUs only the first idle one, or else the first, balances for it; a newly idle one may always. */
+enum lb_result {
+	LB_BALANCED,
+	LB_REDO,		/* all tasks of src are pinned; without it, another CPU may be the busiest */
+	LB_ALL_PINNED,		/* and no CPU is left */
+	LB_ONE_PINNED,		/* the running task should be pushed here, but may not come */
+	LB_UNBALANCED,		/* tasks have moved, or should have */
+	LB_REFUSED,		/* another CPU holds the lock */
+};
+
+__apart u32 core_is_idle(sched_t *s __in_arena, u32 i)
+{
+	u32 end = span_end(s, LEVEL_SMT, i);
+
+	i = span_start(s, LEVEL_SMT, i);
+	repeat_while(s, i < end && idle_cpu(s, cpu_at(s, i)))
+		i++;
+	return i == end;
+}
+
+/*
+ * One CPU of a group balances for it: the first idle one, or else the first; a newly idle one may always.
+ * From 6.6 on an idle CPU of an idle core comes before one beside a busy sibling.
+ */
 __apart u32 should_we_balance(sched_t *s __in_arena, struct lb_env *env __on_stack)
 {
 	u32 here = env->dst->cfs.position, i = group_start(s, env->level, here), end = group_end(s, env->level, here);
+	u32 chosen = i, idle_smt = MAX_CPUS;
 
 	if (env->idle == CPU_NEWLY_IDLE)
 		return true;
-	repeat_while(s, i < end && !idle_cpu(s, cpu_at(s, i)))
+	repeat_while(s, i < end) {
+		if (idle_cpu(s, cpu_at(s, i))) {
+			if (env->level == LEVEL_SMT || !tun(s)->idle_core_first || core_is_idle(s, i))
+				return i == here;
+			idle_smt = min_of(idle_smt, i);
+		}
 		i++;
-	return here == (i < end ? i : group_start(s, env->level, here));
+	}
+	return here == (idle_smt == MAX_CPUS ? chosen : idle_smt);
 }
 
-/* need_active_balance(): nothing but a running task could move, and has failed to for some time. */
+/* The domain around ours knows by this that group averages hide an imbalance.  It is one flag for all CPUs of ours. */
+__apart u32 set_group_imbalanced(sched_t *s __in_arena, struct lb_env *env __on_stack, u32 imbalanced)
+{
+	u32 here = env->this_rq->cfs.position, level = env->level + 1;
+
+	repeat_while(s, level < NR_LEVELS && !domain_exists(s, level, here))
+		level++;
+	if (level < NR_LEVELS)
+		rq_of(s, cpu_at(s, group_start(s, level, here)))->cfs.sd[level].group_imbalanced = imbalanced;
+	return 0;
+}
+
+/* need_active_balance() */
+static inline __unused u32 need_active_balance(sched_t *s, struct lb_env *env)
+{
+	if (!tun(s)->active_balance || (tun(s)->active_balance == 1 && env->migration != MIGRATE_TASK))
+		return false;
+	return domain_of(env)->nr_balance_failed > cache_nice_tries(env) + 2;
+}
+
+/* Nothing was moved.  If that happens for long, what runs there must be in the way: have src push a task to us. */
 static inline __unused u32 kick_active_balance(sched_t *s, struct lb_env *env)
 {
-	fair_domain_t *sd = &env->dst->cfs.sd[env->level];
-	task_t *curr = env->src->cfs.curr;
+	task_t *curr = cpu_curr(s, env->src->cfs.cpu);
 
-	if (env->idle == CPU_NEWLY_IDLE || ++sd->nr_balance_failed <= cache_nice_tries(env) + 2)
-		return false;
-	if (!tun(s)->active_balance || !curr || !cpu_allowed(curr, env->dst->cfs.cpu) || env->src->cfs.active_balance)
-		return false;
-	env->src->cfs.active_balance = 1;
-	env->src->cfs.push_cpu = env->dst->cfs.cpu;
-	resched_cpu(s, env->src->cfs.cpu);
-	count(s, COUNTER_active_balance, 1);
-	sd->nr_balance_failed = cache_nice_tries(env) + 1;
-	return true;
+	if (env->idle != CPU_NEWLY_IDLE)
+		domain_of(env)->nr_balance_failed++;
+	if (!need_active_balance(s, env) || !curr)
+		return LB_UNBALANCED;
+	if (!cpu_allowed(curr, env->this_rq->cfs.cpu))
+		return LB_ONE_PINNED;
+	if (!env->src->cfs.active_balance) {
+		env->src->cfs.active_balance = 1;
+		env->src->cfs.push_cpu = env->this_rq->cfs.cpu;
+		resched_cpu(s, env->src->cfs.cpu);
+		count(s, COUNTER_active_balance, 1);
+	}
+	return LB_UNBALANCED;
 }
 
-/* sched_balance_rq(), once load_balance().  Returns how many tasks came. */
-__apart u32 load_balance(sched_t *s __in_arena, rq_t *dst __in_arena, u32 level, u32 idle)
+/* With the lock of src. */
+__apart u32 balance_with_src(sched_t *s __in_arena, struct lb_env *env __on_stack)
 {
-	struct lb_env env = { .dst = dst, .level = level, .idle = idle, .all_pinned = true };
-	fair_domain_t *sd = &dst->cfs.sd[level];
-	u32 min_interval = span_weight(s, level, dst->cfs.position), group, kicked = false;
+	env->all_pinned = true;
+	if (rq_nr_running(env->src) > 1) {
+		move_tasks(s, env);
+		repeat_while(s, env->new_dst_cpu != MAX_CPUS && env->imbalance > 0)
+			move_to_new_dst(s, env);
+		if (env->some_pinned && env->imbalance > 0)
+			set_group_imbalanced(s, env, true);
+		if (env->all_pinned) {
+			exclude_cpu(env, env->src->cfs.cpu);
+			return anyone_left(s, env) ? LB_REDO : LB_ALL_PINNED;
+		}
+	}
+	return env->moved ? LB_UNBALANCED : kick_active_balance(s, env);
+}
+
+/* load_balance() from "redo" on. */
+__apart u32 try_balance(sched_t *s __in_arena, struct lb_env *env __on_stack)
+{
+	u32 group = find_busiest_group(s, env), result;
+
+	if (group == MAX_CPUS)
+		return LB_BALANCED;
+	find_busiest_queue(s, env, group);
+	if (!env->src)
+		return LB_BALANCED;
+	if (!lb_lock(s, env, env->src))
+		return LB_REFUSED;
+	result = balance_with_src(s, env);
+	lb_unlock(s, env, env->src);
+	return result;
+}
+
+#define MAX_PINNED_INTERVAL	512	/* ms */
+
+/* What the result means for the next time. */
+static inline __unused void conclude(sched_t *s, struct lb_env *env, u32 result)
+{
+	u32 min_interval = span_weight(s, env->level, env->this_rq->cfs.position), max_interval = 2 * min_interval;
+	fair_domain_t *sd = domain_of(env);
+
+	if (env->moved || result < LB_ONE_PINNED)
+		sd->nr_balance_failed = 0;
+	if (result == LB_UNBALANCED)
+		sd->balance_interval = min_interval;
+	if (result >= LB_UNBALANCED)
+		return;
+	/* Other tasks had a chance to move, and the flag is stale.  Pinned ones leave it to the domain around ours. */
+	if (result == LB_BALANCED && !env->all_pinned)
+		set_group_imbalanced(s, env, false);
+	if (env->all_pinned)
+		max_interval = max_of(max_interval, MAX_PINNED_INTERVAL);
+	if (env->idle != CPU_NEWLY_IDLE && sd->balance_interval < max_interval)
+		sd->balance_interval *= 2;
+}
+
+/* sched_balance_rq(), once load_balance(), for @this_rq in a hook that holds the lock of @held.  Returns how many tasks moved. */
+__apart u32 load_balance(sched_t *s __in_arena, rq_t *this_rq __in_arena, u32 level, u32 idle, rq_t *held __in_arena)
+{
+	struct lb_env env = {
+		.held = held, .this_rq = this_rq, .dst = this_rq, .level = level, .idle = idle, .new_dst_cpu = MAX_CPUS,
+	};
+	u32 result = LB_REDO;
 
 	if (!should_we_balance(s, &env))
 		return 0;
 	count(s, COUNTER_balance_attempts, 1);
-	group = find_busiest_group(s, &env);
-	if (group != MAX_CPUS)
-		find_busiest_queue(s, &env, group);
-	if (env.src && rq_lock(s, env.src->cfs.cpu)) {
-		if (env.src->cfs.nr_running > 1)
-			move_tasks(s, &env);
-		if (!env.moved)
-			kicked = kick_active_balance(s, &env);
-		rq_unlock(s, env.src->cfs.cpu);
-	}
+	consider_all_cpus(s, &env);
+	repeat_while(s, result == LB_REDO)
+		result = try_balance(s, &env);
 	count(s, COUNTER_balance_moves, env.moved);
-	if (env.moved || !env.src)
-		sd->nr_balance_failed = 0;
-	if (env.moved || kicked)
-		sd->balance_interval = min_interval;
-	else if (idle != CPU_NEWLY_IDLE && sd->balance_interval < 2 * min_interval)
-		sd->balance_interval *= 2;
+	conclude(s, &env, result);
 	return env.moved;
 }
 
@@ -385,10 +344,10 @@ static inline __unused u64 balance_interval_ns(sched_t *s, fair_domain_t *sd, u3
 	return min_of(max_of(interval, s->tick_ns), limit);
 }
 
-/* sched_balance_domains(), once rebalance_domains(). */
-__apart u32 balance_domains(sched_t *s __in_arena, rq_t *rq __in_arena, u32 idle)
+/* sched_balance_domains(), once rebalance_domains(), in a hook that holds the lock of @held. */
+__apart u32 balance_domains(sched_t *s __in_arena, rq_t *rq __in_arena, u32 idle, rq_t *held __in_arena)
 {
-	u32 level, moved = 0;
+	u32 level;
 
 	repeat(s, level, NR_LEVELS) {
 		fair_domain_t *sd = &rq->cfs.sd[level];
@@ -397,11 +356,11 @@ __apart u32 balance_domains(sched_t *s __in_arena, rq_t *rq __in_arena, u32 idle
 		    s->now - sd->last_balance < balance_interval_ns(s, sd, idle))
 			continue;
 		sd->last_balance = s->now;
-		moved += load_balance(s, rq, level, idle);
-		if (moved)
-			idle = CPU_NOT_IDLE;
+		/* Tasks that moved need not have come here. */
+		if (load_balance(s, rq, level, idle, held))
+			idle = idle_cpu(s, rq->cfs.cpu) ? CPU_IDLE : CPU_NOT_IDLE;
 	}
-	return moved;
+	return 0;
 }
 
 /* Balance for all CPUs that idle, once in a tick of the machine. */
@@ -416,7 +375,7 @@ __apart u32 nohz_idle_balance(sched_t *s __in_arena, rq_t *this_rq __in_arena)
 	for_each_cpu(s, cpu) {
 		if (!idle_cpu(s, cpu) || !rq_lock(s, cpu))
 			continue;
-		balance_domains(s, rq_of(s, cpu), CPU_IDLE);
+		balance_domains(s, rq_of(s, cpu), CPU_IDLE, this_rq);
 		rq_unlock(s, cpu);
 	}
 	return 0;
@@ -425,7 +384,7 @@ __apart u32 nohz_idle_balance(sched_t *s __in_arena, rq_t *this_rq __in_arena)
 /* In each tick of a busy CPU. */
 static inline __unused void trigger_load_balance(sched_t *s, rq_t *rq)
 {
-	balance_domains(s, rq, CPU_NOT_IDLE);
+	balance_domains(s, rq, CPU_NOT_IDLE, rq);
 	nohz_idle_balance(s, rq);
 }
 
@@ -486,7 +445,7 @@ __apart u32 newidle_balance(sched_t *s __in_arena, rq_t *rq __in_arena)
 	repeat(s, level, NR_LEVELS) {
 		if (!domain_exists(s, level, rq->cfs.position))
 			continue;
-		if (load_balance(s, rq, level, CPU_NEWLY_IDLE)) {
+		if (load_balance(s, rq, level, CPU_NEWLY_IDLE, rq)) {
 			count(s, COUNTER_newidle_moves, 1);
 			return true;
 		}
@@ -496,19 +455,55 @@ __apart u32 newidle_balance(sched_t *s __in_arena, rq_t *rq __in_arena)
 
 /* ---- active balancing --------------------------------------------------- */
 
-/* The running task is about to be pushed to another CPU: choose without it. */
-static inline __unused void begin_active_balance(sched_t *s, rq_t *rq, task_t *prev)
+/* A task comes to @target, the lock of which is held, and active balancing has done its work. */
+static inline __unused void attach_pushed_task(sched_t *s, rq_t *target, ts_t *p, u32 src_cpu)
 {
-	u32 target = rq->cfs.push_cpu;
+	u32 level = 0;
 
-	rq->cfs.active_balance = 0;
-	if (!prev || rq->cfs.curr != prev || !cpu_allowed(prev, target) || !idle_cpu(s, target))
-		return;
-	dequeue_entity(s, rq, ts_of(prev), DEQ_MOVE);
-	rq->cfs.pushed = prev;
+	move_task(s, task_of(p), target->cfs.cpu);
+	update_avg_idle(s, target);
+	enqueue_entity(s, target, p, ENQ_MOVE);
+	check_preempt(s, target, p, ENQ_MOVE);
+	count(s, COUNTER_balance_moves, 1);
+	repeat_while(s, level < LEVEL_MACHINE && (!domain_exists(s, level, target->cfs.position) ||
+						  !in_span(s, level, target->cfs.position, src_cpu)))
+		level++;
+	target->cfs.sd[level].nr_balance_failed = 0;
 }
 
-/* The second half, once it has stopped. */
+/*
+ * active_load_balance_cpu_stop(), as far as it can go while @prev runs: of the
+ * tasks that may be pushed the one that has not run for the longest.  If that is
+ * @prev, which cannot leave before it has stopped, choose without it.
+ */
+__apart u32 begin_active_balance(sched_t *s __in_arena, rq_t *rq __in_arena)
+{
+	rq_t *target = rq_of(s, rq->cfs.push_cpu);
+	list_t *head = &rq->cfs.cfs_tasks, *node = head->prev;
+	ts_t *p = NULL;
+
+	rq->cfs.active_balance = 0;
+	repeat_while(s, node != head && !p) {
+		ts_t *candidate = list_entry(node, ts_t, se.link);
+
+		if (cpu_allowed(task_of(candidate), target->cfs.cpu) && !task_delayed(candidate))
+			p = candidate;
+		node = node->prev;
+	}
+	if (!p)
+		return 0;
+	if (rq->cfs.curr == task_of(p)) {
+		dequeue_entity(s, rq, p, DEQ_MOVE);
+		rq->cfs.pushed = task_of(p);
+	} else if (rq_lock(s, target->cfs.cpu)) {
+		dequeue_entity(s, rq, p, DEQ_MOVE);
+		attach_pushed_task(s, target, p, rq->cfs.cpu);
+		rq_unlock(s, target->cfs.cpu);
+	}
+	return 0;
+}
+
+/* The second half, once @prev has stopped.  If the lock is refused it waits where it ran. */
 static inline __unused void finish_active_balance(sched_t *s, rq_t *rq)
 {
 	task_t *task = rq->cfs.pushed;
@@ -518,12 +513,8 @@ static inline __unused void finish_active_balance(sched_t *s, rq_t *rq)
 		return;
 	rq->cfs.pushed = NULL;
 	if (rq_lock(s, target->cfs.cpu)) {
-		move_task(s, task, target->cfs.cpu);
-		update_avg_idle(s, target);
-		enqueue_entity(s, target, ts_of(task), ENQ_MOVE);
-		check_preempt(s, target, ts_of(task), ENQ_MOVE);
+		attach_pushed_task(s, target, ts_of(task), rq->cfs.cpu);
 		rq_unlock(s, target->cfs.cpu);
-		count(s, COUNTER_balance_moves, 1);
 		return;
 	}
 	enqueue_entity(s, rq, ts_of(task), ENQ_MOVE);

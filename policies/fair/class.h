@@ -101,6 +101,9 @@ static inline __unused u64 update_exec_time(sched_t *s, ts_t *curr)
 {
 	u64 delta_exec = s->now - curr->se.exec_start;
 
+	/* Another CPU has read a later clock. */
+	if ((s64)delta_exec <= 0)
+		return 0;
 	curr->se.exec_start = s->now;
 	curr->se.sum_exec_runtime += delta_exec;
 	return delta_exec;
@@ -283,7 +286,7 @@ static inline __unused task_t *fair_pick_next(sched_t *s, u32 cpu, task_t *prev,
 
 	update_curr(s, rq);
 	if (rq->cfs.active_balance)
-		begin_active_balance(s, rq, prev);
+		begin_active_balance(s, rq);
 	next = pick_task(s, rq);
 	if (!next && s->nr_cpus > 1 && newidle_balance(s, rq))
 		next = pick_task(s, rq);

@@ -45,7 +45,7 @@
 	T(smt_imbalance_pct, 110, 100, 1000, "SMT siblings: balance when the busiest group exceeds ours by this, in percent [MEM sd_init()]")	\
 	T(imbalance_pct, 117, 100, 1000, "the same for all other domains [MEM sd_init(): 125 before 5.10]")	\
 	T(prefer_sibling, 1, 0, 1, "SD_PREFER_SIBLING: even the number of tasks between cores, caches and nodes that have room [MEM sd_init()]")	\
-	T(active_balance, 1, 0, 1, "push a running task to an idle CPU if nothing else evens the load [MEM need_active_balance()]")	\
+	T(active_balance, 1, 0, 2, "push a task away from a CPU if pulling fails for long: 1 where a number of tasks is to be evened, 2 or their load [SRC 6.6 imbalanced_active_balance(), from 5.13; 4.4 need_active_balance()]")	\
 	T(load_only, 0, 0, 1, "groups of CPUs are compared by their load alone, have they room or not [SRC 4.19 find_busiest_group(), but for idle CPUs with room, which do not ask; MEM up to 4.12]")
 
 #define FAIR_COUNTERS(C) \
@@ -73,6 +73,7 @@ struct fair_domain {
 	u64 last_balance;		/* ns */
 	u32 balance_interval;		/* ms */
 	u32 nr_balance_failed;
+	u32 group_imbalanced;		/* of the first CPU of a group here: affinity forbade balance within the group */
 };
 
 /* A run queue. */
@@ -91,6 +92,7 @@ struct fair_rq {
 	u32 active_balance;		/* asked to push its running task away */
 	u32 push_cpu;			/* by this CPU */
 	struct task __arena *pushed;	/* that task, until it has stopped */
+	struct cpumask excluded;	/* CPUs that the current load_balance() no longer considers */
 	struct fair_domain sd[NR_LEVELS];
 };
 

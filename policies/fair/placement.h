@@ -42,16 +42,6 @@ __apart u32 idle_cpu_in(sched_t *s __in_arena, task_t *p __in_arena, u32 level, 
 	return MAX_CPUS;
 }
 
-__apart u32 core_is_idle(sched_t *s __in_arena, u32 i)
-{
-	u32 end = span_end(s, LEVEL_SMT, i);
-
-	i = span_start(s, LEVEL_SMT, i);
-	repeat_while(s, i < end && idle_cpu(s, cpu_at(s, i)))
-		i++;
-	return i == end;
-}
-
 /* select_idle_core(): a CPU of an idle core, searched circularly from behind @target on. */
 __apart u32 select_idle_core(sched_t *s __in_arena, task_t *p __in_arena, u32 target)
 {
@@ -203,7 +193,7 @@ __apart u32 group_stats_without(sched_t *s __in_arena, struct group_stats *g __o
 {
 	u32 here;
 
-	group_stats(s, g, level, i);
+	group_stats(s, g, level, i, NULL);
 	if (!p || !p->on_cpu)
 		return 0;
 	here = position_of(s, p->cpu);
@@ -212,7 +202,7 @@ __apart u32 group_stats_without(sched_t *s __in_arena, struct group_stats *g __o
 	g->load -= min_of(ts_of(p)->se.weight, g->load);
 	g->nr_running -= min_of(1, g->nr_running);
 	g->idle_cpus += rq_nr_running(rq_of(s, p->cpu)) == 1;
-	classify(s, g);
+	classify(s, g, group_imbalanced(s, level, i));
 	return 0;
 }
 
@@ -223,7 +213,7 @@ static inline __unused u32 is_idler(struct group_stats *g, struct group_stats *i
 		return g->type < idlest->type;
 	if (g->type == GROUP_HAS_SPARE)
 		return g->idle_cpus > idlest->idle_cpus;
-	return g->avg_load < idlest->avg_load;
+	return g->type != GROUP_IMBALANCED && g->avg_load < idlest->avg_load;
 }
 
 static inline __unused u32 group_allows(sched_t *s, u32 level, u32 i, task_t *p)
@@ -244,6 +234,8 @@ static inline __unused u32 local_suffices(sched_t *s, u32 level, struct group_st
 		return local->type < idlest->type;
 	if (local->type == GROUP_HAS_SPARE)
 		return local->idle_cpus >= idlest->idle_cpus;
+	if (local->type == GROUP_IMBALANCED)
+		return true;
 	if (idlest->avg_load >= local->avg_load + imbalance)
 		return true;
 	return 100 * local->avg_load <= imbalance_pct(s, level) * idlest->avg_load;

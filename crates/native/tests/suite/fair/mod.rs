@@ -2,6 +2,7 @@
 
 #![allow(dead_code)] // Each test file uses a part of it.
 
+mod balance;
 pub mod tree;
 
 use schedlab_trace::TaskId;

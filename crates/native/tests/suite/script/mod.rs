@@ -66,6 +66,17 @@ pub fn real_time(class: Class, rt_priority: u8) -> NewTask {
     }
 }
 
+/// "policy" or "policy:variant" with some tunables set.
+fn tuned(name: &str, set: &[(&str, i64)]) -> Result<Tuned, String> {
+    let (name, variant) = match name.split_once(':') {
+        Some((name, variant)) => (name, Some(variant)),
+        None => (name, None),
+    };
+    let policy = Policy::find(name).expect("the policy exists");
+    let set: Vec<(String, i64)> = set.iter().map(|&(n, v)| (n.to_string(), v)).collect();
+    Tuned::new(policy, variant, &set).map_err(|e| e.to_string())
+}
+
 impl Machine {
     /// "policy" or "policy:variant" on so many CPUs, which share one cache.
     pub fn new(name: &str, cpus: u32, set: &[(&str, i64)]) -> Machine {
@@ -79,26 +90,32 @@ impl Machine {
 
     /// As [`Machine::try_new`] on several caches of so many CPUs each.
     pub fn of_caches(name: &str, caches: &[u32], set: &[(&str, i64)]) -> Result<Machine, String> {
-        let (name, variant) = match name.split_once(':') {
-            Some((name, variant)) => (name, Some(variant)),
-            None => (name, None),
-        };
-        let policy = Policy::find(name).expect("the policy exists");
-        let set: Vec<(String, i64)> = set.iter().map(|&(n, v)| (n.to_string(), v)).collect();
-        let tuned = Tuned::new(policy, variant, &set).map_err(|e| e.to_string())?;
-        Machine::of(&tuned, caches)
+        Machine::of(&tuned(name, set)?, caches)
+    }
+
+    /// As [`Machine::try_new`], with the place of each CPU.
+    pub fn of_topology(
+        name: &str,
+        topology: &[Topology],
+        set: &[(&str, i64)],
+    ) -> Result<Machine, String> {
+        Machine::placed(&tuned(name, set)?, topology)
     }
 
     /// Any policy, on several caches of so many CPUs each.
     pub fn of(tuned: &Tuned, caches: &[u32]) -> Result<Machine, String> {
-        let cpus: u32 = caches.iter().sum();
         let llcs = (0..)
             .zip(caches)
             .flat_map(|(llc, cpus)| (0..*cpus).map(move |_| llc));
         let place = |(core, llc)| Topology { core, llc, node: 0 };
         let topology: Vec<Topology> = (0..).zip(llcs).map(place).collect();
+        Machine::placed(tuned, &topology)
+    }
+
+    fn placed(tuned: &Tuned, topology: &[Topology]) -> Result<Machine, String> {
+        let cpus = topology.len();
         let platform = Platform {
-            cpus: &topology,
+            cpus: topology,
             smp: cpus > 1,
             hz: 100,
         };
@@ -108,7 +125,7 @@ impl Machine {
             host,
             now_ns: 0,
             this_cpu: 0,
-            curr: vec![None; cpus as usize],
+            curr: vec![None; cpus],
             places: Vec::new(),
             asked: Vec::new(),
             timers,

@@ -1,5 +1,9 @@
 //! What CFS and EEVDF promise alike, over the engine: shares by weight, whatever the slices.
 
+use schedlab_machine::Machine;
+use schedlab_policy::{Policy, Tuned};
+use schedlab_workload::native;
+
 use super::run;
 
 const VARIANTS: [&str; 7] = [
@@ -84,5 +88,58 @@ fn hogs_spread_over_idle_cores_and_stay() {
         assert!((4.0..4.1).contains(&seconds), "{policy}: {seconds}");
         let moves = metrics.total.nr_migrations;
         assert!(moves < 40, "{policy}: {moves}");
+    }
+}
+
+/// Hogs of one kind in the native format.
+fn kind(name: &str, count: u32, keys: &str, program: &str) -> String {
+    format!("[task.{name}]\ncount = {count}\n{keys}\nprogram = \"\"\"\n{program}\n\"\"\"\n")
+}
+
+const HOG: &str = "forever\n  run 1s\nend";
+
+#[test]
+fn pinned_tasks_do_not_hide_movable_ones() {
+    // CPU 0 has three tasks that must stay, CPU 1 two that need not; after a second CPU 2 has nothing to do.
+    let tasks = format!(
+        "duration = \"10s\"\n{}{}{}",
+        kind("a", 3, "cpus = \"0\"", HOG),
+        kind("b", 2, "", HOG),
+        kind("c", 2, "cpus = \"2\"", "run 500ms")
+    );
+    for policy in VARIANTS {
+        let (name, variant) = policy.split_once(':').unwrap();
+        let metrics = super::measured(name, Some(variant), &[], "ideal-3", &tasks);
+        let share = metrics.idle_while_runnable.share;
+        assert!(share < 0.005, "{policy}: {share}");
+    }
+}
+
+#[test]
+fn affinity_across_two_caches_is_served() {
+    // The case of sg_imbalanced(): four hogs for CPU 3 of one cache and three CPUs of the other, each has its own soon.
+    let mut machine = Machine::ideal(8);
+    machine.caches = vec![machine.caches[0]; 2];
+    machine.cpus[4..].iter_mut().for_each(|cpu| cpu.cache = 1);
+    let tasks = format!(
+        "duration = \"20s\"\n{}{}",
+        kind("a", 4, "cpus = \"3-6\"", HOG),
+        kind("b", 2, "nice = -10", "run 500ms")
+    );
+    let workload = native::parse("tasks.toml", &tasks).unwrap();
+    for policy in [
+        "cfs:6.5",
+        "eevdf:6.12",
+        "eevdf:6.18",
+        "eevdf:7.1",
+        "eevdf:6.6",
+    ] {
+        let (name, variant) = policy.split_once(':').unwrap();
+        let tuned = Tuned::new(Policy::find(name).unwrap(), Some(variant), &[]).unwrap();
+        let metrics = super::on_machine(&tuned, &machine, &workload, None);
+        for hog in &metrics.tasks[..4] {
+            let share = hog.activity.cpu_share * 8.0;
+            assert!(share > 0.95, "{policy}, {}: {share}", hog.name);
+        }
     }
 }

@@ -51,9 +51,18 @@ fn measured(
 }
 
 fn simulate(tuned: &Tuned, machine: &str, workload: &Workload, seconds: Option<u64>) -> Metrics {
-    let machine: Machine = schedlab_machine::find(machine).unwrap();
+    let machine = schedlab_machine::find(machine).unwrap();
+    on_machine(tuned, &machine, workload, seconds)
+}
+
+fn on_machine(
+    tuned: &Tuned,
+    machine: &Machine,
+    workload: &Workload,
+    seconds: Option<u64>,
+) -> Metrics {
     let setup = Setup {
-        machine: &machine,
+        machine,
         workload,
         tuned,
         seed: 1,
