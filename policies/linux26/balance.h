@@ -558,7 +558,11 @@ static inline __unused void active_load_balance(sched_t *s, rq_t *busiest, task_
 		push_to_caller(s, busiest, prev);
 }
 
-/* The second half, once the running task has stopped. */
+/*
+ * The second half, once the running task has stopped.  If it stays after all,
+ * because the lock is refused, it waits here as if it had just come: this CPU
+ * chose without it and may idle.
+ */
 static inline __unused void finish_active_balance(sched_t *s, rq_t *rq)
 {
 	task_t *task = rq->smp.pushed;
@@ -569,8 +573,12 @@ static inline __unused void finish_active_balance(sched_t *s, rq_t *rq)
 		return;
 	p = ts_of(task);
 	rq->smp.pushed = NULL;
-	if (task->on_cpu || !p->array || !cpu_allowed(task, target->cpu) || !rq_lock(s, target->cpu))
+	if (task->on_cpu || !p->array)
 		return;
+	if (!cpu_allowed(task, target->cpu) || !rq_lock(s, target->cpu)) {
+		check_preempt(s, p, rq->cpu);
+		return;
+	}
 	deactivate_task(p, rq);
 	attach_task(s, p, target->cpu, rq->smp.pushed_array);
 	check_preempt(s, p, target->cpu);
