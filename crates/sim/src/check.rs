@@ -204,12 +204,13 @@ impl<S: Sink> Simulation<'_, S> {
     }
 
     /// A CPU idles now: does the task that ran still wait here?  A policy may have moved it to
-    /// another CPU in `switched()`, the first moment it can.
+    /// another CPU in `switched()`, the first moment it can, or asked this one to choose again.
     pub(crate) fn check_left(&self, cpu: CpuId, prev: TaskId) -> Result<(), SimError> {
         let waits_here =
             self.task(prev).state == State::Waiting && self.host.task(prev).cpu == cpu.0;
         let promised = self.setup.tuned.policy.promise().conserving;
-        if promised && waits_here && self.cpu(cpu).curr.is_none() {
+        let idles = self.cpu(cpu).curr.is_none() && !self.host.need_resched(cpu);
+        if promised && waits_here && idles {
             return Err(self.left_idle(cpu, prev));
         }
         Ok(())

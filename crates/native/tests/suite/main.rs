@@ -14,6 +14,7 @@ mod mlfq;
 mod o1;
 mod rbs;
 mod script;
+mod second_lock;
 mod staircase;
 mod svr4;
 mod ule;

@@ -83,9 +83,6 @@ fn disturbance(seed: u64) -> Option<Disturbance> {
     })
 }
 
-/// Policies that do not stand the disturbance of a trial yet.
-const NOT_YET: &[&str] = &["o1", "rbs", "staircase"];
-
 fn trial(tuned: &Tuned, seed: u64) -> Result<(Outcome, TraceHash), SimError> {
     let machine = machine(seed);
     let workload = random(seed, machine.cpus.len() as u32);
@@ -108,8 +105,7 @@ fn trial(tuned: &Tuned, seed: u64) -> Result<(Outcome, TraceHash), SimError> {
         tie_break,
     };
     let mut simulation = Simulation::new(&setup, HashSink::default())?;
-    let ready = !NOT_YET.contains(&tuned.policy.name());
-    if let Some(disturbance) = disturbance(seed).filter(|_| ready) {
+    if let Some(disturbance) = disturbance(seed) {
         simulation.disturb(disturbance);
     }
     let (outcome, hash) = simulation.run()?;
