@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use schedlab_trace::Ns;
 
-use crate::seeds::Seeds;
+use schedlab_lab::Seeds;
 
 pub use programs::{FidelityArguments, LateArguments, PlayArguments, PlayedArguments};
 pub use replay::{ExplainArguments, ReplayArguments};

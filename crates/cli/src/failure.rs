@@ -5,8 +5,11 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use schedlab_input::{reason, Diagnostic};
+use schedlab_lab::Reason;
 use schedlab_policy::CompileError;
 use schedlab_sim::SimError;
+
+use crate::interrupt::signal_seen;
 
 /// How the program ended, as its exit status says it.  128 + N is the end by signal N; `vm` and `record` pass on
 /// the status of the command they run.
@@ -111,6 +114,20 @@ impl Failure {
         })
     }
 
+    /// A run that did not come to its end.
+    pub fn of_run(run: String, reason: Reason) -> Failure {
+        match reason {
+            Reason::Stopped => Failure::stopped(),
+            Reason::Failed(error) => Failure::Simulation { run, error: *error },
+            Reason::Timer(error) => Failure::Other(format!("timers: {error}")),
+        }
+    }
+
+    /// The signal that came ended the work.
+    fn stopped() -> Failure {
+        Failure::Interrupted(signal_seen().unwrap_or_default())
+    }
+
     /// Prints what happened as one message and returns the exit status.
     pub fn report(&self) -> ExitCode {
         if let Failure::Output(_, error) = self {
@@ -154,7 +171,17 @@ impl std::fmt::Display for Failure {
                 write!(f, "{path}: cannot be written ({})", reason(error))
             }
             Failure::Ended(_, message) | Failure::Other(message) => f.write_str(message),
-            Failure::Interrupted(_) => write!(f, "interrupted; nothing was written"),
+            Failure::Interrupted(_) => write!(f, "interrupted"),
+        }
+    }
+}
+
+impl From<schedlab_lab::Error> for Failure {
+    fn from(error: schedlab_lab::Error) -> Failure {
+        match error {
+            schedlab_lab::Error::Input(mistake) => Failure::Input(mistake),
+            schedlab_lab::Error::Compile(error) => Failure::Compile(error),
+            schedlab_lab::Error::Stopped => Failure::stopped(),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -13,9 +13,17 @@ use signal_hook::low_level::pipe;
 
 use crate::failure::Failure;
 
+/// The number of the first signal that came; 0 if none has.
+static NOTED: OnceLock<Arc<AtomicUsize>> = OnceLock::new();
+
+/// The signal that came to this process, if one did.
+pub fn signal_seen() -> Option<i32> {
+    let noted = NOTED.get()?.load(Ordering::Relaxed);
+    (noted != 0).then_some(noted as i32)
+}
+
 /// Notices SIGINT, SIGTERM and SIGHUP (a closed terminal).
 pub struct Interrupt {
-    noted: Arc<AtomicUsize>,
     /// A byte comes for each signal.
     bell: UnixStream,
 }
@@ -30,7 +38,7 @@ impl Interrupt {
     }
 
     fn register() -> io::Result<Interrupt> {
-        let noted = Arc::new(AtomicUsize::new(0));
+        let noted = NOTED.get_or_init(Arc::default);
         let (bell, rope) = UnixStream::pair()?;
         let ignored = ignored_signals();
         for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -40,11 +48,11 @@ impl Interrupt {
             let seen = Arc::new(AtomicBool::new(false));
             flag::register_conditional_default(signal, Arc::clone(&seen))?;
             flag::register(signal, seen)?;
-            flag::register_usize(signal, Arc::clone(&noted), signal as usize)?;
+            flag::register_usize(signal, Arc::clone(noted), signal as usize)?;
             // After the flag: whoever hears the bell finds the signal noted.
             pipe::register(signal, rope.try_clone()?)?;
         }
-        Ok(Interrupt { noted, bell })
+        Ok(Interrupt { bell })
     }
 
     /// Sleeps for that long, or until a signal comes.
@@ -53,6 +61,11 @@ impl Interrupt {
         if self.bell.set_read_timeout(Some(time)).is_ok() {
             let _ = (&self.bell).read(&mut [0]);
         }
+    }
+
+    /// Has a signal come?  As a question for others to ask.
+    pub fn stop(&self) -> impl Fn() -> bool + Sync + '_ {
+        || self.signal().is_some()
     }
 
     /// # Errors
@@ -64,10 +77,7 @@ impl Interrupt {
 
     /// The signal that came, if one did.
     pub fn signal(&self) -> Option<i32> {
-        match self.noted.load(Ordering::Relaxed) {
-            0 => None,
-            signal => Some(signal as i32),
-        }
+        signal_seen()
     }
 }
 

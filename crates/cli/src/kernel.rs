@@ -5,4 +5,4 @@ mod scheduler;
 mod session;
 
 pub use scheduler::Scheduler;
-pub use session::{failure, machine, warnings, Echo, KernelRun, KernelSession, Task};
+pub use session::{failure, machine, Echo, KernelRun, KernelSession, Task};

@@ -1,7 +1,6 @@
 //! `schedlab`: compare CPU schedulers, old and new, in a deterministic simulator and in a real kernel.
 
 mod arguments;
-mod choose;
 mod command;
 mod failure;
 mod interrupt;
@@ -9,9 +8,8 @@ mod kernel;
 mod outputs;
 mod perf_sched;
 mod progress;
-mod recipe;
-mod seeds;
-mod session;
+mod results;
+mod runs;
 mod usage;
 
 use std::process::ExitCode;

@@ -194,6 +194,16 @@ impl TextFile {
         })
     }
 
+    /// The same, if the user asks for one.
+    pub fn create_if(
+        flag: &str,
+        path: Option<&Path>,
+        extension: &str,
+    ) -> Result<Option<TextFile>, Failure> {
+        path.map(|path| TextFile::create(flag, path, extension))
+            .transpose()
+    }
+
     /// Writes it.
     pub fn write(mut self, text: &str) -> Result<Finished, Failure> {
         let written = io::Write::write_all(&mut self.file, text.as_bytes());

@@ -55,6 +55,11 @@ impl Tuned {
         Ok(tuned)
     }
 
+    /// Is it the same policy, with the same values of all tunables?
+    pub fn same_as(&self, other: &Tuned) -> bool {
+        std::ptr::eq(self.policy.0, other.policy.0) && self.values() == other.values()
+    }
+
     /// "o1" or "o1:2.6.13".
     pub fn name(&self) -> String {
         match self.variant {

@@ -4,18 +4,11 @@ use std::any::Any;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use schedlab_machine::Machine;
+use schedlab_lab::{in_parallel, Cancel, Reason};
 use schedlab_measure::Measure;
-use schedlab_parallel::{in_parallel, Cancel};
-use schedlab_policy::Tuned;
-use schedlab_sim::{Limits, Setup, Simulation, Status, TieBreak};
-use schedlab_trace::{HashSink, Ns, Sink, Tee, Time, TraceHash};
-use schedlab_workload::Workload;
+use schedlab_trace::{Sink, TraceHash};
 
 use crate::{testbed, Error, Outcome, Run, Runner, Trial};
-
-/// Simulated time between two looks at the world.
-const STRETCH: Ns = Ns::from_ms(250);
 
 /// Where an experiment runs its trials: on its testbed alone.
 pub struct Lab<'a> {
@@ -45,9 +38,8 @@ impl<S> Deref for Observed<S> {
 /// A trial made ready.
 struct Ready {
     trial: Trial,
-    tuned: Tuned,
-    machine: Machine,
-    workload: Workload,
+    /// With any seed.
+    one: schedlab_lab::Trial,
 }
 
 impl<'a> Lab<'a> {
@@ -170,34 +162,29 @@ impl<'a> Lab<'a> {
         sink: S,
         cancel: &Cancel,
     ) -> Result<(TraceHash, S), Error> {
-        let setup = Setup {
-            machine: &ready.machine,
-            workload: &ready.workload,
-            tuned: &ready.tuned,
+        let trial = schedlab_lab::Trial {
             seed,
-            duration: ready.trial.duration,
-            limits: Limits::default(),
-            tie_break: TieBreak::Canonical,
-        };
-        let failed = |error| Error::Simulation {
-            run: format!("{}, seed {seed}", ready.trial.command()),
-            error: Box::new(error),
+            ..ready.one.clone()
         };
         let _permit = self.runner.permit();
-        let sink = Tee(HashSink::default(), sink);
-        let mut simulation = Simulation::new(&setup, sink).map_err(failed)?;
-        let mut until = Time::ZERO;
-        loop {
-            if self.runner.stopped() || (self.cancelled)() || cancel.cancelled() {
-                return Err(Error::Stopped);
-            }
-            until += STRETCH;
-            if let Status::Ended(_) = simulation.run_until(until).map_err(failed)? {
-                break;
-            }
+        let stop = || self.runner.stopped() || (self.cancelled)() || cancel.cancelled();
+        if stop() {
+            return Err(Error::Stopped);
         }
-        let (_, Tee(hash, sink)) = simulation.finish().map_err(failed)?;
-        Ok((hash.finish(), sink))
+        match trial.run(sink, |_| stop()) {
+            Ok(ran) => Ok((ran.trace_hash, ran.sink)),
+            Err(unfinished) => Err(match unfinished.reason {
+                Reason::Stopped => Error::Stopped,
+                Reason::Failed(error) => Error::Simulation {
+                    run: format!("{}, seed {seed}", ready.trial.command()),
+                    error,
+                },
+                Reason::Timer(error) => Error::Elsewhere {
+                    run: ready.trial.command(),
+                    problem: format!("timers: {error}"),
+                },
+            }),
+        }
     }
 
     fn make_ready(&self, trial: &Trial) -> Result<Ready, Error> {
@@ -210,11 +197,14 @@ impl<'a> Lab<'a> {
                 trial.machine, self.testbed
             )));
         }
+        let machine = schedlab_machine::find(&trial.machine)?;
+        let workload = trial.workload()?;
         Ok(Ready {
             trial: trial.clone(),
-            tuned: trial.tuned()?,
-            machine: schedlab_machine::find(&trial.machine)?,
-            workload: trial.workload()?,
+            one: schedlab_lab::Trial {
+                duration: trial.duration,
+                ..schedlab_lab::Trial::new(trial.tuned()?, machine.into(), workload.into(), 1)
+            },
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Questions that a real kernel with one CPU can answer, too: an experiment's in a smaller form.
 
+use schedlab_lab::{in_parallel, Cancel};
 use schedlab_measure::{Measure, Metrics};
-use schedlab_parallel::{in_parallel, Cancel};
 use schedlab_report::quantity::Unit;
 use schedlab_report::table::{Cell, Field, Layout, Subject, Table};
 use schedlab_trace::{HashSink, Sink, Tee, TraceHash};

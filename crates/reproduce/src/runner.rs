@@ -6,7 +6,7 @@ use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use schedlab_parallel::{in_parallel, Cancel};
+use schedlab_lab::{in_parallel, Cancel};
 
 use crate::{Error, Experiment, Report, Trial};
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use schedlab_lab::{exact, CommandLine};
 use schedlab_measure::Metrics;
 use schedlab_policy::{Policy, Tuned};
 use schedlab_trace::{Ns, TraceHash};
@@ -105,24 +106,18 @@ impl Trial {
     /// The command that does it; a description of its own is a file of the book.
     pub fn command(&self) -> String {
         let workload = match &self.work {
-            Work::Named(text) if text.contains(' ') => format!("'{text}'"),
             Work::Named(text) => text.clone(),
             Work::Text { name, .. } => format!("workloads/{name}.toml"),
         };
-        let mut words = format!(
-            "schedlab run --policy {} --workload {workload} --machine {}",
-            self.policy, self.machine
-        );
-        for (name, value) in &self.set {
-            words += &format!(" --set {name}={value}");
-        }
-        if let Some(duration) = self.duration {
-            words += &format!(" --duration {}ms", duration.0 / 1_000_000);
-        }
-        if self.seeds > 1 {
-            words += &format!(" --seeds {}", self.seeds);
-        }
-        words
+        let set = self.set.iter();
+        CommandLine::new("run")
+            .flag("--policy", &self.policy)
+            .flag("--workload", workload)
+            .flag("--machine", &self.machine)
+            .flags("--set", set.map(|(name, value)| format!("{name}={value}")))
+            .flag_if("--duration", self.duration.map(exact))
+            .flag_if("--seeds", (self.seeds > 1).then(|| self.seeds.to_string()))
+            .to_string()
     }
 
     /// The policy, variant and tunables applied.

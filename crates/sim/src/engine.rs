@@ -46,6 +46,8 @@ pub struct Outcome {
     pub events: u64,
     /// Tasks that existed.
     pub tasks: u32,
+    /// Was any random number drawn?  If not, every seed gives this run.
+    pub seed_used: bool,
 }
 
 /// A running simulation.
@@ -357,8 +359,27 @@ impl<'a, S: Sink> Simulation<'a, S> {
             reason,
             events: self.events,
             tasks: self.tasks.len() as u32,
+            seed_used: self.seed_used(),
         };
         Ok((outcome, self.sink))
+    }
+
+    /// Ends a run before its end, after an error or because nobody wants it: the sink, with all that happened.
+    pub fn abandon(mut self) -> S {
+        self.sink.end(self.now);
+        self.sink
+    }
+
+    /// Has anything random been drawn by the policy, a task or the machine?
+    fn seed_used(&self) -> bool {
+        let seed = self.setup.seed;
+        let drew = |task: &Task| {
+            let name = &self.setup.workload.tasks[task.spec as usize].name;
+            task.rng != Stream::of_task(seed, name, task.instance)
+        };
+        self.host.drew_random()
+            || self.jitter != Stream::of_machine(seed)
+            || self.tasks.iter().any(drew)
     }
 
     /// The task's name, for messages.

@@ -6,7 +6,7 @@ use schedlab_trace::Ns;
 use crate::Distribution;
 
 /// A SplitMix64 stream (Steele, Lea, Flood 2014).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stream(u64);
 
 impl Stream {

@@ -11,12 +11,12 @@ use schedlab_vm::{find_program, Machine};
 use serde::Serialize;
 
 use crate::arguments::{ListFormat, ReproduceArguments};
-use crate::choose::Assignments;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::kernel::{failure, machine, warnings, Echo, KernelSession, Scheduler, Task};
+use crate::kernel::{failure, machine, Echo, KernelSession, Scheduler, Task};
 use crate::progress::Note;
-use crate::recipe::exact;
+use schedlab_lab::choose::Assignments;
+use schedlab_lab::exact;
 
 use super::{note, print};
 
@@ -175,7 +175,7 @@ impl World for RealKernel<'_> {
         let recording = outcome.recording.as_ref();
         let recording = recording.ok_or_else(|| failed("nothing was recorded".to_string()))?;
         let mended = recording.play(&session.info(&scheduler, &outcome), sink);
-        for warning in warnings(recording, &mended) {
+        for warning in schedlab_lab::mending_warnings(recording, &mended) {
             note(&format!("warning: {}: {warning}", trial.command()));
         }
         Ok(String::from_utf8_lossy(&printed).into_owned())

@@ -1,9 +1,9 @@
 //! `schedlab compare`: a workload under several policies, side by side.
 
 use crate::arguments::{CompareArguments, World};
-use crate::choose::{policies, Assignments};
 use crate::failure::{Exit, Failure};
 use crate::interrupt::Interrupt;
+use schedlab_lab::choose::{policies, Assignments};
 
 use super::kernel_result::kernel_runs;
 use super::result::{perform, Asked};
@@ -16,7 +16,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<Exit, Failure> {
     }
     let interrupt = Interrupt::listen()?;
     let set = Assignments::read(&arguments.common.tunables, &arguments.common.set)?;
-    let policies = policies("--policies", &arguments.policies, &set, &interrupt)?;
+    let policies = policies("--policies", &arguments.policies, &set, &interrupt.stop())?;
     perform(Asked {
         command: "compare",
         policies,

@@ -4,17 +4,17 @@ use schedlab_live::Program;
 
 use super::{load, print};
 use crate::arguments::ConformArguments;
-use crate::choose;
 use crate::failure::{Exit, Failure};
 use crate::interrupt::Interrupt;
+use schedlab_lab::choose;
 
 pub fn conform(arguments: &ConformArguments) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     let set = choose::Assignments::read(&arguments.tunables, &arguments.set)?;
-    let tuned = choose::policy("POLICY", &arguments.policy, &set, &interrupt)?;
+    let tuned = choose::policy("POLICY", &arguments.policy, &set, &interrupt.stop())?;
     let code = load::object(&arguments.policy, &tuned)?;
     let bpf = match &arguments.against {
-        Some(other) => choose::policy("--against", other, &set, &interrupt)?,
+        Some(other) => choose::policy("--against", other, &set, &interrupt.stop())?,
         None => tuned.clone(),
     };
     let program = Program {

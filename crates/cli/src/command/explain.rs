@@ -5,23 +5,21 @@ use std::path::Path;
 use clap::Parser;
 use schedlab_explain::{first_difference, Difference, Explain, Explanation, Order, Step};
 use schedlab_input::Diagnostic;
-use schedlab_machine::Machine;
-use schedlab_policy::Tuned;
 use schedlab_replay::{fit, machine_like, Identified, Identities, Options};
-use schedlab_sim::{Limits, Setup, Simulation, TieBreak};
-use schedlab_trace::{Ns, Sink, Tee};
-use schedlab_workload::Workload;
+use schedlab_trace::{Sink, Tee};
 use serde::Serialize;
 
 use crate::arguments::{
     Arguments, Command, ExplainArguments, Format, ReplayArguments, RunArguments,
 };
-use crate::choose::{self, policy, Assignments};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use schedlab_lab::choose::{self, policy, Assignments};
+use schedlab_lab::Trial;
 
 use super::print;
 use super::replay::Source;
+use super::result::bounded;
 
 /// Lists the worst waits of one or two runs.
 pub fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
@@ -93,21 +91,18 @@ fn play_run(
 ) -> Result<(), Failure> {
     let common = &arguments.common;
     let set = Assignments::read(&common.tunables, &common.set)?;
-    let tuned = policy("--policy", &arguments.policy, &set, interrupt)?;
+    let tuned = policy("--policy", &arguments.policy, &set, &interrupt.stop())?;
     let Some(workload) = &common.workload else {
         let mistake = Diagnostic::new("commands in a real kernel are not done again").at("RUN", 0);
         return Err(mistake.expected("--workload").into());
     };
     let workload = choose::workload(workload, &common.rtapp.options())?;
     let machine = schedlab_machine::find(&common.machine)?;
-    simulate(
-        &workload,
-        &machine,
-        &tuned,
-        common.seed,
-        common.duration,
-        sink,
-    )
+    let trial = Trial {
+        duration: common.duration,
+        ..Trial::new(tuned, machine.into(), workload.into(), common.seed)
+    };
+    simulate(&bounded(trial, &common.bounds), sink, interrupt)
 }
 
 fn play_replay(
@@ -116,7 +111,7 @@ fn play_replay(
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     let set = Assignments::read(&[], &arguments.set)?;
-    let tuned = policy("--policies", &arguments.policies, &set, interrupt)?;
+    let tuned = policy("--policies", &arguments.policies, &set, &interrupt.stop())?;
     let source = Source::read(&arguments.recording)?;
     let mut replay = source.rebuild(&Options {
         mode: arguments.mode.mode(),
@@ -128,40 +123,17 @@ fn play_replay(
     };
     fit(&mut replay.workload, machine.cpus.len() as u32);
     let mut sink = Identified::new(Identities::of(&replay), sink);
-    simulate(
-        &replay.workload,
-        &machine,
-        &tuned,
-        arguments.seed,
-        None,
-        &mut sink,
-    )
+    let workload = replay.workload.into();
+    let trial = Trial::new(tuned, machine.into(), workload, arguments.seed);
+    simulate(&bounded(trial, &arguments.bounds), &mut sink, interrupt)
 }
 
-fn simulate(
-    workload: &Workload,
-    machine: &Machine,
-    tuned: &Tuned,
-    seed: u64,
-    duration: Option<Ns>,
-    sink: &mut dyn Sink,
-) -> Result<(), Failure> {
-    let setup = Setup {
-        machine,
-        workload,
-        tuned,
-        seed,
-        duration,
-        limits: Limits::default(),
-        tie_break: TieBreak::Canonical,
-    };
-    let failed = |error| Failure::Simulation {
-        run: tuned.name(),
-        error,
-    };
-    let simulation = Simulation::new(&setup, sink).map_err(failed)?;
-    simulation.run().map_err(failed)?;
-    Ok(())
+/// Does a run again.  The sink has heard everything up to a fault, which is worth explaining, too.
+fn simulate(trial: &Trial, sink: &mut dyn Sink, interrupt: &Interrupt) -> Result<(), Failure> {
+    match trial.run(sink, |_| interrupt.signal().is_some()) {
+        Ok(_) => Ok(()),
+        Err(unfinished) => Err(Failure::of_run(trial.name(), unfinished.reason)),
+    }
 }
 
 #[derive(Serialize)]

@@ -4,21 +4,20 @@ mod compare;
 mod seen;
 mod tables;
 
-use std::num::NonZero;
 use std::ops::RangeInclusive;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use schedlab_input::Diagnostic;
+use schedlab_lab::choose::{self, policies, Assignments};
+use schedlab_lab::{in_parallel, threads, Cancel, Trial};
 use schedlab_measure::{Measure, Metrics};
-use schedlab_parallel::{in_parallel, Cancel};
-use schedlab_policy::{HookTimer, Tuned};
-use schedlab_sim::{Limits, Setup, Simulation, TieBreak};
+use schedlab_policy::Tuned;
 use schedlab_trace::{Ns, TraceInfo};
 use schedlab_vm::Machine;
 
 use crate::arguments::{FidelityArguments, PlayedArguments, RtappArguments};
-use crate::choose::{self, policies, Assignments};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::kernel::{failure, machine, Echo, KernelSession, Scheduler, Task};
@@ -53,7 +52,7 @@ const END: &str = "<!-- tables: end -->";
 pub fn fidelity(arguments: &FidelityArguments) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     let set = Assignments::read(&[], &[])?;
-    let policies = policies("--policies", &arguments.policies, &set, &interrupt)?;
+    let policies = policies("--policies", &arguments.policies, &set, &interrupt.stop())?;
     let workloads = match arguments.workloads.as_slice() {
         [] => WORKLOADS.map(str::to_string).to_vec(),
         some => some.to_vec(),
@@ -65,15 +64,15 @@ pub fn fidelity(arguments: &FidelityArguments) -> Result<(), Failure> {
         policies,
         workloads,
         duration: arguments.duration,
-        model: schedlab_machine::find(&arguments.model)?,
+        model: schedlab_machine::find(&arguments.model)?.into(),
         machine: machine.map_err(|e| failure(e, &interrupt))?,
         timeout: Duration::from_nanos(arguments.machine.timeout.0),
         jobs: arguments.jobs,
     };
-    let simulated = pairs.all(&interrupt, "simulating", |workload, (_, tuned), _| {
+    let simulated = pairs.all(&interrupt, "simulating", |workload, (_, tuned), cancel| {
         std::iter::once(SEED)
             .chain(OTHER_SEEDS)
-            .map(|seed| pairs.simulated_one(workload, tuned, seed))
+            .map(|seed| pairs.simulated_one(workload, tuned, seed, &interrupt, cancel))
             .collect()
     })?;
     let real = pairs.all(&interrupt, "running", |workload, policy, cancel| {
@@ -97,7 +96,7 @@ struct Pairs {
     workloads: Vec<String>,
     duration: Ns,
     /// The simulated machine.
-    model: schedlab_machine::Machine,
+    model: Arc<schedlab_machine::Machine>,
     machine: Machine,
     timeout: Duration,
     jobs: Option<u16>,
@@ -120,41 +119,41 @@ impl Pairs {
         one: impl Fn(&'a str, &'a (String, Tuned), &Cancel) -> Result<T, Failure> + Sync,
     ) -> Result<Vec<T>, Failure> {
         let nr_runs = self.workloads.len() * self.policies.len();
-        let cpus = || std::thread::available_parallelism().map_or(1, NonZero::get);
-        let threads = self.jobs.map_or_else(cpus, usize::from);
         let mut waiting = Waiting::new();
         let run = |run: usize, cancel: &Cancel| {
             let policy = &self.policies[run % self.policies.len()];
             one(&self.workloads[run / self.policies.len()], policy, cancel)
         };
-        let results = in_parallel(nr_runs, threads, run, || waiting.show(what));
+        let results = in_parallel(nr_runs, threads(self.jobs), run, || waiting.show(what));
         drop(waiting);
         interrupt.check()?;
         results
     }
 
     /// In the simulator.
-    fn simulated_one(&self, workload: &str, tuned: &Tuned, seed: u64) -> Result<Metrics, Failure> {
-        let _timer = HookTimer::start(Duration::from_secs(20))
-            .map_err(|e| Failure::Other(format!("timers: {e}")))?;
+    fn simulated_one(
+        &self,
+        workload: &str,
+        tuned: &Tuned,
+        seed: u64,
+        interrupt: &Interrupt,
+        cancel: &Cancel,
+    ) -> Result<Metrics, Failure> {
         let mut played = choose::workload(workload, &self.played().rtapp.options())?;
         played.open_to_signals = true;
-        let setup = Setup {
-            machine: &self.model,
-            workload: &played,
-            tuned,
-            seed,
+        let machine = Arc::clone(&self.model);
+        let trial = Trial {
             duration: Some(self.duration),
-            limits: Limits::default(),
-            tie_break: TieBreak::Canonical,
+            ..Trial::new(tuned.clone(), machine, played.into(), seed)
         };
-        let failed = |error| Failure::Simulation {
-            run: format!("{workload}, {}", tuned.name()),
-            error,
-        };
-        let simulation = Simulation::new(&setup, Seen::new(Measure::new())).map_err(failed)?;
-        let (_, seen) = simulation.run().map_err(failed)?;
-        Ok(seen.into_inner().finish())
+        let ran = trial.run(Seen::new(Measure::new()), |_| {
+            interrupt.signal().is_some() || cancel.cancelled()
+        });
+        let ran = ran.map_err(|unfinished| {
+            let name = format!("{workload}, {}", trial.name());
+            Failure::of_run(name, unfinished.reason)
+        })?;
+        Ok(ran.sink.into_inner().finish())
     }
 
     /// In the kernel.

@@ -1,117 +1,23 @@
 //! From flags to runs in a real kernel to what is printed: `run` and `compare` with `--world vm`.
 
-use std::io::{self, Write};
-use std::num::NonZero;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use schedlab_input::Diagnostic;
-use schedlab_report::table::Terminal;
-use schedlab_report::{json, render_html, text, ReportInfo, Run};
 use schedlab_vm::Clock;
 
-use crate::arguments::{CommonArguments, Format, PlayedArguments};
-use crate::choose::{self, Assignments};
+use crate::arguments::{CommonArguments, PlayedArguments};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::kernel::{failure, machine, Echo, KernelRun, KernelSession, Scheduler, Task};
-use crate::outputs::{Finished, TextFile, Traces};
+use crate::outputs::{Finished, Traces};
 use crate::progress::Waiting;
-use crate::recipe::quoted;
-use schedlab_parallel::in_parallel;
+use crate::results::{report_info, Files, Form};
+use schedlab_lab::choose::{self, Assignments};
+use schedlab_lab::{in_parallel, threads, CommandLine};
 
 use super::play::tell_caveats;
 use super::{note, print};
-
-/// The files a result is written to beside traces.
-pub struct Files {
-    report: Option<(TextFile, String)>,
-    json: Option<TextFile>,
-}
-
-impl Files {
-    /// Starts them now, so that a place that cannot be written to is known before anything runs.
-    pub fn create(report: Option<&Path>, json: Option<&Path>) -> Result<Files, Failure> {
-        let file = |flag, path: Option<&Path>, extension| {
-            path.map(|path| TextFile::create(flag, path, extension))
-                .transpose()
-        };
-        let name = report.map(|path| path.display().to_string());
-        Ok(Files {
-            report: file("--report", report, "html")?.zip(name),
-            json: file("--json", json, "json")?,
-        })
-    }
-
-    /// Writes them.
-    pub fn write(
-        self,
-        runs: &[Run],
-        command: String,
-        machine: String,
-    ) -> Result<Vec<Finished>, Failure> {
-        let mut finished = Vec::new();
-        if let Some((file, name)) = self.report {
-            let info = ReportInfo {
-                command: with_report(&command, &name),
-                machine,
-                version: format!("schedlab {}", env!("CARGO_PKG_VERSION")),
-            };
-            let html = render_html(runs, &info);
-            finished.push(file.write(&html.map_err(|e| Failure::Other(e.to_string()))?)?);
-        }
-        if let Some(file) = self.json {
-            finished.push(file.write(&as_json(runs)?)?);
-        }
-        Ok(finished)
-    }
-}
-
-/// The command with one more flag, which goes before the "--".
-fn with_report(command: &str, report: &str) -> String {
-    let flag = quoted(&["--report".into(), report.into()]);
-    match command.split_once(" -- ") {
-        Some((flags, rest)) => format!("{flags} {flag} -- {rest}"),
-        None => format!("{command} {flag}"),
-    }
-}
-
-/// How a result is printed.
-pub struct Form {
-    pub format: Format,
-    pub terminal: Terminal,
-}
-
-impl Form {
-    /// Tells the user beside what a command said: in short, unless in a form for others.
-    pub fn tell(&self, runs: Vec<Run>) -> Result<(), Failure> {
-        let text = match self.format {
-            Format::Table => text::brief(&runs, self.terminal),
-            _ => self.text(runs)?,
-        };
-        // When standard error is gone, the files and the status have to do.
-        let _ = io::stderr().write_all(text.as_bytes());
-        Ok(())
-    }
-
-    /// Runs in that form.
-    pub fn text(&self, runs: Vec<Run>) -> Result<String, Failure> {
-        match self.format {
-            Format::Table => Ok(text::terminal(&runs, self.terminal)),
-            Format::Markdown => Ok(text::markdown(&runs)),
-            Format::Json => as_json(&runs),
-        }
-    }
-}
-
-/// One run as an object, several as a comparison.
-fn as_json(runs: &[Run]) -> Result<String, Failure> {
-    match runs {
-        [run] => json::run(run),
-        runs => json::comparison(runs),
-    }
-    .map_err(|error| Failure::Other(error.to_string()))
-}
 
 /// Runs a command in a real kernel under each of the policies, writes all files and prints the result.
 pub fn kernel_runs(
@@ -147,7 +53,7 @@ pub fn kernel_runs(
         &session,
         &schedulers,
         traces,
-        &reproduce,
+        &reproduce.to_string(),
         common,
         &interrupt,
     )?;
@@ -157,14 +63,11 @@ pub fn kernel_runs(
         runs.extend(result.run);
         finished.extend(result.trace);
     }
-    finished.extend(files.write(&runs, reproduce, machine)?);
+    let info = report_info(files.command(reproduce), machine);
+    finished.extend(files.write(&runs, &info)?);
     interrupt.check()?;
     finished.into_iter().try_for_each(Finished::keep)?;
-    let form = Form {
-        format: common.format,
-        terminal: Terminal::stdout(),
-    };
-    print(&form.text(runs)?)
+    print(&Form::stdout(common.format).text(&runs)?)
 }
 
 /// What is run in a real kernel: a command, or a workload.
@@ -203,7 +106,7 @@ fn all_runs(
     common: &CommonArguments,
     interrupt: &Interrupt,
 ) -> Result<Vec<KernelRun>, Failure> {
-    let one = |index: usize, cancel: &schedlab_parallel::Cancel| {
+    let one = |index: usize, cancel: &schedlab_lab::Cancel| {
         let scheduler = &schedulers[index];
         let (policy, variant) = scheduler.label();
         let name = [policy, variant]
@@ -238,7 +141,7 @@ fn all_runs(
         session.measured(scheduler, outcome, trace.transpose()?, reproduce)
     };
     let mut waiting = Waiting::new();
-    let results = in_parallel(schedulers.len(), threads(session, common), one, || {
+    let results = in_parallel(schedulers.len(), threads_for(session, common), one, || {
         waiting.show("running");
     });
     drop(waiting);
@@ -247,26 +150,20 @@ fn all_runs(
 }
 
 /// With the host's clock runs would disturb one another.
-fn threads(session: &KernelSession, common: &CommonArguments) -> usize {
+fn threads_for(session: &KernelSession, common: &CommonArguments) -> usize {
     match (session.machine.clock, common.jobs) {
         (Clock::Fast, None) => 1,
-        (_, Some(jobs)) => jobs.into(),
-        (Clock::Deterministic, None) => {
-            std::thread::available_parallelism().map_or(1, NonZero::get)
-        }
+        (_, jobs) => threads(jobs),
     }
 }
 
-/// The flags that set tunables.
-pub fn tunable_flags(files: &[PathBuf], set: &[String]) -> Vec<String> {
-    let files = files
-        .iter()
-        .map(|file| ("--tunables", file.display().to_string()));
-    let set = set.iter().map(|set| ("--set", set.clone()));
-    let flags = files.chain(set);
-    flags
-        .flat_map(|(flag, value)| [flag.to_string(), value])
-        .collect()
+/// A command line that sets tunables.
+pub fn with_tunables(line: CommandLine, files: &[PathBuf], set: &[String]) -> CommandLine {
+    line.flags(
+        "--tunables",
+        files.iter().map(|file| file.display().to_string()),
+    )
+    .flags("--set", set)
 }
 
 fn reproduce(
@@ -274,17 +171,14 @@ fn reproduce(
     session: &KernelSession,
     policies: &str,
     common: &CommonArguments,
-) -> String {
-    let flag = if command == "run" {
-        "--policy"
-    } else {
-        "--policies"
+) -> CommandLine {
+    let flag = match command {
+        "run" => "--policy",
+        _ => "--policies",
     };
-    let mut words: Vec<String> = ["schedlab", command, "--world", "vm", flag, policies]
-        .map(str::to_string)
-        .into();
-    words.extend(tunable_flags(&common.tunables, &common.set));
-    words.extend(session.flags(&common.vm));
-    words.extend(session.task.arguments());
-    quoted(&words)
+    let line = CommandLine::new(command)
+        .flag("--world", "vm")
+        .flag(flag, policies);
+    let line = with_tunables(line, &common.tunables, &common.set).words(session.flags(&common.vm));
+    session.task.asked_in(line)
 }

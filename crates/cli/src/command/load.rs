@@ -11,16 +11,16 @@ use serde_json::json;
 
 use super::{note, print};
 use crate::arguments::{LoadArguments, StatsFormat};
-use crate::choose;
 use crate::failure::{Exit, Failure};
 use crate::interrupt::Interrupt;
+use schedlab_lab::choose;
 
 const SECOND: Duration = Duration::from_secs(1);
 
 pub fn load(arguments: &LoadArguments) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     let set = choose::Assignments::read(&arguments.tunables, &arguments.set)?;
-    let tuned = choose::policy("POLICY", &arguments.policy, &set, &interrupt)?;
+    let tuned = choose::policy("POLICY", &arguments.policy, &set, &interrupt.stop())?;
     let code = object_or(arguments.object.as_deref(), &arguments.policy, &tuned)?;
     let options = Options {
         partial: arguments.partial,

@@ -11,16 +11,16 @@ use schedlab_recording::{KernelEventKind, KernelState, Mended, Pid, Recording};
 use schedlab_report::quantity::Unit;
 use schedlab_report::table::{Cell, Field, Layout, Subject, Table, Terminal};
 use schedlab_report::{json, text, Run};
-use schedlab_trace::{HashSink, Tee, TraceInfo};
+use schedlab_trace::TraceInfo;
 use serde::Serialize;
 
 use crate::arguments::{Format, MeasureArguments, View};
 use crate::failure::Failure;
 use crate::outputs::Finished;
 use crate::perf_sched::{Latency, Timehist};
+use crate::results::{report_info, Files};
 
-use super::kernel_result::Files;
-use super::record::described;
+use super::record::called;
 use super::{note, print, standard_output};
 
 /// Shows a recording.
@@ -58,9 +58,9 @@ fn metrics(
 ) -> Result<(), Failure> {
     let files = Files::create(arguments.report.as_deref(), None)?;
     let run = measured(&arguments.recording, recording, &mut recorded);
-    let (command, machine) = (run.command.clone(), run.machine.clone());
+    let info = report_info(run.command.clone(), run.machine.clone());
     let runs = [run];
-    let written = files.write(&runs, command, machine)?;
+    let written = files.write(&runs, &info)?;
     let shown = match arguments.format {
         Format::Table => {
             let terminal = Terminal::stdout();
@@ -88,17 +88,12 @@ fn measured(path: &Path, recording: &Recording, recorded: &mut Recorded) -> Run 
         machine: format!("{nr_cpus} CPU{}", if nr_cpus == 1 { "" } else { "s" }),
         ..TraceInfo::default()
     };
-    let mut sinks = Tee(HashSink::default(), Measure::new());
-    let mended = recording.play(&info, &mut sinks);
-    recorded.mended = mended.into();
-    let Tee(hash, measure) = sinks;
-    let mut run = described(
-        info,
-        hash.finish(),
-        measure,
-        (recording, mended),
-        "recorded".into(),
-    );
+    let measured = schedlab_lab::Recorded::new(recording, &info, None::<Measure>);
+    recorded.mended = measured.mended.into();
+    let mut run = Run {
+        command: called(),
+        ..measured.run
+    };
     run.warnings.extend(recorded.warnings());
     run
 }

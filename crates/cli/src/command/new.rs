@@ -8,7 +8,7 @@ use schedlab_policy::{write_headers, Policy, COMPILER_FLAGS, INCLUDE_FOLDERS};
 
 use crate::arguments::NewArguments;
 use crate::failure::Failure;
-use crate::recipe::shell_word;
+use schedlab_lab::shell_word;
 
 use super::print;
 

@@ -13,9 +13,9 @@ use schedlab_report::table::{Cell, Field, Layout, Subject, Table, Terminal};
 
 use super::{load, note, print};
 use crate::arguments::{Format, OverheadArguments};
-use crate::choose::{self, Assignments};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use schedlab_lab::choose::{self, Assignments};
 
 const OWN: &str = "none";
 const FLOOR: &str = "floor";
@@ -109,7 +109,7 @@ fn schedulers(list: &str, interrupt: &Interrupt) -> Result<Vec<Scheduler>, Failu
         .collect();
     if !ours.is_empty() {
         let set = Assignments::read(&[], &[])?;
-        let policies = choose::policies("--policies", &ours.join(","), &set, interrupt)?;
+        let policies = choose::policies("--policies", &ours.join(","), &set, &interrupt.stop())?;
         found.extend(
             policies
                 .into_iter()

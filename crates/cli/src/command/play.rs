@@ -8,9 +8,9 @@ use schedlab_programs::{
 use schedlab_trace::Ns;
 
 use crate::arguments::PlayArguments;
-use crate::choose;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use schedlab_lab::choose;
 
 use super::{note, print};
 

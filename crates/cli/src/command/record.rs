@@ -6,20 +6,18 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, ExitStatus};
 use std::time::{Duration, Instant};
 
-use schedlab_measure::Measure;
-use schedlab_recording::{tracefs, Mended, Notes, Recording, NOTES_VARIABLE};
+use schedlab_recording::{tracefs, Notes, Recording, NOTES_VARIABLE};
 use schedlab_report::table::Terminal;
-use schedlab_report::{Run, World};
-use schedlab_trace::{HashSink, Tee, TraceHash, TraceInfo};
+use schedlab_report::Run;
+use schedlab_trace::TraceInfo;
 
 use crate::arguments::RecordArguments;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::kernel::warnings;
 use crate::outputs::{Finished, TraceFile, Traces};
-use crate::recipe::quoted;
+use crate::results::{report_info, Files, Form};
+use schedlab_lab::{quoted, Recorded};
 
-use super::kernel_result::{Files, Form};
 use super::{note, sudo};
 
 /// How long a machine is recorded if nobody says.
@@ -45,15 +43,15 @@ pub fn record(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
         Err(problem) => note(&format!("warning: {problem}")),
     }
     let (run, mut finished) = measure(&recording, trace, arguments, status)?;
-    let (command, machine) = (run.command.clone(), run.machine.clone());
+    let info = report_info(run.command.clone(), run.machine.clone());
     let runs = [run];
-    finished.extend(files.write(&runs, command, machine)?);
+    finished.extend(files.write(&runs, &info)?);
     finished.into_iter().try_for_each(Finished::keep)?;
     let form = Form {
         format: arguments.format,
         terminal: Terminal::stderr(),
     };
-    form.tell(runs.into())?;
+    form.tell(&runs)?;
     note(&format!("the trace is in {}", arguments.output.display()));
     Ok(status.map_or(ExitCode::SUCCESS, status_code))
 }
@@ -161,42 +159,19 @@ fn measure(
         machine: machine(recording.nr_cpus()),
         ..TraceInfo::default()
     };
-    let mut sinks = Tee(HashSink::default(), Tee(Measure::new(), trace));
-    let mended = recording.play(&info, &mut sinks);
-    let Tee(hash, Tee(measure, trace)) = sinks;
-    let end = match status {
-        Some(status) => status.to_string(),
-        None => "recorded".into(),
+    let recorded = Recorded::new(recording, &info, trace);
+    let run = Run {
+        command: called(),
+        end: status.map_or(recorded.run.end.clone(), |status| status.to_string()),
+        ..recorded.run
     };
-    let run = described(info, hash.finish(), measure, (recording, mended), end);
-    Ok((run, vec![trace.finish()?]))
+    Ok((run, vec![recorded.sink.finish()?]))
 }
 
-/// A run, measured in a real kernel.
-pub(super) fn described(
-    info: TraceInfo,
-    trace_hash: TraceHash,
-    measure: Measure,
-    (recording, mended): (&Recording, Mended),
-    end: String,
-) -> Run {
-    let metrics = measure.finish();
+/// The command line this program was called with.
+pub(super) fn called() -> String {
     let words: Vec<String> = std::env::args().collect();
-    Run {
-        world: World::Kernel,
-        policy: info.policy,
-        variant: String::new(),
-        tunables: Default::default(),
-        workload: info.workload,
-        machine: info.machine,
-        seed: 0,
-        duration_ns: metrics.duration_ns,
-        trace_hash,
-        command: quoted(&words),
-        metrics,
-        end,
-        warnings: warnings(recording, &mended),
-    }
+    quoted(&words)
 }
 
 /// What schedules this machine now.

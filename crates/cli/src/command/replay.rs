@@ -4,33 +4,33 @@ mod archive;
 mod printed;
 mod smallest;
 
-use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use schedlab_input::{stem, Diagnostic};
+use schedlab_lab::choose::{policies, policy, Assignments};
+use schedlab_lab::{CommandLine, Recorded, Trial};
 use schedlab_machine::{Machine, MAX_CPUS};
 use schedlab_measure::Measure;
 use schedlab_policy::Tuned;
 use schedlab_readers::ReadReport;
 use schedlab_recording::{Mended, Recording};
 use schedlab_replay::{
-    fit, machine_like, own_scheduler, Identities, Options, Rebuild, Replay, SelfCheck,
+    fit, machine_like, own_scheduler, Identified, Identities, Options, Rebuild, Replay, SelfCheck,
 };
-use schedlab_report::{render_html, ReportInfo, Run, World};
-use schedlab_sim::Limits;
-use schedlab_trace::{HashSink, Tee, TraceInfo};
+use schedlab_report::Run;
+use schedlab_trace::TraceInfo;
 use schedlab_workload::Workload;
 
 use crate::arguments::ReplayArguments;
-use crate::choose::{policies, policy, Assignments};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::outputs::{Finished, TextFile, TraceFile};
-use crate::recipe::quoted;
-use crate::session::{RunResult, Session};
+use crate::results::{report_info, Files};
+use crate::runs::{Results, Runs};
 
 use super::print;
-use super::result::reported;
+use super::result::{bounded, tell_failures};
 use archive::ReplayTraces;
 use printed::Printed;
 
@@ -41,10 +41,9 @@ const RECORDED: &str = "recorded";
 pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     let set = Assignments::read(&[], &arguments.set)?;
-    let chosen = policies("--policies", &arguments.policies, &set, &interrupt)?;
-    let report = text_file("--report", arguments.report.as_deref(), "html")?;
-    let json = text_file("--json", arguments.json.as_deref(), "json")?;
-    let export = text_file("--export", arguments.export.as_deref(), "json")?;
+    let chosen = policies("--policies", &arguments.policies, &set, &interrupt.stop())?;
+    let files = Files::create(arguments.report.as_deref(), arguments.json.as_deref())?;
+    let export = TextFile::create_if("--export", arguments.export.as_deref(), "json")?;
     let mut source = Source::read(&arguments.recording)?;
     let under = recorded_under(arguments, &source.recording, &interrupt)?;
     let mut traces = ReplayTraces::parse(arguments.trace.as_deref(), chosen.len() + 1)?;
@@ -52,9 +51,9 @@ pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
         mode: arguments.mode.mode(),
         ..Options::default()
     });
-    let machine = machine(&replay, arguments)?;
+    let machine = Arc::new(machine(&replay, arguments)?);
     let tuned: Vec<Tuned> = chosen.iter().map(|(_, tuned)| tuned.clone()).collect();
-    let command = command(arguments, &under, &tuned);
+    let command = command(arguments, &under, &tuned).to_string();
     let (recorded, mended) = source.recorded(&command, traces.recorded()?);
     let mut runs = vec![recorded];
     if arguments.minimise.is_none() {
@@ -69,28 +68,41 @@ pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
     )?);
     let mut smallest = None;
     if let Some(symptom) = &arguments.minimise {
-        let trial = smallest::Trial {
+        let search = smallest::Search {
             source: &source,
             symptom,
             machine: &machine,
             policies: &tuned,
             seed: arguments.seed,
+            bounds: &arguments.bounds,
+            interrupt: &interrupt,
         };
-        let (found, part) = trial.find(&replay)?;
+        let (found, part) = search.find(&replay)?;
         (smallest, replay) = (Some(found), part);
         (runs, check) = (Vec::new(), None);
     }
     let identities = Identities::of(&replay);
-    // All of it goes to the session: there may be a lot.
+    // All of it goes to the trials: there may be a lot.
     let mut workload = std::mem::take(&mut replay.workload);
     fit(&mut workload, machine.cpus.len() as u32);
-    let session = Session {
+    let workload = Arc::new(workload);
+    let trials = trials(&workload, &machine, &tuned, arguments);
+    let replayed = Runs {
+        trials: &trials,
+        jobs: arguments.jobs,
         traces: traces.of_replays(),
-        ..session(workload, identities, machine, tuned, arguments)
+        identities,
     };
-    for mut result in session.run(&interrupt)? {
+    let Results {
+        finished,
+        failures,
+        partial,
+    } = replayed.run(&interrupt)?;
+    for mut result in finished {
         traces.take(&mut result.trace)?;
-        runs.push(reported(&session, result, &command));
+        let trial = &trials[result.trial];
+        let (ending, hash) = (&result.ending, result.trace_hash);
+        runs.push(trial.report(ending, hash, result.metrics, &command));
     }
     let printed = Printed {
         recording: arguments.recording.display().to_string(),
@@ -100,28 +112,15 @@ pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
         read: &source.report,
         mended,
     };
-    let mut files = traces.finish(&runs)?;
-    if let Some(report) = report {
-        files.push(report.write(&html(&runs, &printed, &session, &command)?)?);
-    }
-    if let Some(json) = json {
-        files.push(json.write(&printed.json(&runs)?)?);
-    }
+    let mut written = traces.finish(&runs)?;
+    let info = report_info(command, machine.title.clone());
+    written.extend(files.write_as(&printed.remarked(&runs), &info, || printed.json(&runs))?);
     if let Some(export) = export {
-        files.push(export.write(&schedlab_workload::exported::to_json(&session.workload))?);
+        written.push(export.write(&schedlab_workload::exported::to_json(&workload))?);
     }
-    interrupt.check()?;
-    files.into_iter().try_for_each(Finished::keep)?;
-    print(&printed.text(runs, arguments.format)?)
-}
-
-fn text_file(
-    flag: &str,
-    path: Option<&Path>,
-    extension: &str,
-) -> Result<Option<TextFile>, Failure> {
-    path.map(|path| TextFile::create(flag, path, extension))
-        .transpose()
+    written.into_iter().try_for_each(Finished::keep)?;
+    print(&printed.text(runs, arguments.format)?)?;
+    tell_failures(failures, partial)
 }
 
 /// A recording that was read.
@@ -188,26 +187,13 @@ impl Source {
 
     /// The recording as it is, as if it were a run.
     fn recorded(&self, command: &str, trace: Option<&mut TraceFile>) -> (Run, Mended) {
-        let mut sink = Tee(HashSink::default(), Tee(Measure::new(), trace));
-        let mended = self.recording.play(&self.info(), &mut sink);
-        let Tee(hash, Tee(measure, _)) = sink;
-        let metrics = measure.finish();
+        let recorded = Recorded::new(&self.recording, &self.info(), trace);
         let run = Run {
-            world: World::Kernel,
-            policy: RECORDED.to_string(),
-            variant: String::new(),
-            tunables: BTreeMap::new(),
-            workload: self.name.clone(),
-            machine: RECORDED.to_string(),
-            seed: 0,
-            duration_ns: metrics.duration_ns,
-            trace_hash: hash.finish(),
             command: command.to_string(),
-            metrics,
-            end: "recorded".to_string(),
             warnings: Vec::new(),
+            ..recorded.run
         };
-        (run, mended)
+        (run, recorded.mended)
     }
 }
 
@@ -219,29 +205,19 @@ fn machine(replay: &Replay, arguments: &ReplayArguments) -> Result<Machine, Fail
     }
 }
 
-fn session(
-    workload: Workload,
-    identities: Identities,
-    machine: Machine,
-    policies: Vec<Tuned>,
+/// A replay under each policy.
+fn trials(
+    workload: &Arc<Workload>,
+    machine: &Arc<Machine>,
+    policies: &[Tuned],
     arguments: &ReplayArguments,
-) -> Session {
-    Session {
-        policies,
-        workload,
-        machine,
-        seeds: vec![arguments.seed],
-        duration: None,
-        limits: Limits {
-            events: arguments.bounds.max_events,
-            tasks: arguments.bounds.max_tasks,
-            ..Limits::default()
-        },
-        hook_timeout: arguments.bounds.hook_timeout,
-        jobs: arguments.jobs,
-        traces: None,
-        identities,
-    }
+) -> Vec<Trial> {
+    let trial = |tuned: &Tuned| {
+        let (machine, workload) = (Arc::clone(machine), Arc::clone(workload));
+        let trial = Trial::new(tuned.clone(), machine, workload, arguments.seed);
+        bounded(trial, &arguments.bounds)
+    };
+    policies.iter().map(trial).collect()
 }
 
 /// The kernel's own schedulers tick as their kernel does.  Others were loaded into it and get their own
@@ -260,7 +236,7 @@ fn recorded_under(
     let name = arguments.recorded_under.as_deref().unwrap_or_else(own);
     let hz = ticks_with_the_kernel(name).then(|| format!("hz={}", arguments.hz));
     let set = Assignments::read(&[], hz.as_slice())?;
-    policy("--recorded-under", name, &set, interrupt)
+    Ok(policy("--recorded-under", name, &set, &interrupt.stop())?)
 }
 
 /// Replays under the recording's own scheduler on its own machine and compares with it.
@@ -280,64 +256,41 @@ fn self_check(
     // Lent, not copied: there may be a lot of it.
     let mut workload = std::mem::take(&mut replay.workload);
     fit(&mut workload, replay.nr_cpus);
-    let session = session(workload, identities, machine, vec![under], arguments);
-    let results: Vec<RunResult> = session.run(interrupt)?;
-    replay.workload = session.workload;
-    let check = results.first().map(|result| {
-        SelfCheck::new(
-            &name,
-            replay.counts,
-            &recorded.metrics,
-            &result.metrics,
-            &result.recorded,
-        )
-    });
-    check.ok_or_else(|| Failure::Other("the self-check did not run".into()))
+    let workload = Arc::new(workload);
+    let [trial] = trials(&workload, &Arc::new(machine), &[under], arguments)
+        .try_into()
+        .unwrap_or_else(|_| unreachable!("one policy is one trial"));
+    let sink = Identified::new(identities, Measure::new());
+    let ran = trial
+        .run(sink, |_| interrupt.signal().is_some())
+        .map_err(|unfinished| Failure::of_run(trial.name(), unfinished.reason))?;
+    drop(trial);
+    replay.workload =
+        Arc::try_unwrap(workload).unwrap_or_else(|_| unreachable!("the trial is gone"));
+    let (identified, measure) = ran.sink.into_parts();
+    let metrics = measure.finish();
+    Ok(SelfCheck::new(
+        &name,
+        replay.counts,
+        &recorded.metrics,
+        &metrics,
+        &identified,
+    ))
 }
 
-fn command(arguments: &ReplayArguments, under: &Tuned, policies: &[Tuned]) -> String {
+fn command(arguments: &ReplayArguments, under: &Tuned, policies: &[Tuned]) -> CommandLine {
     let names: Vec<String> = policies.iter().map(Tuned::name).collect();
-    let mut words = vec![
-        "schedlab".to_string(),
-        "replay".to_string(),
-        arguments.recording.display().to_string(),
-        "--policies".to_string(),
-        names.join(","),
-    ];
-    let mut flag = |name: &str, value: String| words.extend([name.to_string(), value]);
-    if arguments.mode.mode() == schedlab_replay::Mode::Open {
-        flag("--mode", "open".to_string());
-    }
-    if let Some(machine) = &arguments.machine {
-        flag("--machine", machine.clone());
-    }
+    let open = arguments.mode.mode() == schedlab_replay::Mode::Open;
     let given = arguments.recorded_under.clone();
-    flag("--recorded-under", given.unwrap_or_else(|| under.name()));
-    flag("--hz", arguments.hz.to_string());
-    if let Some(symptom) = &arguments.minimise {
-        flag("--minimise", symptom.to_string());
-    }
-    flag("--seed", arguments.seed.to_string());
-    for set in &arguments.set {
-        flag("--set", set.clone());
-    }
-    quoted(&words)
-}
-
-fn html(
-    runs: &[Run],
-    printed: &Printed,
-    session: &Session,
-    command: &str,
-) -> Result<String, Failure> {
-    let mut runs = runs.to_vec();
-    if let Some(run) = runs.first_mut() {
-        run.warnings.splice(0..0, printed.remarks());
-    }
-    let info = ReportInfo {
-        command: command.to_string(),
-        machine: session.machine.title.clone(),
-        version: format!("schedlab {}", env!("CARGO_PKG_VERSION")),
-    };
-    render_html(&runs, &info).map_err(|error| Failure::Other(error.to_string()))
+    let symptom = arguments.minimise.as_ref();
+    CommandLine::new("replay")
+        .word(arguments.recording.display().to_string())
+        .flag("--policies", names.join(","))
+        .flag_if("--mode", open.then_some("open"))
+        .flag_if("--machine", arguments.machine.as_deref())
+        .flag("--recorded-under", given.unwrap_or_else(|| under.name()))
+        .flag("--hz", arguments.hz.to_string())
+        .flag_if("--minimise", symptom.map(ToString::to_string))
+        .flag("--seed", arguments.seed.to_string())
+        .flags("--set", &arguments.set)
 }

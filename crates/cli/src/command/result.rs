@@ -1,24 +1,23 @@
-//! From flags to runs to what is printed: what `run` and `compare` have in common.
+//! From flags to simulations to what is printed: what `run` and `compare` have in common.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::sync::Arc;
 
 use schedlab_input::Diagnostic;
+use schedlab_lab::choose::{self, Assignments};
+use schedlab_lab::{exact, CommandLine, Ending, Trial};
 use schedlab_machine::Machine;
 use schedlab_policy::Tuned;
 use schedlab_replay::Identities;
-use schedlab_report::table::Terminal;
-use schedlab_report::{json, render_html, text, ReportInfo, Run, World};
+use schedlab_report::Run;
 use schedlab_sim::Limits;
 use schedlab_workload::{builtin, Workload};
 
-use crate::arguments::{CommonArguments, Format};
-use crate::choose::{self, Assignments};
+use crate::arguments::{Bounds, CommonArguments, Format};
 use crate::failure::{Exit, Failure};
 use crate::interrupt::Interrupt;
-use crate::outputs::{Finished, TextFile, Traces};
-use crate::recipe::Recipe;
-use crate::session::{RunResult, Session};
+use crate::outputs::{Finished, Traces};
+use crate::results::{report_info, Files, Form};
+use crate::runs::{Results, Runs};
 
 use super::{note, print};
 
@@ -33,7 +32,7 @@ pub struct Asked<'a> {
     pub common: &'a CommonArguments,
 }
 
-/// Does all runs, writes all files and prints the result.  Files appear when all of them are whole.
+/// Does all runs, writes all files and prints the result.  Of runs that fail the others are shown all the same.
 pub fn perform(asked: Asked) -> Result<Exit, Failure> {
     let common = asked.common;
     let Some(workload) = &common.workload else {
@@ -44,6 +43,63 @@ pub fn perform(asked: Asked) -> Result<Exit, Failure> {
     if let Some(help) = builtin::help(workload) {
         return print(&help).map(|()| Exit::Success);
     }
+    let workload = read(workload, common)?;
+    let machine = Arc::new(schedlab_machine::find(&common.machine)?);
+    let trials = trials(&asked, &workload, &machine);
+    let traces = common.trace.as_deref();
+    let runs = Runs {
+        trials: &trials,
+        jobs: common.jobs,
+        traces: traces
+            .map(|path| Traces::parse(path, trials.len()))
+            .transpose()?,
+        identities: Identities::default(),
+    };
+    let files = Files::create(common.report.as_deref(), common.json.as_deref())?;
+    let command = command(&asked, &workload);
+    let Results {
+        finished,
+        failures,
+        partial,
+    } = runs.run(&asked.interrupt)?;
+    let mut exit = Exit::Success;
+    let mut written = Vec::new();
+    let mut reported: Vec<Run> = Vec::new();
+    for mut result in finished {
+        if let Ending::Deadlock(_) = result.ending {
+            exit = Exit::Deadlock;
+        }
+        written.extend(result.trace.take());
+        let trial = &trials[result.trial];
+        let (ending, hash) = (&result.ending, result.trace_hash);
+        reported.push(trial.report(ending, hash, result.metrics, &command.to_string()));
+    }
+    if !reported.is_empty() {
+        let info = report_info(files.command(command), machine.title.clone());
+        written.extend(files.write(&reported, &info)?);
+        written.into_iter().try_for_each(Finished::keep)?;
+        print(&shown(reported, &workload, common.format)?)?;
+    }
+    tell_failures(failures, partial)?;
+    Ok(exit)
+}
+
+/// Tells of every failure, in the order of the runs, and of the traces up to there.  The last one is the command's.
+pub fn tell_failures(mut failures: Vec<Failure>, partial: Vec<Finished>) -> Result<(), Failure> {
+    for trace in partial {
+        let path = trace.path().display().to_string();
+        trace.keep()?;
+        note(&format!("{path} has the trace up to the failure"));
+    }
+    let last = failures.pop();
+    for failure in failures {
+        note(&failure.to_string());
+    }
+    last.map_or(Ok(()), Err)
+}
+
+/// The workload a user means; its warnings are on standard error.
+fn read(workload: &str, common: &CommonArguments) -> Result<Arc<Workload>, Failure> {
     let mut workload = choose::workload(workload, &common.rtapp.options())?;
     if common.duration.is_none() {
         workload.warnings.extend(workload.assumed_duration.take());
@@ -51,76 +107,44 @@ pub fn perform(asked: Asked) -> Result<Exit, Failure> {
     for warning in &workload.warnings {
         note(&format!("warning: {warning}"));
     }
-    let machine = schedlab_machine::find(&common.machine)?;
-    let session = session(&asked, workload, machine)?;
-    let report = text_file("--report", common.report.as_deref(), "html")?;
-    let json = text_file("--json", common.json.as_deref(), "json")?;
-    let command = reproduce(&asked, &session);
-    let mut files = Vec::new();
-    let mut runs: Vec<Run> = Vec::new();
-    let mut exit = Exit::Success;
-    for mut result in session.run(&asked.interrupt)? {
-        if result.deadlocked {
-            exit = Exit::Deadlock;
-        }
-        files.extend(result.trace.take());
-        runs.push(reported(&session, result, &command.to_string()));
-    }
-    if let Some(report) = report {
-        files.push(report.write(&html(&runs, &session, &command, common)?)?);
-    }
-    if let Some(json) = json {
-        files.push(json.write(&as_json(&runs)?)?);
-    }
-    asked.interrupt.check()?;
-    files.into_iter().try_for_each(Finished::keep)?;
-    print(&formatted(runs, &session, common.format)?)?;
-    Ok(exit)
+    Ok(Arc::new(workload))
 }
 
-fn text_file(
-    flag: &str,
-    path: Option<&Path>,
-    extension: &str,
-) -> Result<Option<TextFile>, Failure> {
-    path.map(|path| TextFile::create(flag, path, extension))
-        .transpose()
-}
-
-fn session(asked: &Asked, workload: Workload, machine: Machine) -> Result<Session, Failure> {
+/// Each policy with each seed.
+fn trials(asked: &Asked, workload: &Arc<Workload>, machine: &Arc<Machine>) -> Vec<Trial> {
     let common = asked.common;
-    let seeds = common
-        .seeds
-        .as_ref()
-        .map_or(vec![common.seed], |seeds| seeds.list.clone());
-    let nr_runs = asked.policies.len() * seeds.len();
-    let traces = common
-        .trace
-        .as_deref()
-        .map(|path| Traces::parse(path, nr_runs));
-    Ok(Session {
-        duration: common.duration,
-        policies: asked
-            .policies
-            .iter()
-            .map(|(_, tuned)| tuned.clone())
-            .collect(),
-        workload,
-        machine,
-        seeds,
-        limits: Limits {
-            events: common.bounds.max_events,
-            tasks: common.bounds.max_tasks,
-            ..Limits::default()
-        },
-        hook_timeout: common.bounds.hook_timeout,
-        jobs: common.jobs,
-        traces: traces.transpose()?,
-        identities: Identities::default(),
-    })
+    let one = [common.seed];
+    let seeds = common.seeds.as_ref().map_or(&one[..], |seeds| &seeds.list);
+    let trial = |tuned: &Tuned, seed: u64| {
+        let (machine, workload) = (Arc::clone(machine), Arc::clone(workload));
+        let trial = Trial {
+            duration: common.duration,
+            ..Trial::new(tuned.clone(), machine, workload, seed)
+        };
+        bounded(trial, &common.bounds)
+    };
+    let policies = asked.policies.iter();
+    policies
+        .flat_map(|(_, tuned)| seeds.iter().map(move |&seed| (tuned, seed)))
+        .map(|(tuned, seed)| trial(tuned, seed))
+        .collect()
 }
 
-fn reproduce(asked: &Asked, session: &Session) -> Recipe {
+/// A trial with the user's bounds.
+pub fn bounded(trial: Trial, bounds: &Bounds) -> Trial {
+    Trial {
+        limits: Limits {
+            events: bounds.max_events,
+            tasks: bounds.max_tasks,
+            ..trial.limits
+        },
+        hook_timeout: bounds.hook_timeout,
+        ..trial
+    }
+}
+
+/// The command that gives this result again.
+fn command(asked: &Asked, workload: &Workload) -> CommandLine {
     let names = asked
         .policies
         .iter()
@@ -131,87 +155,35 @@ fn reproduce(asked: &Asked, session: &Session) -> Recipe {
             false if written.contains(".c:") => written.clone(),
             false => tuned.name(),
         });
-    Recipe {
-        command: asked.command,
-        policies: names.collect(),
-        workload: session.workload.source.clone(),
-        machine: asked.common.machine.clone(),
-        duration: session.duration,
-        seed: asked.common.seed,
-        seeds: asked.common.seeds.clone(),
-        tunables: asked
-            .common
-            .tunables
-            .iter()
-            .map(|path| path.display().to_string())
-            .collect(),
-        set: asked.set.texts().map(str::to_string).collect(),
-        rtapp: asked.common.rtapp.flags(),
-    }
-}
-
-pub fn reported(session: &Session, result: RunResult, command: &str) -> Run {
-    let tuned = &session.policies[result.policy];
-    let changed = tuned.changed().iter();
-    let mut warnings = session.workload.warnings.clone();
-    warnings.extend(result.warning);
-    Run {
-        world: World::Simulator,
-        policy: tuned.policy.name().to_string(),
-        variant: tuned.variant.to_string(),
-        tunables: changed
-            .map(|set| (set.target(), set.values_text()))
-            .collect::<BTreeMap<_, _>>(),
-        workload: session.workload.name.clone(),
-        machine: session.machine.name.clone(),
-        seed: result.seed,
-        duration_ns: result.duration,
-        trace_hash: result.trace_hash,
-        command: command.to_string(),
-        metrics: result.metrics,
-        end: result.end,
-        warnings,
-    }
-}
-
-fn html(
-    runs: &[Run],
-    session: &Session,
-    command: &Recipe,
-    common: &CommonArguments,
-) -> Result<String, Failure> {
-    let report = common
-        .report
-        .as_ref()
-        .map(|path| path.display().to_string());
-    let info = ReportInfo {
-        command: command.with("--report", &report.unwrap_or_default()),
-        machine: session.machine.title.clone(),
-        version: format!("schedlab {}", env!("CARGO_PKG_VERSION")),
+    let names: Vec<String> = names.collect();
+    let common = asked.common;
+    let policies = match asked.command {
+        "run" => "--policy",
+        _ => "--policies",
     };
-    render_html(runs, &info).map_err(|error| Failure::Other(error.to_string()))
+    let line = CommandLine::new(asked.command)
+        .flag(policies, names.join(","))
+        .flag("--workload", &workload.source)
+        .flag("--machine", &common.machine)
+        .flag_if("--duration", common.duration.map(exact));
+    let line = match &common.seeds {
+        Some(seeds) => line.flag("--seeds", seeds.to_string()),
+        None => line.flag("--seed", common.seed.to_string()),
+    };
+    let files = common.tunables.iter();
+    let line = line
+        .flags("--tunables", files.map(|file| file.display().to_string()))
+        .flags("--set", asked.set.texts());
+    let rtapp = common.rtapp.flags().into_iter();
+    rtapp.fold(line, |line, (flag, value)| line.flag(flag, value))
 }
 
-fn formatted(mut runs: Vec<Run>, session: &Session, format: Format) -> Result<String, Failure> {
-    match format {
-        Format::Table => {
-            // Warnings of the workload have been on standard error already.
-            for run in &mut runs {
-                run.warnings
-                    .retain(|w| !session.workload.warnings.contains(w));
-            }
-            Ok(text::terminal(&runs, Terminal::stdout()))
+fn shown(mut runs: Vec<Run>, workload: &Workload, format: Format) -> Result<String, Failure> {
+    if format == Format::Table {
+        // Warnings of the workload have been on standard error already.
+        for run in &mut runs {
+            run.warnings.retain(|w| !workload.warnings.contains(w));
         }
-        Format::Markdown => Ok(text::markdown(&runs)),
-        Format::Json => as_json(&runs),
     }
-}
-
-/// One run as an object, several as a comparison.
-fn as_json(runs: &[Run]) -> Result<String, Failure> {
-    match runs {
-        [run] => json::run(run),
-        runs => json::comparison(runs),
-    }
-    .map_err(|error| Failure::Other(error.to_string()))
+    Form::stdout(format).text(&runs)
 }

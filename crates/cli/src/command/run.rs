@@ -1,9 +1,9 @@
 //! `schedlab run`: a workload under one policy.
 
 use crate::arguments::{RunArguments, World};
-use crate::choose::{policy, Assignments};
 use crate::failure::{Exit, Failure};
 use crate::interrupt::Interrupt;
+use schedlab_lab::choose::{policy, Assignments};
 
 use super::kernel_result::kernel_runs;
 use super::result::{perform, Asked};
@@ -15,7 +15,7 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
     }
     let interrupt = Interrupt::listen()?;
     let set = Assignments::read(&arguments.common.tunables, &arguments.common.set)?;
-    let tuned = policy("--policy", &arguments.policy, &set, &interrupt)?;
+    let tuned = policy("--policy", &arguments.policy, &set, &interrupt.stop())?;
     perform(Asked {
         command: "run",
         policies: vec![(arguments.policy.clone(), tuned)],

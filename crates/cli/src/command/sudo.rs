@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::failure::{Exit, Failure};
-use crate::recipe::quoted;
+use schedlab_lab::quoted;
 
 use super::note;
 

@@ -8,15 +8,17 @@ use schedlab_report::table::Terminal;
 use schedlab_report::Run;
 
 use crate::arguments::VmArguments;
-use crate::choose::Assignments;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::kernel::{failure, machine, Echo, KernelRun, KernelSession, Scheduler, Task};
 use crate::outputs::{Finished, Traces};
 use crate::progress::Waiting;
-use crate::recipe::quoted;
+use schedlab_lab::choose::Assignments;
+use schedlab_lab::CommandLine;
 
-use super::kernel_result::{played, tunable_flags, Files, Form};
+use crate::results::{report_info, Files, Form};
+
+use super::kernel_result::{played, with_tunables};
 use super::note;
 
 /// Runs a command in a virtual machine; its status.
@@ -57,8 +59,8 @@ pub fn vm(arguments: &VmArguments) -> Result<ExitCode, Failure> {
     drop(waiting);
     let outcome = outcome.map_err(|e| failure(e, &interrupt))?;
     let command = reproduce(&session, &scheduler, arguments);
-    let result = session.measured(&scheduler, outcome, trace, &command)?;
-    conclude(&session, result, files, arguments)
+    let result = session.measured(&scheduler, outcome, trace, &command.to_string())?;
+    conclude(&session, result, files, command, arguments)
 }
 
 /// What is run: the command, or a workload that exists and can be read.
@@ -74,6 +76,7 @@ fn conclude(
     session: &KernelSession,
     result: KernelRun,
     files: Files,
+    command: CommandLine,
     arguments: &VmArguments,
 ) -> Result<ExitCode, Failure> {
     let outcome = &result.outcome;
@@ -82,14 +85,14 @@ fn conclude(
     }
     let runs: Vec<Run> = result.run.into_iter().collect();
     let mut finished: Vec<Finished> = result.trace.into_iter().collect();
-    if let [run] = runs.as_slice() {
-        let info = (run.command.clone(), session.machine_name(outcome));
-        finished.extend(files.write(&runs, info.0, info.1)?);
+    if !runs.is_empty() {
+        let info = report_info(files.command(command), session.machine_name(outcome));
+        finished.extend(files.write(&runs, &info)?);
         let form = Form {
             format: arguments.format,
             terminal: Terminal::stderr(),
         };
-        form.tell(runs)?;
+        form.tell(&runs)?;
     }
     finished.into_iter().try_for_each(Finished::keep)?;
     let ended = &outcome.ended;
@@ -106,11 +109,14 @@ fn conclude(
     Ok(ExitCode::from(ended.exit.code()))
 }
 
-fn reproduce(session: &KernelSession, scheduler: &Scheduler, arguments: &VmArguments) -> String {
-    let mut words = vec!["schedlab".to_string(), "vm".to_string()];
-    words.extend(scheduler.flags());
-    words.extend(tunable_flags(&arguments.tunables, &arguments.set));
-    words.extend(session.flags(&arguments.machine));
-    words.extend(session.task.arguments());
-    quoted(&words)
+fn reproduce(
+    session: &KernelSession,
+    scheduler: &Scheduler,
+    arguments: &VmArguments,
+) -> CommandLine {
+    let line = CommandLine::new("vm").words(scheduler.flags());
+    let line = with_tunables(line, &arguments.tunables, &arguments.set);
+    session
+        .task
+        .asked_in(line.words(session.flags(&arguments.machine)))
 }

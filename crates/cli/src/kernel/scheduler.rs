@@ -5,9 +5,9 @@ use std::path::Path;
 use schedlab_input::Diagnostic;
 use schedlab_policy::{Assignment, Tuned};
 
-use crate::choose::{policies, policy, Assignments};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use schedlab_lab::choose::{policies, policy, Assignments};
 
 /// What the user calls the kernel's own scheduler.
 const NONE: &str = "none";
@@ -34,7 +34,7 @@ impl Scheduler {
             file if is_source(file) => Err(no_source("--policy", file)),
             written => Ok(Scheduler::Policy {
                 written: written.to_string(),
-                tuned: policy("--policy", written, set, interrupt)?,
+                tuned: policy("--policy", written, set, &interrupt.stop())?,
             }),
         }
     }
@@ -72,7 +72,7 @@ impl Scheduler {
             .collect();
         let mut ours = match ours.is_empty() {
             true => Vec::new(),
-            false => policies(flag, &ours.join(","), set, interrupt)?,
+            false => policies(flag, &ours.join(","), set, &interrupt.stop())?,
         }
         .into_iter();
         let mut schedulers = Vec::new();
@@ -109,7 +109,7 @@ impl Scheduler {
             Scheduler::Own => vec!["--policy".into(), NONE.into()],
             Scheduler::Policy { written, .. } => vec!["--policy".into(), written.clone()],
             Scheduler::Program(words) => {
-                vec!["--scheduler".into(), crate::recipe::quoted(words)]
+                vec!["--scheduler".into(), schedlab_lab::quoted(words)]
             }
         }
     }

@@ -1,14 +1,12 @@
 //! A command under one or several schedulers of a real kernel.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use schedlab_measure::Measure;
-use schedlab_recording::{Mended, Recording};
-use schedlab_report::{Run, World};
-use schedlab_trace::{HashSink, Tee, TraceHash, TraceInfo};
+use schedlab_lab::{exact, quoted, CommandLine, Recorded};
+use schedlab_report::Run;
+use schedlab_trace::TraceInfo;
 use schedlab_vm::{Clock, Content, Kernel, Listener, Machine, Outcome, State, VmError};
 
 use crate::arguments::{PlayedArguments, VmClock, VmMachineArguments};
@@ -16,7 +14,6 @@ use crate::command::PROGRAMS;
 use crate::failure::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::outputs::{Finished, TraceFile};
-use crate::recipe::{exact, quoted};
 
 use super::counters::totals;
 use super::Scheduler;
@@ -76,20 +73,13 @@ impl Task {
         }
     }
 
-    /// The arguments that ask for it again, which come last.
-    pub fn arguments(&self) -> Vec<String> {
+    /// A command line that asks for it.
+    pub fn asked_in(&self, line: CommandLine) -> CommandLine {
         match self {
-            Task::Command(words) => {
-                let dashes = std::iter::once("--".to_string());
-                dashes.chain(words.iter().cloned()).collect()
-            }
-            Task::Workload(workload, played) => {
-                let words = ["--workload".to_string(), workload.clone()];
-                words
-                    .into_iter()
-                    .chain(Task::played_flags(played))
-                    .collect()
-            }
+            Task::Command(words) => line.behind_dashes(words.iter().cloned()),
+            Task::Workload(workload, played) => line
+                .flag("--workload", workload)
+                .words(Task::played_flags(played)),
         }
     }
 
@@ -221,13 +211,9 @@ impl KernelSession {
                 trace: None,
             });
         };
-        let mut sinks = Tee(HashSink::default(), Tee(Measure::new(), trace));
-        let info = self.info(scheduler, &outcome);
-        let mended = recording.play(&info, &mut sinks);
-        let Tee(hash, Tee(measure, trace)) = sinks;
-        let trace = trace.map(TraceFile::finish).transpose()?;
-        let mut run = self.describe(scheduler, &outcome, hash.finish(), measure, command);
-        run.warnings = warnings(recording, &mended);
+        let recorded = Recorded::new(recording, &self.info(scheduler, &outcome), trace);
+        let trace = recorded.sink.map(TraceFile::finish).transpose()?;
+        let run = self.describe(scheduler, &outcome, recorded.run, command);
         Ok(KernelRun {
             outcome,
             run: Some(run),
@@ -246,38 +232,23 @@ impl KernelSession {
         }
     }
 
-    fn describe(
-        &self,
-        scheduler: &Scheduler,
-        outcome: &Outcome,
-        trace_hash: TraceHash,
-        measure: Measure,
-        command: &str,
-    ) -> Run {
+    fn describe(&self, scheduler: &Scheduler, outcome: &Outcome, run: Run, command: &str) -> Run {
         let (policy, variant) = scheduler.label();
-        let tunables = match scheduler {
-            Scheduler::Policy { tuned, .. } => tuned
-                .changed()
+        let changed = match scheduler {
+            Scheduler::Policy { tuned, .. } => tuned.changed(),
+            _ => &[],
+        };
+        Run {
+            policy,
+            variant,
+            tunables: changed
                 .iter()
                 .map(|set| (set.target(), set.values_text()))
                 .collect(),
-            _ => BTreeMap::new(),
-        };
-        let metrics = measure.finish();
-        Run {
-            world: World::Kernel,
-            policy,
-            variant,
-            tunables,
-            workload: self.task.name(),
-            machine: self.machine_name(outcome),
             seed: self.task.seed(),
-            duration_ns: metrics.duration_ns,
-            trace_hash,
             command: command.to_string(),
-            metrics,
             end: format!("exit status {}", outcome.ended.exit.code()),
-            warnings: Vec::new(),
+            ..run
         }
     }
 
@@ -312,21 +283,4 @@ impl KernelSession {
         }
         flags
     }
-}
-
-/// What a reader should know of a recording before trusting it.
-pub fn warnings(recording: &Recording, mended: &Mended) -> Vec<String> {
-    let mut warnings = Vec::new();
-    if mended.lost > 0 {
-        let all = mended.lost + recording.events().len() as u64;
-        let lost = format!("{} of {all} events were lost", mended.lost);
-        warnings.push(format!("{lost}: give the machine more memory"));
-    }
-    if mended.switches + mended.wakeups > 0 {
-        warnings.push(format!(
-            "{} switches and {} wakeups are missing from the recording and were made up for",
-            mended.switches, mended.wakeups
-        ));
-    }
-    warnings
 }

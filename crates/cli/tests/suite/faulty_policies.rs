@@ -1,6 +1,6 @@
 //! Policies that misbehave: each is named with its hook, costs nothing but a message and leaves no file.
 
-use crate::common::{argument, failure, names, refusal, refused, root, schedlab};
+use crate::common::{argument, failure, names, refusal, refused, root, schedlab, text};
 use crate::common::{BAD_INPUT, POLICY_FAULT};
 
 /// The message about a policy of tests/policies that runs two tasks on two CPUs.
@@ -28,8 +28,60 @@ fn message(policy: &str) -> String {
     ])
     .output()
     .unwrap();
-    assert_eq!(names(folder.path()), Vec::<String>::new(), "left behind");
-    failure(POLICY_FAULT, output)
+    let message = failure(POLICY_FAULT, output);
+    let told = format!(
+        "{} has the trace up to the failure\nschedlab: ",
+        trace.display()
+    );
+    match message.strip_prefix(&told) {
+        Some(message) => {
+            assert_eq!(names(folder.path()), ["x.ftrace"]);
+            message.to_string()
+        }
+        None => {
+            // The process died.
+            assert_eq!(names(folder.path()), Vec::<String>::new(), "left behind");
+            message
+        }
+    }
+}
+
+/// What went before a fault is there to be read and explained; the other policies' results are printed.
+#[test]
+fn a_fault_ends_its_own_run_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("x.ftrace");
+    let output = schedlab(&[
+        "compare",
+        "--policies",
+        "crates/cli/tests/policies/losing.c,o1",
+        "--workload",
+        "hogs --count 2",
+        "--duration",
+        "1s",
+        "--trace",
+        argument(&trace),
+    ])
+    .output()
+    .unwrap();
+    let (shown, said) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(POLICY_FAULT), "{said}");
+    assert!(
+        shown.contains("o1 2.6.11") && !shown.contains("losing"),
+        "{shown}"
+    );
+    assert!(
+        said.contains("losing seed 1: ") && said.contains("task lost"),
+        "{said}"
+    );
+    let files = ["x-losing.ftrace", "x-o1-2.6.11.ftrace"];
+    assert_eq!(names(folder.path()), files);
+    for file in files {
+        let file = folder.path().join(file);
+        let explained = schedlab(&["explain", argument(&file)]).output().unwrap();
+        assert!(explained.status.success(), "{}", text(&explained.stderr));
+        assert!(text(&explained.stdout).contains("hog"));
+    }
 }
 
 #[track_caller]

@@ -285,11 +285,11 @@ fn failed_run_leaves_files_alone() {
         argument(&trace),
     ];
     failed(LIMIT_REACHED, &run);
-    assert_eq!(names(folder.path()), ["x.html"]);
+    assert_eq!(names(folder.path()), ["x.ftrace", "x.html"]);
     assert_eq!(fs::read_to_string(&report).unwrap(), "old");
 }
 
-/// Of two runs that fail, the first in order is reported, however many run at a time.
+/// Of two runs that fail both are reported, in their order, however many run at a time.
 #[test]
 fn failures_do_not_depend_on_threads() {
     for jobs in ["1", "4"] {
@@ -305,8 +305,17 @@ fn failures_do_not_depend_on_threads() {
             jobs,
         ];
         let message = failed(LIMIT_REACHED, &compare);
+        let lines: Vec<&str> = message.lines().collect();
+        let [elsc, o1] = lines[..] else {
+            panic!("{message}")
+        };
         assert!(
-            message.starts_with("elsc seed 1: the run reached its limit"),
+            elsc.starts_with("elsc seed 1: the run reached its limit"),
+            "{elsc}"
+        );
+        let o1 = o1.strip_prefix("schedlab: o1:2.6.11 seed 1: ");
+        assert!(
+            o1.is_some_and(|o1| o1.starts_with("the run reached its limit")),
             "{message}"
         );
     }

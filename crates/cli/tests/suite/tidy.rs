@@ -126,12 +126,18 @@ fn limitations_are_listed() {
     }));
 }
 
+/// Folders of headers that several policies share.
+const FAMILIES: [&str; 3] = ["bsd", "fair", "linux26"];
+
 #[test]
 fn policy_folders_are_complete() {
     let mut faults = Vec::new();
     for entry in fs::read_dir(root().join("policies")).unwrap() {
         let folder = entry.unwrap().path();
         let name = folder.file_name().unwrap().to_str().unwrap().to_string();
+        if FAMILIES.contains(&name.as_str()) {
+            continue;
+        }
         let source = fs::read_to_string(folder.join(format!("{name}.c"))).unwrap_or_default();
         if !source.contains(&format!("\nPOLICY({name},")) {
             faults.push(format!(

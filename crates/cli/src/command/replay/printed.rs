@@ -123,6 +123,15 @@ impl Printed<'_> {
         lines.chain(differing).collect()
     }
 
+    /// Runs for a report, the remarks beside the first.
+    pub fn remarked(&self, runs: &[Run]) -> Vec<Run> {
+        let mut runs = runs.to_vec();
+        if let Some(run) = runs.first_mut() {
+            run.warnings.splice(0..0, self.remarks());
+        }
+        runs
+    }
+
     /// For machines.
     pub fn json(&self, runs: &[Run]) -> Result<String, Failure> {
         let broken = |error: serde_json::Error| Failure::Other(error.to_string());

@@ -2,17 +2,21 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 
 use schedlab_input::Diagnostic;
+use schedlab_lab::Trial;
 use schedlab_machine::Machine;
 use schedlab_policy::Tuned;
 use schedlab_replay::{fit, minimise, Identities, Options, Replay, Symptom, Watch};
-use schedlab_sim::{Limits, Setup, Simulation, TieBreak};
 use schedlab_trace::{Ns, Sink, TaskId, TaskInfo, Time};
 use serde::Serialize;
 
 use super::Source;
+use crate::arguments::Bounds;
+use crate::command::result::bounded;
 use crate::failure::Failure;
+use crate::interrupt::Interrupt;
 
 /// What was found.
 #[derive(Serialize)]
@@ -46,19 +50,21 @@ impl fmt::Display for Smallest {
 }
 
 /// What is tried again and again.
-pub struct Trial<'a> {
+pub struct Search<'a> {
     pub source: &'a Source,
     pub symptom: &'a Symptom,
-    pub machine: &'a Machine,
+    pub machine: &'a Arc<Machine>,
     pub policies: &'a [Tuned],
     pub seed: u64,
+    pub bounds: &'a Bounds,
+    pub interrupt: &'a Interrupt,
 }
 
 /// A task that waited too long: its id in the recording, its name, when its wait ended and how long
 /// it was.
 type Seen = Option<(TaskId, String, Time, Ns)>;
 
-impl Trial<'_> {
+impl Search<'_> {
     /// The smallest part that shows the symptom.
     pub fn find(&self, whole: &Replay) -> Result<(Smallest, Replay), Failure> {
         let tuned = self.policy()?;
@@ -140,28 +146,22 @@ impl Trial<'_> {
     ) -> Result<(Replay, Seen), Failure> {
         let mut replay = self.source.rebuild(options);
         fit(&mut replay.workload, self.machine.cpus.len() as u32);
-        let setup = Setup {
-            machine: self.machine,
-            workload: &replay.workload,
-            tuned,
-            seed: self.seed,
-            duration: None,
-            limits: Limits::default(),
-            tie_break: TieBreak::Canonical,
-        };
         let sink = Chosen {
             identities: Identities::of(&replay),
             tasks: tasks.clone(),
             watch: Watch::new(self.symptom.longer_than),
             found: Vec::new(),
         };
-        let failed = |error| Failure::Simulation {
-            run: tuned.name(),
-            error,
-        };
-        let simulation = Simulation::new(&setup, sink).map_err(failed)?;
-        let (_, sink) = simulation.run().map_err(failed)?;
-        let seen = sink.seen();
+        let workload = Arc::new(std::mem::take(&mut replay.workload));
+        let machine = Arc::clone(self.machine);
+        let trial = Trial::new(tuned.clone(), machine, Arc::clone(&workload), self.seed);
+        let trial = bounded(trial, self.bounds);
+        let ran = trial.run(sink, |_| self.interrupt.signal().is_some());
+        let ran = ran.map_err(|unfinished| Failure::of_run(trial.name(), unfinished.reason))?;
+        drop(trial);
+        replay.workload =
+            Arc::try_unwrap(workload).unwrap_or_else(|_| unreachable!("the trial is gone"));
+        let seen = ran.sink.seen();
         Ok((replay, seen))
     }
 }

@@ -1,5 +1,6 @@
 //! Independent pieces of work on several threads, with results that do not show it.
 
+use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::Duration;
@@ -18,6 +19,12 @@ impl Cancel<'_> {
     pub fn cancelled(&self) -> bool {
         self.first_failed.load(Ordering::Relaxed) < self.index
     }
+}
+
+/// How many threads `--jobs` means; without it one for each CPU.
+pub fn threads(jobs: Option<u16>) -> usize {
+    let cpus = || std::thread::available_parallelism().map_or(1, NonZero::get);
+    jobs.map_or_else(cpus, usize::from)
 }
 
 /// The results of `work(0)` to `work(count - 1)`, in this order, done by so many threads.  The calling

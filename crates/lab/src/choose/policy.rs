@@ -3,28 +3,31 @@
 use std::path::Path;
 
 use schedlab_input::{read_text, Diagnostic};
-use schedlab_policy::{Policy, Tuned};
+use schedlab_policy::{CompileError, Policy, Tuned};
 
 use super::tunables::Assignments;
-use crate::failure::Failure;
-use crate::interrupt::Interrupt;
+use crate::Error;
 
 /// A policy and, if the user named one, its variant.
 type Choice<'a> = (Policy, Option<&'a str>);
 
 /// The policy a user means by NAME, NAME:VARIANT or PATH.c.
+///
+/// `flag` is where the user wrote it; `stop` ends a compilation.
+///
+/// # Errors
+/// There is no such policy or variant, the file does not compile, an assignment is wrong, or `stop`.
 pub fn policy(
     flag: &str,
     text: &str,
     set: &Assignments,
-    interrupt: &Interrupt,
-) -> Result<Tuned, Failure> {
-    let mut tuned = tune(flag, vec![find(flag, text, interrupt)?], set)?;
+    stop: &dyn Fn() -> bool,
+) -> Result<Tuned, Error> {
+    let mut tuned = tune(flag, vec![find(flag, text, stop)?], set)?;
     Ok(tuned.remove(0))
 }
 
 /// The C file in a user's PATH.c or PATH.c:VARIANT; none if it is the name of a policy.
-#[cfg(feature = "live")]
 pub fn policy_file(text: &str) -> Option<&Path> {
     let end = match text.ends_with(".c") {
         true => text.len(),
@@ -33,17 +36,20 @@ pub fn policy_file(text: &str) -> Option<&Path> {
     Some(Path::new(&text[..end]))
 }
 
-/// The policies a user means by a list with commas, each beside what the user called it.
+/// The policies a user means by a list with commas, each beside the name the user wrote.
+///
+/// # Errors
+/// As [`policy`], for the first policy that is wrong; a policy and variant that is named twice.
 pub fn policies(
     flag: &str,
     text: &str,
     set: &Assignments,
-    interrupt: &Interrupt,
-) -> Result<Vec<(String, Tuned)>, Failure> {
+    stop: &dyn Fn() -> bool,
+) -> Result<Vec<(String, Tuned)>, Error> {
     let written: Vec<&str> = text.split(',').map(str::trim).flat_map(expand).collect();
     let chosen: Vec<Choice> = written
         .iter()
-        .map(|name| find(flag, name, interrupt))
+        .map(|name| find(flag, name, stop))
         .collect::<Result<_, _>>()?;
     let tuned = tune(flag, chosen, set)?;
     let names: Vec<String> = tuned.iter().map(Tuned::name).collect();
@@ -68,24 +74,24 @@ fn expand(name: &str) -> Vec<&str> {
     }
 }
 
-fn tune(flag: &str, chosen: Vec<Choice>, set: &Assignments) -> Result<Vec<Tuned>, Failure> {
+fn tune(flag: &str, chosen: Vec<Choice>, set: &Assignments) -> Result<Vec<Tuned>, Error> {
     // Variants first: a wrong one is the first mistake to mention.
     let plain: Vec<Tuned> = chosen
         .iter()
         .map(|&(policy, variant)| Tuned::new(policy, variant, &[]))
         .collect::<Result<_, _>>()
-        .map_err(|mistake| Failure::flag(flag, mistake))?;
+        .map_err(|mistake| Error::flag(flag, mistake))?;
     set.check(&plain)?;
     let tuned = plain.into_iter().map(|plain| set.apply(plain));
-    tuned.collect::<Result<_, _>>().map_err(Failure::from)
+    tuned.collect::<Result<_, _>>().map_err(Error::from)
 }
 
-fn find<'a>(flag: &str, text: &'a str, interrupt: &Interrupt) -> Result<Choice<'a>, Failure> {
+fn find<'a>(flag: &str, text: &'a str, stop: &dyn Fn() -> bool) -> Result<Choice<'a>, Error> {
     if text.ends_with(".c") {
-        return Ok((compile(text, interrupt)?, None));
+        return Ok((compile(text, stop)?, None));
     }
     if let Some(end) = text.rfind(".c:").map(|at| at + ".c".len()) {
-        return Ok((compile(&text[..end], interrupt)?, Some(&text[end + 1..])));
+        return Ok((compile(&text[..end], stop)?, Some(&text[end + 1..])));
     }
     let (name, variant) = match text.split_once(':') {
         Some((name, variant)) => (name, Some(variant)),
@@ -97,16 +103,16 @@ fn find<'a>(flag: &str, text: &'a str, interrupt: &Interrupt) -> Result<Choice<'
     }
 }
 
-fn compile(path: &str, interrupt: &Interrupt) -> Result<Policy, Failure> {
+fn compile(path: &str, stop: &dyn Fn() -> bool) -> Result<Policy, Error> {
     // Reading it first gives the same messages as for every other file.
     read_text(Path::new(path))?;
-    let stop = || interrupt.signal().is_some();
-    let compiled = Policy::compile_unless(Path::new(path), &stop);
-    interrupt.check()?;
-    compiled.map_err(Failure::Compile)
+    Policy::compile_unless(Path::new(path), stop).map_err(|error| match error {
+        CompileError::Stopped => Error::Stopped,
+        error => Error::Compile(error),
+    })
 }
 
-fn unknown(flag: &str, name: &str) -> Failure {
+fn unknown(flag: &str, name: &str) -> Error {
     if flag == "--policy" && (name.contains(',') || name == "all") {
         return Diagnostic::new(format!("\"{name}\" is more than one policy"))
             .at(flag, 0)

@@ -1,0 +1,34 @@
+//! Why what a user names cannot be had.
+
+use schedlab_input::Diagnostic;
+use schedlab_policy::CompileError;
+
+/// Why what a user names cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A mistake in what the user wrote.
+    #[error(transparent)]
+    Input(Box<Diagnostic>),
+    /// A C file that does not become a policy.
+    #[error("--policy: {}", .0.to_string().trim_end())]
+    Compile(CompileError),
+    /// The caller asked to stop.
+    #[error("stopped")]
+    Stopped,
+}
+
+impl Error {
+    /// A mistake in the value of a flag.
+    pub(crate) fn flag(flag: &str, mistake: Diagnostic) -> Error {
+        Error::from(Diagnostic {
+            file: flag.into(),
+            ..mistake
+        })
+    }
+}
+
+impl From<Diagnostic> for Error {
+    fn from(mistake: Diagnostic) -> Error {
+        Error::Input(Box::new(mistake))
+    }
+}

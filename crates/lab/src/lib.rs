@@ -1,0 +1,23 @@
+//! One room in which runs are described and done.
+//!
+//! A [`Trial`] is what one simulation is made of: a policy with its settings, a machine, a workload, a seed and
+//! limits.  [`Trial::run`] simulates it before any [`Sink`](schedlab_trace::Sink), and can be stopped at any time;
+//! [`run_all`] does many trials on several threads.  [`choose`] finds what users name, and [`CommandLine`] is how
+//! a run is asked for again.
+
+mod batch;
+pub mod choose;
+mod command;
+mod error;
+mod parallel;
+mod result;
+mod seeds;
+mod trial;
+
+pub use batch::{run_all, Done, Watch};
+pub use command::{exact, quoted, shell_word, CommandLine};
+pub use error::Error;
+pub use parallel::{in_parallel, threads, Cancel};
+pub use result::{mending_warnings, Recorded};
+pub use seeds::Seeds;
+pub use trial::{Beat, Ending, Ran, Reason, Trial, Unfinished};

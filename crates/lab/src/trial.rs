@@ -1,0 +1,258 @@
+//! One run in the simulator: what it is made of, and doing it.
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use schedlab_machine::Machine;
+use schedlab_policy::{HookTimer, Tuned};
+use schedlab_sim::{EndReason, Limits, Setup, SimError, Simulation, Status, TieBreak};
+use schedlab_trace::{HashSink, Ns, Sink, Tee, Time, TraceHash};
+use schedlab_workload::Workload;
+
+/// Real time between two looks at what the caller wants.
+const STRETCH: Duration = Duration::from_millis(20);
+
+/// The same in simulated time, at most.
+const LONGEST_STRETCH: Ns = Ns::from_secs(1000);
+
+/// Tasks named when a workload cannot go on.
+const NAMED_SLEEPERS: usize = 8;
+
+/// What one run is made of.
+#[derive(Clone)]
+pub struct Trial {
+    /// The policy, its variant and its settings.
+    pub tuned: Tuned,
+    /// The hardware.
+    pub machine: Arc<Machine>,
+    /// What runs.
+    pub workload: Arc<Workload>,
+    /// The seed of everything random.
+    pub seed: u64,
+    /// End of the run; none: what the workload says.
+    pub duration: Option<Ns>,
+    /// Bounds that end the run with an error.
+    pub limits: Limits,
+    /// Real CPU time that one call of a hook may take.
+    pub hook_timeout: Ns,
+}
+
+/// How far a run has got.
+#[derive(Clone, Copy, Debug)]
+pub struct Beat {
+    /// Simulated time.
+    pub now: Time,
+    /// When the run ends unless its tasks end before; none if neither user nor workload set a time.
+    pub end: Option<Time>,
+    /// Simulated events.
+    pub events: u64,
+}
+
+/// A run that came to its end.
+#[derive(Clone, Debug)]
+pub struct Ran<S> {
+    /// When it ended.
+    pub end: Time,
+    /// Why it ended.
+    pub ending: Ending,
+    /// The name of its trace: equal hashes, equal traces.
+    pub trace_hash: TraceHash,
+    /// Did anything random happen?  If not, every seed gives this run.
+    pub seed_used: bool,
+    /// What listened.
+    pub sink: S,
+}
+
+/// Why a run ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Ending {
+    /// All foreground tasks have ended.
+    Finished,
+    /// Its time was over.
+    TimeUp,
+    /// Every task that is left waits for what cannot happen: a sentence that names them.
+    Deadlock(String),
+}
+
+/// A run that did not come to its end.
+#[derive(Debug)]
+pub struct Unfinished<S> {
+    /// Why.
+    pub reason: Reason,
+    /// What listened, ended at the last event; none if the run did not begin.
+    pub sink: Option<S>,
+}
+
+/// Why a run did not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum Reason {
+    /// The caller asked to stop.
+    #[error("stopped")]
+    Stopped,
+    /// A fault of the policy, or a limit.
+    #[error(transparent)]
+    Failed(Box<SimError>),
+    /// The system gave no timer to watch hooks with.
+    #[error("timers: {0}")]
+    Timer(#[source] io::Error),
+}
+
+impl Trial {
+    /// A trial with the default limits, that ends when the workload says.
+    pub fn new(tuned: Tuned, machine: Arc<Machine>, workload: Arc<Workload>, seed: u64) -> Trial {
+        Trial {
+            tuned,
+            machine,
+            workload,
+            seed,
+            duration: None,
+            limits: Limits::default(),
+            hook_timeout: Ns::from_secs(20),
+        }
+    }
+
+    /// The name of the run in messages: policy and seed.
+    pub fn name(&self) -> String {
+        format!("{} seed {}", self.tuned.name(), self.seed)
+    }
+
+    /// Simulates it.  `watch` is asked about fifty times a second of real time whether to stop.
+    ///
+    /// # Errors
+    /// A fault of the policy, a limit, or `watch`; what listened has heard everything up to then.
+    pub fn run<S: Sink>(
+        &self,
+        sink: S,
+        mut watch: impl FnMut(&Beat) -> bool,
+    ) -> Result<Ran<S>, Unfinished<S>> {
+        let unbegun = |reason| Unfinished { reason, sink: None };
+        let _timer = HookTimer::start(Duration::from_nanos(self.hook_timeout.0))
+            .map_err(|error| unbegun(Reason::Timer(error)))?;
+        let setup = Setup {
+            machine: &self.machine,
+            workload: &self.workload,
+            tuned: &self.tuned,
+            seed: self.seed,
+            duration: self.duration,
+            limits: self.limits,
+            tie_break: TieBreak::Canonical,
+        };
+        let failed = |error| Reason::Failed(Box::new(error));
+        let mut simulation = Simulation::new(&setup, Tee(HashSink::default(), sink))
+            .map_err(|error| unbegun(failed(error)))?;
+        let mut pace = Pace::new();
+        let reason = loop {
+            let reason = match simulation.run_until(pace.next()) {
+                Ok(Status::Ended(reason)) => break reason,
+                Ok(Status::Running) => match watch(&self.beat(&simulation)) {
+                    true => Reason::Stopped,
+                    false => continue,
+                },
+                Err(error) => failed(error),
+            };
+            let Tee(_, sink) = simulation.abandon();
+            return Err(Unfinished {
+                reason,
+                sink: Some(sink),
+            });
+        };
+        let ending = Ending::of(reason, &simulation);
+        let (outcome, Tee(hash, sink)) = simulation
+            .finish()
+            .map_err(|error| unbegun(failed(error)))?;
+        Ok(Ran {
+            end: outcome.end,
+            ending,
+            trace_hash: hash.finish(),
+            seed_used: outcome.seed_used,
+            sink,
+        })
+    }
+
+    fn beat<S: Sink>(&self, simulation: &Simulation<S>) -> Beat {
+        let set = self.duration.or(self.workload.duration);
+        Beat {
+            now: simulation.now(),
+            end: set.map(|_| simulation.end_at()),
+            events: simulation.events(),
+        }
+    }
+
+    /// Would the other trial give the same run, but for the seed?
+    pub(crate) fn differs_in_seed_only(&self, other: &Trial) -> bool {
+        Arc::ptr_eq(&self.machine, &other.machine)
+            && Arc::ptr_eq(&self.workload, &other.workload)
+            && self.tuned.same_as(&other.tuned)
+            && self.duration == other.duration
+            && self.limits == other.limits
+    }
+}
+
+impl Ending {
+    fn of<S: Sink>(reason: EndReason, simulation: &Simulation<S>) -> Ending {
+        match reason {
+            EndReason::Finished => Ending::Finished,
+            EndReason::TimeUp => Ending::TimeUp,
+            EndReason::Deadlock => {
+                let mut names = simulation.sleepers(NAMED_SLEEPERS + 1);
+                let more = match names.len() > NAMED_SLEEPERS {
+                    true => " and others",
+                    false => "",
+                };
+                names.truncate(NAMED_SLEEPERS);
+                Ending::Deadlock(format!(
+                    "deadlock at {}: nothing can wake {}{more}",
+                    simulation.now(),
+                    names.join(", ")
+                ))
+            }
+        }
+    }
+
+    /// As a clause.
+    pub fn clause(&self) -> &'static str {
+        match self {
+            Ending::Finished => "all tasks ended",
+            Ending::TimeUp => "time limit",
+            Ending::Deadlock(_) => "deadlock",
+        }
+    }
+
+    /// What the user should know of it.
+    pub fn warning(&self) -> Option<&str> {
+        match self {
+            Ending::Deadlock(warning) => Some(warning),
+            Ending::Finished | Ending::TimeUp => None,
+        }
+    }
+}
+
+/// Cuts a simulation into stretches of about equal real time.  The cuts change nothing in the simulation.
+struct Pace {
+    /// End of the last stretch.
+    limit: Time,
+    stretch: Ns,
+    begun: Instant,
+}
+
+impl Pace {
+    fn new() -> Pace {
+        Pace {
+            limit: Time::ZERO,
+            stretch: Ns::from_us(100),
+            begun: Instant::now(),
+        }
+    }
+
+    /// Where the next stretch ends: always later than the last one, even if nothing happened in it.
+    fn next(&mut self) -> Time {
+        let took = self.begun.elapsed().max(Duration::from_micros(1));
+        let factor = (STRETCH.as_secs_f64() / took.as_secs_f64()).min(2.0);
+        let stretch = self.stretch.0 as f64 * factor;
+        self.stretch = Ns((stretch as u64).clamp(1, LONGEST_STRETCH.0));
+        self.begun = Instant::now();
+        self.limit += self.stretch;
+        self.limit
+    }
+}
