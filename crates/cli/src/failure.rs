@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use schedlab_input::{reason, Diagnostic};
 use schedlab_lab::Reason;
-use schedlab_policy::CompileError;
+use schedlab_policy::{CompileError, Hook};
 use schedlab_sim::SimError;
 
 use crate::interrupt::signal_seen;
@@ -150,6 +150,8 @@ impl Failure {
 /// Whose mistake ended a simulation: the policy's, the workload's, or nobody's when a limit was reached.
 fn exit_of(error: &SimError) -> Exit {
     match error {
+        // A policy's init() refuses what the user set.
+        SimError::Fault { fault, .. } if fault.hook == Hook::Init => Exit::BadInput,
         SimError::Fault { .. } | SimError::Violation(_) => Exit::PolicyFault,
         SimError::TooManyEvents { .. }
         | SimError::TooManyTasks { .. }

@@ -286,6 +286,8 @@ fn failed_run_leaves_files_alone() {
     ];
     failed(LIMIT_REACHED, &run);
     assert_eq!(names(folder.path()), ["x.ftrace", "x.html"]);
+    // What went before is there to be explained.
+    assert!(output(&["explain", argument(&trace)]).contains("waited"));
     assert_eq!(fs::read_to_string(&report).unwrap(), "old");
 }
 
@@ -331,7 +333,11 @@ fn help_is_not_a_mistake() {
 fn deadlock_has_its_status() {
     let folder = tempfile::tempdir().unwrap();
     let workload = folder.path().join("stuck.toml");
-    fs::write(&workload, "[task.a]\nprogram = [\"suspend\"]\n").unwrap();
+    fs::write(
+        &workload,
+        "[semaphore.s]\n[task.a]\nprogram = \"wait-sem s\"\n",
+    )
+    .unwrap();
     let run = ["run", "--policy", "o1", "--workload", argument(&workload)];
     let output = schedlab(&run).output().unwrap();
     let said = crate::common::text(&output.stdout);

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::common::DEADLOCK;
 use crate::common::{argument, json, names, output, schedlab, text};
 use serde_json::Value;
 
@@ -368,15 +369,11 @@ program = "lock b; sleep 1ms; lock a; unlock a; unlock b"
 "#
     .replace("; ", "\\n");
     fs::write(&file, stuck).unwrap();
-    let result = output(&[
-        "run",
-        "--policy",
-        "o1",
-        "--workload",
-        argument(&file),
-        "--machine",
-        "ideal-1",
-    ]);
+    let run = ["run", "--policy", "o1", "--machine", "ideal-1"];
+    let run = [&run[..], &["--workload", argument(&file)]].concat();
+    let ran = schedlab(&run).output().unwrap();
+    assert_eq!(ran.status.code(), Some(DEADLOCK));
+    let result = text(&ran.stdout);
     assert!(result.contains("(deadlock)"), "{result}");
     assert!(
         result.contains("warning: deadlock at 0.001000000: nothing can wake one, two\n"),
