@@ -3,14 +3,13 @@
 //! Where there is no clang that can, the binary carries none and compiles what it is asked to
 //! load; the build goes on with a warning.
 
-use std::collections::BTreeSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::{env, fs, thread};
 
 include!("src/clang.rs");
+include!("../native/content.rs");
 
 /// Programs that hold no policy.
 const OTHERS: [&str; 2] = ["floor", "lists"];
@@ -28,6 +27,7 @@ fn main() {
     for program in ["main", "floor", "lists"] {
         println!("cargo:rerun-if-changed={program}.bpf.c");
     }
+    println!("cargo:rerun-if-changed=../native/content.rs");
     println!("cargo:rerun-if-env-changed=BPF_CLANG");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let policies = find_policies(&root.join("policies"));
@@ -99,45 +99,14 @@ fn compile_others(clang: &str, root: &Path, out: &Path) -> Vec<(String, PathBuf)
 /// Compiles a policy, unless its object is there and made of the same text.
 fn compile(clang: &str, root: &Path, policy: &Path, object: &Path) -> bool {
     let glue = root.join("crates/bpf/main.bpf.c");
-    let key_file = object.with_extension("key");
-    let key = content_key(clang, root, &[&glue, policy]);
-    if object.is_file() && fs::read_to_string(&key_file).is_ok_and(|known| known == key) {
-        return true;
-    }
-    // A key stands for an object that is whole.
-    let _ = fs::remove_file(&key_file);
-    run(clang, root, policy, &glue, object) && fs::write(&key_file, key).is_ok()
-}
-
-/// Stands for the compiler and for all text that some sources include, each file once.
-fn content_key(clang: &str, root: &Path, sources: &[&Path]) -> String {
-    let mut hasher = DefaultHasher::new();
-    (clang, clang_version(clang), include_str!("src/cflags.txt")).hash(&mut hasher);
-    let mut left: Vec<PathBuf> = sources.iter().map(|source| source.to_path_buf()).collect();
-    let mut seen = BTreeSet::new();
-    while let Some(path) = left.pop() {
-        if !seen.insert(path.clone()) {
-            continue;
-        }
-        let text = fs::read_to_string(&path).unwrap_or_default();
-        text.hash(&mut hasher);
-        let beside = path.parent().expect("a file is in a folder").to_path_buf();
-        for name in text.lines().filter_map(included_name) {
-            let folders = INCLUDED.iter().map(|folder| root.join(folder));
-            let found = std::iter::once(beside.clone())
-                .chain(folders)
-                .map(|folder| folder.join(name))
-                .find(|file| file.is_file());
-            left.extend(found);
-        }
-    }
-    format!("{:016x}\n", hasher.finish())
-}
-
-/// `#include "NAME"`
-fn included_name(line: &str) -> Option<&str> {
-    let rest = line.trim_start().strip_prefix("#include")?.trim_start();
-    rest.strip_prefix('"')?.split('"').next()
+    let compiler = format!(
+        "{clang} {:?} {}",
+        clang_version(clang),
+        include_str!("src/cflags.txt")
+    );
+    let included = INCLUDED.map(|folder| root.join(folder));
+    let key = content_key(&compiler, &included, &[&glue, policy]);
+    unless_made(object, &key, || run(clang, root, policy, &glue, object))
 }
 
 fn run(clang: &str, root: &Path, policy: &Path, glue: &Path, object: &Path) -> bool {

@@ -6,6 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+include!("content.rs");
+
 /// Folders a policy may include files of, from the root, and their names beside a policy compiled at run time.
 const INCLUDED: [(&str, &str); 3] = [
     ("policy", "policy"),
@@ -22,13 +24,15 @@ fn main() {
         println!("cargo:rerun-if-changed={}", root.join(folder).display());
     }
 
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let compiler = Compiler::new(&root, &out);
     for source in &policies {
-        compile(&root, source, &format!("schedlab_policy_{}", stem(source)));
+        compiler.compile(source, &format!("schedlab_policy_{}", stem(source)));
     }
     let layout = Path::new("src/layout.c");
     println!("cargo:rerun-if-changed={}", layout.display());
-    compile(&root, layout, "schedlab_layout");
-    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    compiler.compile(layout, "schedlab_layout");
+    println!("cargo:rustc-link-search=native={}", out.display());
     fs::write(out.join("policies.rs"), table(&policies)).expect("OUT_DIR is writable");
     fs::write(out.join("included.rs"), included(&root)).expect("OUT_DIR is writable");
 }
@@ -83,18 +87,43 @@ fn stem(path: &Path) -> String {
         .into_owned()
 }
 
-/// Policies are optimised alike in every profile: one meaning and one speed.
-fn compile(root: &Path, source: &Path, library: &str) {
-    let mut build = cc::Build::new();
-    for flag in include_str!("src/cflags.txt").split_whitespace() {
-        build.flag_if_supported(flag);
+/// How policies are compiled: alike in every profile, with one meaning and one speed.
+struct Compiler {
+    build: cc::Build,
+    /// Program and flags, as text.
+    command: String,
+    included: [PathBuf; 3],
+    out: PathBuf,
+}
+
+impl Compiler {
+    fn new(root: &Path, out: &Path) -> Compiler {
+        let included = INCLUDED.map(|(folder, _)| root.join(folder));
+        let mut build = cc::Build::new();
+        build
+            .flags(include_str!("src/cflags.txt").split_whitespace())
+            .includes(&included)
+            .opt_level(2)
+            .warnings(false)
+            .cargo_metadata(false);
+        let command = format!("{:?}", build.get_compiler().to_command());
+        Compiler {
+            build,
+            command,
+            included,
+            out: out.to_path_buf(),
+        }
     }
-    build
-        .includes(INCLUDED.map(|(folder, _)| root.join(folder)))
-        .file(source)
-        .opt_level(2)
-        .warnings(false)
-        .compile(library);
+
+    /// Compiles a source into a static library, unless it is there and made of the same text.
+    fn compile(&self, source: &Path, library: &str) {
+        let key = content_key(&self.command, &self.included, &[source]);
+        unless_made(&self.out.join(format!("lib{library}.a")), &key, || {
+            self.build.clone().file(source).compile(library);
+            true
+        });
+        println!("cargo:rustc-link-lib=static={library}");
+    }
 }
 
 /// Rust source of the table of policies.

@@ -1,0 +1,46 @@
+// What a policy's object is made of, so that a build script compiles again only what has changed.  The build
+// scripts of both back ends include this file.
+
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// Stands for a compiler and its flags, and for all text that some sources include, each file once.
+fn content_key(compiler: &str, included: &[PathBuf], sources: &[&Path]) -> String {
+    let mut hasher = DefaultHasher::new();
+    compiler.hash(&mut hasher);
+    let mut left: Vec<PathBuf> = sources.iter().map(|source| source.to_path_buf()).collect();
+    let mut seen = BTreeSet::new();
+    while let Some(path) = left.pop() {
+        if !seen.insert(path.clone()) {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        text.hash(&mut hasher);
+        let beside = path.parent().expect("a file is in a folder");
+        for name in text.lines().filter_map(included_name) {
+            let mut folders = std::iter::once(beside).chain(included.iter().map(PathBuf::as_path));
+            left.extend(folders.find_map(|folder| {
+                let file = folder.join(name);
+                file.is_file().then_some(file)
+            }));
+        }
+    }
+    format!("{:016x}\n", hasher.finish())
+}
+
+/// `#include "NAME"`
+fn included_name(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix("#include")?.trim_start();
+    rest.strip_prefix('"')?.split('"').next()
+}
+
+/// Makes `object` with `compile`, unless it is there and made of this text.
+fn unless_made(object: &Path, key: &str, compile: impl FnOnce() -> bool) -> bool {
+    let key_file = object.with_extension("key");
+    if object.is_file() && fs::read_to_string(&key_file).is_ok_and(|known| known == key) {
+        return true;
+    }
+    // A key stands for an object that is whole.
+    let _ = fs::remove_file(&key_file);
+    compile() && fs::write(&key_file, key).is_ok()
+}
