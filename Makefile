@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # make demo    installs what is missing, builds, and compares schedulers on two workloads and on a recording
 # make test    installs what is missing and runs everything CI runs
-# make test-vm runs the long tests in a real kernel, too
+# make test-vm runs the long tests, too: in a real kernel, and the native host under Miri
 # make fuzz    fuzzes the readers of recordings, SECONDS=120 each
 # make bench   runs the benchmarks
 # make results does the papers' experiments again: out/book, docs/results.md
@@ -15,7 +15,7 @@ export SCHEDLAB_REQUIRE_BROWSER ?= 1
 # Tests that had to be skipped leave a line here.
 export SCHEDLAB_SKIPPED := $(CURDIR)/out/skipped
 
-.PHONY: demo test test-vm skipped check perfetto release bench golden results fidelity overhead fuzz clean
+.PHONY: demo test test-vm miri skipped check perfetto release bench golden results fidelity overhead fuzz clean
 
 demo:
 	scripts/setup.sh demo
@@ -32,8 +32,18 @@ test-vm:
 	scripts/setup.sh test
 	scripts/setup.sh servers
 	@mkdir -p out && rm -f $(SCHEDLAB_SKIPPED)
+	@$(MAKE) --no-print-directory miri
 	$(CARGO) test --package schedlab --test vm -- --include-ignored
 	@$(MAKE) --no-print-directory skipped
+
+# The native host without C, under Miri (rustup toolchain install nightly --component miri).
+miri:
+	@if rustup run nightly cargo miri --version >/dev/null 2>&1; then \
+		MIRIFLAGS=-Zmiri-permissive-provenance CARGO_TARGET_DIR=$${CARGO_TARGET_DIR:-target}/miri \
+			rustup run nightly cargo miri test --package schedlab-policy --lib; \
+	else \
+		mkdir -p out; echo "miri: there is no nightly toolchain with Miri" >> $(SCHEDLAB_SKIPPED); \
+	fi
 
 skipped:
 	@if [ -s $(SCHEDLAB_SKIPPED) ]; then \

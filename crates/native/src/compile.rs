@@ -194,6 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri starts no compiler")]
     fn who_stops_gets_no_policy() {
         let folder = tempfile::tempdir().unwrap();
         let source = folder.path().join("endless.c");

@@ -223,6 +223,7 @@ mod tests {
     use std::mem::{offset_of, size_of};
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri runs no C")]
     fn layouts_agree_with_c() {
         let rust = [
             size_of::<Task>(),

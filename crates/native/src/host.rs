@@ -98,6 +98,8 @@ pub struct Host {
     // What the C side points to.
     states: [Block; 2],
     _tunables: Box<[i64]>,
+    /// State of the policy's generator before it drew from it.
+    first_rng: u64,
     /// Owned; what rq_lock() is given (tests only).
     pub(crate) disturber: Option<NonNull<Disturber>>,
 }
@@ -160,16 +162,17 @@ impl Host {
                 Block::new(nr * table.cpu_size as usize),
             ],
             _tunables: tunables,
+            first_rng: first_state(seed, 0),
             disturber: None,
         };
-        host.wire(platform, seed);
+        host.wire(platform);
         host.add_cpu_set(&(0..nr as u32).collect::<Vec<_>>());
         host.require_hooks()?;
         host.call_init()?;
         Ok(host)
     }
 
-    fn wire(&mut self, platform: &Platform, seed: u64) {
+    fn wire(&mut self, platform: &Platform) {
         let rate = self
             .tuned
             .get("hz")
@@ -181,7 +184,7 @@ impl Host {
         set!(s, tick_ns, 1_000_000_000 / rate);
         set!(s, cpus, self.cpus.as_ptr());
         set!(s, tasks, head);
-        set!(s, host_only.rng, first_state(seed, 0));
+        set!(s, host_only.rng, self.first_rng);
         set!(s, host_only.global_state, self.states[0].as_void());
         set!(s, host_only.cpu_state, self.states[1].as_void());
         set!(s, host_only.tunables, self._tunables.as_ptr().cast());
@@ -216,7 +219,7 @@ impl Host {
 
     /// Has the policy drawn a random number?
     pub fn drew_random(&self) -> bool {
-        true // Draws are not counted yet.
+        get!(self.s(), host_only.rng) != self.first_rng
     }
 
     /// Period of the policy's tick in ns.
@@ -618,7 +621,7 @@ mod tests {
 
     /// A machine of two CPUs under that policy.
     fn host() -> Host {
-        let table = ffi::Policy {
+        static FIFO: ffi::Policy = ffi::Policy {
             name: c"fifo".as_ptr(),
             task_size: 12,
             cpu_size: 8,
@@ -639,8 +642,7 @@ mod tests {
             smp: true,
             hz: 100,
         };
-        let policy = Policy(Box::leak(Box::new(table)));
-        Host::new(&Tuned::defaults(policy), &platform, 1).unwrap()
+        Host::new(&Tuned::defaults(Policy(&FIFO)), &platform, 1).unwrap()
     }
 
     fn normal(cpu: u32) -> NewTask {

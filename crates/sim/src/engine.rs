@@ -13,7 +13,7 @@ use crate::queue::{Actor, EventQueue, Slots};
 use crate::resources::Resources;
 use crate::task::{State, Task};
 use crate::ticks::Ticks;
-use crate::Setup;
+use crate::{Setup, TieBreak};
 
 /// Why a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,7 +46,8 @@ pub struct Outcome {
     pub events: u64,
     /// Tasks that existed.
     pub tasks: u32,
-    /// Was any random number drawn?  If not, every seed gives this run.
+    /// The policy, a task or the machine drew a random number, or the order of simultaneous events
+    /// was drawn.  If not, the run is the same with every seed.
     pub seed_used: bool,
 }
 
@@ -81,6 +82,8 @@ pub struct Simulation<'a, S> {
     end_at: Time,
     has_foreground: bool,
     events: u64,
+    /// Kernel steps: pieces of kernel work and operations of programs.
+    pub(crate) steps: u64,
     /// Kernel steps since time last moved.
     pub(crate) steps_at_once: u64,
     pub(crate) counters_seen: Vec<u64>,
@@ -146,6 +149,7 @@ impl<'a, S: Sink> Simulation<'a, S> {
             end_at: Time::ZERO + end.min(setup.limits.time),
             has_foreground: false,
             events: 0,
+            steps: 0,
             steps_at_once: 0,
             counters_seen: vec![0; setup.tuned.policy.counters().len()],
             ended: None,
@@ -366,6 +370,7 @@ impl<'a, S: Sink> Simulation<'a, S> {
 
     /// Ends a run before its end, after an error or because nobody wants it: the sink, with all that happened.
     pub fn abandon(mut self) -> S {
+        self.settle_all();
         self.sink.end(self.now);
         self.sink
     }
@@ -377,7 +382,8 @@ impl<'a, S: Sink> Simulation<'a, S> {
             let name = &self.setup.workload.tasks[task.spec as usize].name;
             task.rng != Stream::of_task(seed, name, task.instance)
         };
-        self.host.drew_random()
+        matches!(self.setup.tie_break, TieBreak::Shuffled(_))
+            || self.host.drew_random()
             || self.jitter != Stream::of_machine(seed)
             || self.tasks.iter().any(drew)
     }
@@ -387,18 +393,6 @@ impl<'a, S: Sink> Simulation<'a, S> {
         self.tasks.get(task.index()).map_or_else(String::new, |t| {
             self.setup.workload.tasks[t.spec as usize].instance_name(t.instance)
         })
-    }
-
-    /// Names of tasks that sleep, for a message about a deadlock; at most `most`.
-    pub fn sleepers(&self, most: usize) -> Vec<String> {
-        let asleep = self
-            .tasks
-            .iter()
-            .filter(|t| matches!(t.state, State::Sleeping { .. }));
-        asleep
-            .take(most)
-            .map(|t| self.setup.workload.tasks[t.spec as usize].instance_name(t.instance))
-            .collect()
     }
 
     /// The run's time is over: the time asked for, or more than any run may take.
@@ -421,7 +415,7 @@ impl<'a, S: Sink> Simulation<'a, S> {
         self.check_none_waits()?;
         let over = match self.has_foreground {
             true => self.foreground == 0,
-            false => self.sleepers(1).is_empty(),
+            false => !self.anybody_sleeps(),
         };
         Ok(if over {
             EndReason::Finished

@@ -26,6 +26,7 @@ mod attributes;
 mod cache;
 mod check;
 mod cpu;
+mod deadlock;
 mod engine;
 mod error;
 mod family;

@@ -12,6 +12,9 @@ use crate::task::{Computing, State, Task, WORK_UNITS_PER_NS};
 /// Kernel steps at one moment that are no cause for suspicion, beside 1,000 for each task.
 const STEPS_AT_ONCE: u64 = 10_000_000;
 
+/// Kernel steps for each event that the limit of events allows.
+const STEPS_PER_EVENT: u64 = 1000;
+
 impl<S: Sink> Simulation<'_, S> {
     #[inline]
     pub(crate) fn cpu(&self, cpu: CpuId) -> &Cpu {
@@ -350,6 +353,12 @@ impl<S: Sink> Simulation<'_, S> {
     #[inline]
     fn count_step(&mut self, cpu: CpuId) -> Result<(), SimError> {
         self.steps_at_once += 1;
+        self.steps += 1;
+        let limit = self.setup.limits.events;
+        if self.steps > limit.saturating_mul(STEPS_PER_EVENT) {
+            let time = self.now;
+            return Err(SimError::TooManyEvents { limit, time });
+        }
         if self.steps_at_once > STEPS_AT_ONCE + 1000 * self.tasks.len() as u64 {
             let task = self.cpu(cpu).curr.unwrap_or(TaskId(0));
             return Err(SimError::Stalled {

@@ -13,6 +13,9 @@ use crate::task::{Computing, State};
 /// Longer than any run: what lasts longer makes no difference, but could overflow.
 const FOREVER_NS: u64 = 1 << 53;
 
+/// Most batches of messages in one channel, so that channels nobody empties do not take all memory.
+const MOST_BATCHES: usize = 4 << 20;
+
 impl<S: Sink> Simulation<'_, S> {
     /// What a task does next; none if it exits.
     pub(crate) fn next_op(&self, task: TaskId) -> Option<Op> {
@@ -72,7 +75,7 @@ impl<S: Sink> Simulation<'_, S> {
                 period,
                 relative,
             } => self.timer_wait(cpu, task, timer, period, relative),
-            Op::Lock(mutex) => self.mutex_lock(cpu, task, mutex),
+            Op::Lock(mutex) => self.mutex_lock(cpu, task, mutex)?,
             Op::Unlock(mutex) => self.mutex_unlock(cpu, task, mutex)?,
             Op::CondWait { condition, mutex } => self.cond_wait(cpu, task, condition, mutex)?,
             Op::CondSignal(condition) => {
@@ -234,14 +237,22 @@ impl<S: Sink> Simulation<'_, S> {
 
     // ---- mutexes, conditions, semaphores, barriers ------------------------------------
 
-    fn mutex_lock(&mut self, cpu: CpuId, task: TaskId, mutex: u32) {
+    fn mutex_lock(&mut self, cpu: CpuId, task: TaskId, mutex: u32) -> Result<(), SimError> {
         let m = &mut self.resources.mutexes[mutex as usize];
-        if m.owner.is_none() {
-            m.owner = Some(task);
-        } else {
-            m.waiters.push_back(task);
-            self.block(cpu, task);
+        match m.owner {
+            None => m.owner = Some(task),
+            Some(owner) if owner == task => {
+                return Err(self.misuse(
+                    task,
+                    "locks a mutex it holds already and would wait for itself",
+                ));
+            }
+            Some(_) => {
+                m.waiters.push_back(task);
+                self.block(cpu, task);
+            }
         }
+        Ok(())
     }
 
     fn mutex_unlock(&mut self, cpu: CpuId, task: TaskId, mutex: u32) -> Result<(), SimError> {
@@ -354,27 +365,37 @@ impl<S: Sink> Simulation<'_, S> {
 
     // ---- channels -----------------------------------------------------------------------
 
-    /// Puts in one message at a time, waking a receiver for each; waits while the channel is full.
+    /// Puts in messages, waking a receiver for each while any waits; waits while the channel is full.
     fn send(&mut self, cpu: CpuId, task: TaskId, channel: u32, count: u32) -> Result<(), SimError> {
         let mut left = self.task_mut(task).transfer_left.take().unwrap_or(count);
         let clock = self.task(task).clock_start;
         while left > 0 {
             let c = &mut self.resources.channels[channel as usize];
-            if c.messages.len() >= c.capacity as usize {
+            let room = c.capacity - c.messages.total();
+            if room == 0 {
                 c.senders.push_back(task);
                 self.pause_transfer(cpu, task, left);
                 return Ok(());
             }
-            c.messages.push_back(clock);
-            left -= 1;
-            if let Some(receiver) = c.receivers.pop_front() {
+            let receiver = c.receivers.pop_front();
+            let put = if receiver.is_some() {
+                1
+            } else {
+                left.min(room)
+            };
+            c.messages.put(clock, put);
+            left -= put;
+            if c.messages.batches() > MOST_BATCHES {
+                return Err(self.misuse(task, "sends more messages than anybody receives"));
+            }
+            if let Some(receiver) = receiver {
                 self.wake(cpu, receiver)?;
             }
         }
         Ok(())
     }
 
-    /// Takes what is there, waking a sender for each message; waits for the rest.
+    /// Takes what is there, waking a sender for each message while any waits; waits for the rest.
     fn receive(
         &mut self,
         cpu: CpuId,
@@ -385,12 +406,13 @@ impl<S: Sink> Simulation<'_, S> {
         let mut left = self.task_mut(task).transfer_left.take().unwrap_or(count);
         while left > 0 {
             let c = &mut self.resources.channels[channel as usize];
-            let Some(clock) = c.messages.pop_front() else {
+            let most = if c.senders.is_empty() { left } else { 1 };
+            let Some((clock, taken)) = c.messages.take(most) else {
                 c.receivers.push_back(task);
                 self.pause_transfer(cpu, task, left);
                 return Ok(());
             };
-            left -= 1;
+            left -= taken;
             let sender = c.senders.pop_front();
             self.task_mut(task).received_clock = clock;
             if let Some(sender) = sender {
@@ -402,18 +424,16 @@ impl<S: Sink> Simulation<'_, S> {
 
     fn receive_all(&mut self, cpu: CpuId, task: TaskId, channel: u32) -> Result<(), SimError> {
         let c = &mut self.resources.channels[channel as usize];
-        let Some(&clock) = c.messages.back() else {
+        let Some((clock, taken)) = c.messages.take_all() else {
             c.receivers.push_back(task);
             self.retry(task);
             self.block(cpu, task);
             return Ok(());
         };
-        let taken = c.messages.len();
-        c.messages.clear();
-        let waking = c.senders.len().min(taken);
+        let waking = c.senders.len().min(taken as usize);
         let senders: Vec<TaskId> = c.senders.drain(..waking).collect();
         let t = self.task_mut(task);
-        t.received = taken as u32;
+        t.received = taken;
         t.received_clock = clock;
         for sender in senders {
             self.wake(cpu, sender)?;

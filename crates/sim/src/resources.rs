@@ -40,10 +40,56 @@ pub(crate) struct Barrier {
 #[derive(Debug)]
 pub(crate) struct Channel {
     pub capacity: u32,
-    /// The messages, in order: each carries the clock of its sender.
-    pub messages: VecDeque<Time>,
+    pub messages: Messages,
     pub senders: VecDeque<TaskId>,
     pub receivers: VecDeque<TaskId>,
+}
+
+/// Messages of a channel, in order.  Each carries the clock of its sender; neighbours with the same
+/// clock are a batch, so that memory does not grow with the number of messages sent at once.
+#[derive(Default, Debug)]
+pub(crate) struct Messages {
+    /// Clock and number of messages of each batch; no batch is empty.
+    batches: VecDeque<(Time, u32)>,
+    total: u32,
+}
+
+impl Messages {
+    pub fn total(&self) -> u32 {
+        self.total
+    }
+
+    pub fn batches(&self) -> usize {
+        self.batches.len()
+    }
+
+    /// Adds messages at the end; the channel has room for them.
+    pub fn put(&mut self, clock: Time, count: u32) {
+        self.total += count;
+        match self.batches.back_mut() {
+            Some((last, n)) if *last == clock => *n += count,
+            _ => self.batches.push_back((clock, count)),
+        }
+    }
+
+    /// Takes up to `most` messages of the first batch: their clock and how many; none if empty.
+    pub fn take(&mut self, most: u32) -> Option<(Time, u32)> {
+        let (clock, n) = self.batches.front_mut()?;
+        let (clock, taken) = (*clock, most.min(*n));
+        *n -= taken;
+        if *n == 0 {
+            self.batches.pop_front();
+        }
+        self.total -= taken;
+        Some((clock, taken))
+    }
+
+    /// Takes all messages: the clock of the last and how many; none if empty.
+    pub fn take_all(&mut self) -> Option<(Time, u32)> {
+        let &(clock, _) = self.batches.back()?;
+        self.batches.clear();
+        Some((clock, std::mem::take(&mut self.total)))
+    }
 }
 
 /// A disk: serves one request at a time, in order of arrival.
@@ -94,7 +140,7 @@ impl Resources {
                 .iter()
                 .map(|c| Channel {
                     capacity: c.capacity.max(1),
-                    messages: VecDeque::new(),
+                    messages: Messages::default(),
                     senders: VecDeque::new(),
                     receivers: VecDeque::new(),
                 })

@@ -27,7 +27,7 @@ pub struct Setup<'a> {
 /// Bounds of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Events.
+    /// Events; and a thousand times as many kernel steps (operations of programs, mostly).
     pub events: u64,
     /// Tasks that ever exist.
     pub tasks: u32,

@@ -2,6 +2,7 @@
 
 use crate::common::lab::{forever, mark, receive, run, send, Lab};
 use schedlab_sim::EndReason::{Deadlock, Finished};
+use schedlab_trace::{EventKind, MarkId};
 use schedlab_workload::{Op, Times};
 
 const ALL: Op = Op::ReceiveAll { channel: 0 };
@@ -154,4 +155,50 @@ fn a_server_for_ever_is_no_reason_to_go_on() {
         .channel(4)
         .run();
     ran.ends(100, Finished);
+}
+
+#[test]
+fn messages_are_counted_not_kept() {
+    // One message for each of 2^32 - 1 places: 30 GB if each were an object.
+    let most = u32::MAX;
+    let ran = Lab::new(2)
+        .task(vec![send(most), mark(0), send(1), mark(1)])
+        .task(vec![run(5000), ALL, run(1000), receive(1), mark(2)])
+        .channel(most)
+        .run();
+    assert_eq!(ran.marks(), [(0, 0, 0), (5000, 0, 1), (6000, 1, 2)]);
+    let ran = Lab::new(2)
+        .task(vec![run(1000), send(most), mark(0)])
+        .task(vec![receive(most), mark(1)])
+        .channel(most)
+        .run();
+    assert_eq!(ran.marks(), [(1000, 0, 0), (1000, 1, 1)]);
+}
+
+#[test]
+fn batches_keep_their_clocks_in_order() {
+    // Two senders' clocks; the receiver answers to the clock of each message it took.
+    let stop = Op::StopClock { mark: MarkId(0) };
+    let ran = Lab::new(3)
+        .task(vec![Op::StartClock, run(1000), send(2)])
+        .task(vec![run(2000), Op::StartClock, run(1000), send(2)])
+        .task(vec![
+            run(4000),
+            receive(1),
+            Op::TakeClock,
+            stop,
+            receive(2),
+            Op::TakeClock,
+            stop,
+            receive(1),
+            Op::TakeClock,
+            stop,
+        ])
+        .channel(8)
+        .run();
+    let latencies = ran.pick(|e| match e.kind {
+        EventKind::Latency { ns, .. } => Some(ns.0 / 1000),
+        _ => None,
+    });
+    assert_eq!(latencies, [4000, 2000, 2000]);
 }

@@ -1,10 +1,11 @@
 //! How runs end, and what they must not exceed.
 
-use crate::common::lab::{forever, fork, run, sleep, Lab};
+use crate::common::lab::{forever, fork, mark, receive, run, sleep, times, Lab};
+use schedlab_policy::{Policy, Tuned};
 use schedlab_sim::EndReason::{Deadlock, Finished, TimeUp};
-use schedlab_sim::SimError;
-use schedlab_trace::{EventKind, Ns};
-use schedlab_workload::Op;
+use schedlab_sim::{SimError, Simulation, Status, TieBreak};
+use schedlab_trace::{Event, EventKind, HashSink, Ns, Sink, Time};
+use schedlab_workload::{Amount, Distribution, Op};
 
 #[test]
 fn the_run_ends_with_the_last_foreground_task() {
@@ -68,6 +69,93 @@ fn a_deadlock_is_noticed_when_it_happens_not_when_time_is_up() {
         .for_us(1_000_000)
         .run();
     ran.ends(2000, Deadlock);
+}
+
+#[test]
+fn a_deadlock_says_who_waits_for_what_and_who_holds_it() {
+    let lab = Lab::new(2)
+        .task(vec![Op::Lock(0), run(10), Op::Lock(1)])
+        .task(vec![Op::Lock(1), run(10), Op::Lock(0)])
+        .task(vec![receive(1)])
+        .channel(1)
+        .with(|w| w.nr_mutexes = 2);
+    let setup = lab.setup();
+    let mut simulation = Simulation::new(&setup, HashSink::default()).unwrap();
+    let status = simulation.run_until(Time::MAX).unwrap();
+    assert_eq!(status, Status::Ended(Deadlock));
+    let expected = [
+        "t0 (waits for mutex 1, which t1 holds)",
+        "t1 (waits for mutex 0, which t0 holds)",
+        "t2 (waits to receive from channel 0, which is empty)",
+    ];
+    assert_eq!(simulation.sleepers(9), expected);
+    assert_eq!(simulation.sleepers(1), expected[..1]);
+}
+
+#[test]
+fn an_abandoned_simulation_gives_its_trace_up_to_the_fault() {
+    let lab = Lab::new(1)
+        .task(vec![run(3000), Op::Unlock(0)])
+        .with(|w| w.nr_mutexes = 1);
+    let setup = lab.setup();
+    let mut simulation = Simulation::new(&setup, EndOfTrace::default()).unwrap();
+    simulation.run_until(Time::MAX).unwrap_err();
+    let trace = simulation.abandon();
+    assert_eq!(trace.end, Some(Time::ZERO + Ns::from_us(3000)));
+    assert!(trace.events > 0);
+}
+
+/// Counts events and notes the end.
+#[derive(Default)]
+struct EndOfTrace {
+    events: u32,
+    end: Option<Time>,
+}
+
+impl Sink for EndOfTrace {
+    fn event(&mut self, _: &Event) {
+        self.events += 1;
+    }
+
+    fn end(&mut self, time: Time) {
+        self.end = Some(time);
+    }
+}
+
+#[test]
+fn a_run_knows_whether_its_seed_was_used() {
+    let same = || vec![run(100), sleep(100), run(100)];
+    assert!(!Lab::new(1).task(same()).run().outcome.seed_used);
+    let mut shuffled = Lab::new(1).task(same());
+    shuffled.tie_break = TieBreak::Shuffled(1);
+    assert!(shuffled.run().outcome.seed_used, "the order of events");
+    let drawing = Lab::new(1)
+        .task(vec![Op::Run(Amount::Drawn(0))])
+        .with(|w| w.distributions = vec![Distribution::Uniform { low: 1, high: 9 }]);
+    assert!(drawing.run().outcome.seed_used, "a task");
+    let lottery = |tasks| {
+        let tuned = Tuned::defaults(Policy::find("lottery").unwrap());
+        let lab = Lab::under(1, tuned).tasks(tasks, same());
+        lab.run().outcome.seed_used
+    };
+    assert!(lottery(2), "the policy");
+    let jittery = Lab::new(1)
+        .task(same())
+        .machine(|m| m.tick_jitter = Ns(100))
+        .for_us(5000);
+    let jittery = jittery.task(forever(&[run(100)])).run();
+    assert!(jittery.outcome.seed_used, "the machine");
+}
+
+#[test]
+fn operations_count_towards_the_limit_of_events() {
+    // One event: a thousand million operations that take no time.
+    let mut lab = Lab::new(1).task(times(1_000_000_000, &[mark(0)]));
+    lab.limits.events = 1000;
+    match lab.try_run().err() {
+        Some(SimError::TooManyEvents { limit, .. }) => assert_eq!(limit, 1000),
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]
