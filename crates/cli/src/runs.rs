@@ -115,8 +115,7 @@ impl Runs<'_> {
         unfinished: Unfinished<Listeners>,
         results: &mut Results,
     ) -> Result<(), Failure> {
-        let sink = unfinished.sink.map(|sink| sink.into_parts().1);
-        if let Some(Tee(_, Some(trace))) = sink {
+        if let (_, Tee(_, Some(trace))) = unfinished.sink.into_parts() {
             results.partial.push(trace.finish()?);
         }
         let name = self.trials[trial].name();

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use schedlab_machine::Machine;
 use schedlab_policy::{HookTimer, Tuned};
-use schedlab_sim::{EndReason, Limits, Setup, SimError, Simulation, Status, TieBreak};
+use schedlab_sim::{EndReason, Limits, Outcome, Setup, SimError, Simulation, Status, TieBreak};
 use schedlab_trace::{HashSink, Ns, Sink, Tee, Time, TraceHash};
 use schedlab_workload::Workload;
 
@@ -80,8 +80,8 @@ pub enum Ending {
 pub struct Unfinished<S> {
     /// Why.
     pub reason: Reason,
-    /// What listened, ended at the last event; none if the run did not begin.
-    pub sink: Option<S>,
+    /// What listened; it has heard nothing if the run did not begin.
+    pub sink: S,
 }
 
 /// Why a run did not come to its end.
@@ -96,6 +96,12 @@ pub enum Reason {
     /// The system gave no timer to watch hooks with.
     #[error("timers: {0}")]
     Timer(#[source] io::Error),
+}
+
+impl From<SimError> for Reason {
+    fn from(error: SimError) -> Reason {
+        Reason::Failed(Box::new(error))
+    }
 }
 
 impl Trial {
@@ -126,9 +132,29 @@ impl Trial {
         sink: S,
         mut watch: impl FnMut(&Beat) -> bool,
     ) -> Result<Ran<S>, Unfinished<S>> {
-        let unbegun = |reason| Unfinished { reason, sink: None };
-        let _timer = HookTimer::start(Duration::from_nanos(self.hook_timeout.0))
-            .map_err(|error| unbegun(Reason::Timer(error)))?;
+        let mut listeners = Tee(HashSink::default(), sink);
+        let simulated = self.simulate(&mut listeners, &mut watch);
+        let Tee(hash, sink) = listeners;
+        match simulated {
+            Ok((outcome, ending)) => Ok(Ran {
+                end: outcome.end,
+                ending,
+                trace_hash: hash.finish(),
+                seed_used: outcome.seed_used,
+                sink,
+            }),
+            Err(reason) => Err(Unfinished { reason, sink }),
+        }
+    }
+
+    /// The engine is compiled once, for any sink: each event costs a virtual call.
+    fn simulate(
+        &self,
+        sink: &mut dyn Sink,
+        watch: &mut dyn FnMut(&Beat) -> bool,
+    ) -> Result<(Outcome, Ending), Reason> {
+        let _timer =
+            HookTimer::start(Duration::from_nanos(self.hook_timeout.0)).map_err(Reason::Timer)?;
         let setup = Setup {
             machine: &self.machine,
             workload: &self.workload,
@@ -138,36 +164,25 @@ impl Trial {
             limits: self.limits,
             tie_break: TieBreak::Canonical,
         };
-        let failed = |error| Reason::Failed(Box::new(error));
-        let mut simulation = Simulation::new(&setup, Tee(HashSink::default(), sink))
-            .map_err(|error| unbegun(failed(error)))?;
+        let mut simulation = Simulation::new(&setup, sink)?;
         let mut pace = Pace::new();
         let reason = loop {
-            let reason = match simulation.run_until(pace.next()) {
+            match simulation.run_until(pace.next()) {
                 Ok(Status::Ended(reason)) => break reason,
-                Ok(Status::Running) => match watch(&self.beat(&simulation)) {
-                    true => Reason::Stopped,
-                    false => continue,
-                },
-                Err(error) => failed(error),
-            };
-            let Tee(_, sink) = simulation.abandon();
-            return Err(Unfinished {
-                reason,
-                sink: Some(sink),
-            });
+                Ok(Status::Running) if !watch(&self.beat(&simulation)) => {}
+                Ok(Status::Running) => {
+                    simulation.abandon();
+                    return Err(Reason::Stopped);
+                }
+                Err(error) => {
+                    simulation.abandon();
+                    return Err(error.into());
+                }
+            }
         };
         let ending = Ending::of(reason, &simulation);
-        let (outcome, Tee(hash, sink)) = simulation
-            .finish()
-            .map_err(|error| unbegun(failed(error)))?;
-        Ok(Ran {
-            end: outcome.end,
-            ending,
-            trace_hash: hash.finish(),
-            seed_used: outcome.seed_used,
-            sink,
-        })
+        let (outcome, _) = simulation.finish()?;
+        Ok((outcome, ending))
     }
 
     fn beat<S: Sink>(&self, simulation: &Simulation<S>) -> Beat {

@@ -1,7 +1,7 @@
 //! The text form, line by line, and read back the way its readers do.
 
 use crate::common::{random_trace, small_trace, Trace};
-use regex::Regex;
+use regex_lite::Regex;
 use schedlab_trace::{pid, EventKind, FtraceSink, WakeContext};
 
 fn text(trace: &Trace) -> String {
@@ -93,7 +93,7 @@ fn switches_and_wakings_survive_the_round_trip() {
         r"(?m)^\s*(?P<comm>\S+)-(?P<pid>\d+)\s+\(\s*[\d-]+\)\s+\[(?P<cpu>\d+)\]\s+(?P<flags>\S{4})\s+(?P<s>\d+)\.(?P<ns>\d{9}):\s+(?P<event>\w+): (?P<fields>.*)$",
     )
     .unwrap();
-    let field = |line: &regex::Captures<'_>, key: &str| -> u32 {
+    let field = |line: &regex_lite::Captures<'_>, key: &str| -> u32 {
         let pairs = line.name("fields").unwrap().as_str().split(' ');
         let mut values = pairs.filter_map(|pair| pair.strip_prefix(key)?.strip_prefix('='));
         values.next().unwrap().parse().unwrap()

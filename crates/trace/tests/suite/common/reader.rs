@@ -1,6 +1,6 @@
 //! An independent reader of Protocol Buffers without a schema: fields by number.
 
-use protobuf::CodedInputStream;
+use quick_protobuf::BytesReader;
 
 /// A message as its fields, in the order they stand in the file.
 #[derive(Debug, Default)]
@@ -14,12 +14,13 @@ enum Value {
 
 impl Fields {
     pub fn parse(bytes: &[u8]) -> Fields {
-        let mut input = CodedInputStream::from_bytes(bytes);
+        let mut input = BytesReader::from_bytes(bytes);
         let mut fields = Vec::new();
-        while let Some(tag) = input.read_raw_tag_or_eof().unwrap() {
+        while !input.is_eof() {
+            let tag = input.next_tag(bytes).unwrap();
             let value = match tag & 7 {
-                0 => Value::Number(input.read_uint64().unwrap()),
-                2 => Value::Bytes(input.read_bytes().unwrap()),
+                0 => Value::Number(input.read_uint64(bytes).unwrap()),
+                2 => Value::Bytes(input.read_bytes(bytes).unwrap().to_vec()),
                 wire_type => panic!("wire type {wire_type}"),
             };
             fields.push((tag >> 3, value));
@@ -58,9 +59,9 @@ impl Fields {
     pub fn packed(&self, field: u32) -> Vec<u64> {
         let mut numbers = Vec::new();
         for bytes in self.all_bytes(field) {
-            let mut input = CodedInputStream::from_bytes(bytes);
-            while !input.eof().unwrap() {
-                numbers.push(input.read_uint64().unwrap());
+            let mut input = BytesReader::from_bytes(bytes);
+            while !input.is_eof() {
+                numbers.push(input.read_uint64(bytes).unwrap());
             }
         }
         numbers
