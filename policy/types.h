@@ -137,6 +137,8 @@ struct work {
 	u32 locks;		/* other CPUs' run-queue locks taken */
 };
 
+struct sched;
+
 /**
  * struct sched_host - what one hook call asks of the host, and what the host lends the helpers
  * @rng: state of random_u32(); the host seeds it.

@@ -49,6 +49,9 @@ POLICY_COUNTERS(EEVDF_COUNTERS)
 
 /* ---- state -------------------------------------------------------------- */
 
+/* What the tunable preempt_short says: when protection by RUN_TO_PARITY ends. */
+enum preempt_short { SHORT_NEVER, SHORT_IF_INELIGIBLE, SHORT_AT_ONCE };
+
 struct eevdf {
 	struct fair fair;
 	u64 base_slice;		/* ns, on this machine */
@@ -176,9 +179,9 @@ static u32 serves_its_pick(ts_t *curr)
 /* Nobody else has been asked since its last request was served: is it time to? */
 static u32 protection_has_ended(sched_t *s, rq_t *rq, ts_t *curr)
 {
-	if (!tun(s)->preempt_short || serves_its_pick(curr))
+	if (tun(s)->preempt_short == SHORT_NEVER || serves_its_pick(curr))
 		return false;
-	return tun(s)->preempt_short == 2 || !entity_eligible(rq, curr);
+	return tun(s)->preempt_short == SHORT_AT_ONCE || !entity_eligible(rq, curr);
 }
 
 /* hrtick_start_fair(): when the request will have been served, if somebody waits for that. */

@@ -201,7 +201,7 @@ __apart u32 core_is_idle(sched_t *s __in_arena, u32 i)
 __apart u32 should_we_balance(sched_t *s __in_arena, struct lb_env *env __on_stack)
 {
 	u32 here = env->dst->cfs.position, i = group_start(s, env->level, here), end = group_end(s, env->level, here);
-	u32 chosen = i, idle_smt = MAX_CPUS;
+	u32 first = i, idle_smt = MAX_CPUS;
 
 	if (env->idle == CPU_NEWLY_IDLE)
 		return true;
@@ -213,7 +213,7 @@ __apart u32 should_we_balance(sched_t *s __in_arena, struct lb_env *env __on_sta
 		}
 		i++;
 	}
-	return here == (idle_smt == MAX_CPUS ? chosen : idle_smt);
+	return here == (idle_smt == MAX_CPUS ? first : idle_smt);
 }
 
 /* The domain around ours knows by this that group averages hide an imbalance.  It is one flag for all CPUs of ours. */
@@ -231,7 +231,8 @@ __apart u32 set_group_imbalanced(sched_t *s __in_arena, struct lb_env *env __on_
 /* need_active_balance() */
 static inline __unused u32 need_active_balance(sched_t *s, struct lb_env *env)
 {
-	if (!tun(s)->active_balance || (tun(s)->active_balance == 1 && env->migration != MIGRATE_TASK))
+	if (tun(s)->active_balance == ACTIVE_BALANCE_OFF ||
+	    (tun(s)->active_balance == ACTIVE_BALANCE_TASKS && env->migration != MIGRATE_TASK))
 		return false;
 	return domain_of(env)->nr_balance_failed > cache_nice_tries(env) + 2;
 }

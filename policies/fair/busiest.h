@@ -12,6 +12,9 @@
 #ifndef SCHEDLAB_FAIR_BUSIEST_H
 #define SCHEDLAB_FAIR_BUSIEST_H
 
+/* What the tunable active_balance says. */
+enum active_balance { ACTIVE_BALANCE_OFF, ACTIVE_BALANCE_TASKS, ACTIVE_BALANCE_ANY };
+
 enum cpu_idle_type { CPU_NOT_IDLE, CPU_IDLE, CPU_NEWLY_IDLE };
 enum group_type { GROUP_NONE, GROUP_HAS_SPARE, GROUP_FULLY_BUSY, GROUP_IMBALANCED, GROUP_OVERLOADED };
 enum migration_type { MIGRATE_LOAD, MIGRATE_TASK };

@@ -247,7 +247,9 @@ static inline __unused void fair_dequeue(sched_t *s, task_t *task, u32 flags)
 {
 	rq_t *rq = rq_of(s, task->cpu);
 
-	if (task_is_rt(task))
+	if (!ts_of(task)->se.on_rq)
+		policy_error(s, "dequeue() of a task that is not queued", task);
+	else if (task_is_rt(task))
 		dequeue_task_rt(rq, ts_of(task));
 	else
 		dequeue_entity(s, rq, ts_of(task), flags);

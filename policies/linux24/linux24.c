@@ -36,6 +36,8 @@
 #define LINUX_2_4_16	LINUX_2_4 "sync_checks_allowed=1 prev_first=0"
 #define LINUX_2_4_0	LINUX_2_4 "preempt_threshold=1 yield_to_tail=0"
 
+#define NO_GOODNESS	(-1000)	/* less than any task has */
+
 struct runqueue {
 	struct list head;	/* runnable tasks; on_cpu marks those that run */
 	u32 nr_running;		/* their number */
@@ -123,10 +125,10 @@ static s32 prev_goodness(sched_t *s, task_t *prev, u32 cpu, u32 this_mm)
 	return goodness(s, prev, cpu, this_mm);
 }
 
-/* The greatest goodness on @cpu, whose task is @next; -1000 and NULL (idle) if nobody can run. */
+/* Finds the greatest goodness on @cpu and its task, @next; NO_GOODNESS and NULL (idle) if no task can run. */
 static s32 best_goodness(sched_t *s, u32 cpu, task_t *still_running, u32 this_mm, task_t **next)
 {
-	s32 c = -1000;
+	s32 c = NO_GOODNESS;
 	u32 nr = 0;
 	list_t *node;
 

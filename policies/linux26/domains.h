@@ -92,6 +92,9 @@ enum sd_flags {
 	SD_WAKE_BALANCE		= 64,	/* wake to the waker's CPU if that evens the load */
 };
 
+/* What the tunable wake_idle says. */
+enum wake_idle { WAKE_IDLE_NEVER, WAKE_IDLE_ON_SMT, WAKE_IDLE_ALWAYS };
+
 enum idle_type { SCHED_IDLE, NOT_IDLE, NEWLY_IDLE, MAX_IDLE_TYPES };
 enum sd_level { SD_SMT, SD_CPU, SD_NUMA, SD_LEVELS };
 

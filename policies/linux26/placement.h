@@ -29,10 +29,10 @@ static inline __unused u32 idle_cpu_in_span(sched_t *s, u32 cpu, u32 level, task
 static inline __unused u32 wake_idle(sched_t *s, u32 cpu, task_t *p)
 {
 	rq_t *rq = rq_of(s, cpu);
-	s64 needs_smt = tun(s)->wake_idle == 1;
 	u32 level, idle = cpu;
 
-	if (!tun(s)->wake_idle || (needs_smt && !domains_of(s)->has_smt))
+	if (tun(s)->wake_idle == WAKE_IDLE_NEVER ||
+	    (tun(s)->wake_idle == WAKE_IDLE_ON_SMT && !domains_of(s)->has_smt))
 		return cpu;
 	repeat(s, level, SD_LEVELS) {
 		if (rq->smp.sd[level].start == rq->smp.sd[level].end)

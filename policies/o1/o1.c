@@ -80,6 +80,9 @@ POLICY_COUNTERS(O1_COUNTERS)
 #define MAX_PRIO		(MAX_RT_PRIO + MAX_USER_PRIO)
 #define NICE_TO_PRIO(nice)	(MAX_RT_PRIO + 20 + clamp_to(nice, -20, 19))
 
+/* By what a task that waits for the CPU was woken; nothing is 0, as it has run since. */
+enum activation { WOKEN_FROM_DISK_WAIT = -1, WOKEN_NOT, WOKEN_BY_TASK, WOKEN_BY_IRQ };
+
 /* What follows from a nice value. */
 struct nice_params {
 	u64 interactive_sleep_ns;	/* INTERACTIVE_SLEEP: a longer sleep is idling */
@@ -128,7 +131,7 @@ struct o1_task {
 	u32 time_slice;			/* jiffies */
 	u32 bonus;			/* CURRENT_BONUS, kept by set_sleep_avg() */
 	s32 interactive_credit;
-	s8 activated;			/* -1 woke from uninterruptible sleep, 1 by a task, 2 by an interrupt */
+	s8 activated;			/* enum activation */
 	u8 first_time_slice;
 	PART_TASK_STATE
 };
@@ -243,7 +246,7 @@ static u64 sleep_credit(sched_t *s, ts_t *p, u64 sleep_time)
 	if (LOW_CREDIT(s, p))
 		sleep_time = min_of(sleep_time, nice->time_slice * g->jiffy_ns);
 	/* Who waits for a disk may be a hog: that alone makes nobody more than just interactive. */
-	if (p->activated == -1 && user_task(p) && !HIGH_CREDIT(s, p)) {
+	if (p->activated == WOKEN_FROM_DISK_WAIT && user_task(p) && !HIGH_CREDIT(s, p)) {
 		u64 limit = nice->interactive_sleep_ns;
 
 		if (p->sleep_avg >= limit)
@@ -260,7 +263,7 @@ static void recalc_task_prio(sched_t *s, ts_t *p, u64 now)
 	u64 sleep_time = min_of(now - p->timestamp, g->ns_max_sleep_avg);
 	u64 sleep_avg;
 
-	if (sleep_time && user_task(p) && p->activated != -1 &&
+	if (sleep_time && user_task(p) && p->activated != WOKEN_FROM_DISK_WAIT &&
 	    sleep_time > nice_of(s, p)->interactive_sleep_ns) {
 		/* So long a sleep is idling: interactive, but not by much. */
 		set_sleep_avg(s, p, g->long_sleep_avg_ns);
@@ -317,8 +320,8 @@ static void activate_task(sched_t *s, ts_t *p, rq_t *rq, u32 flags)
 		add_slept_jiffies(s, p);
 	} else {
 		recalc_task_prio(s, p, s->now);
-		if (!p->activated)
-			p->activated = flags & ENQ_IRQ ? 2 : 1;
+		if (p->activated == WOKEN_NOT)
+			p->activated = flags & ENQ_IRQ ? WOKEN_BY_IRQ : WOKEN_BY_TASK;
 	}
 	p->timestamp = s->now;
 	__activate_task(p, rq);
@@ -345,7 +348,7 @@ static void try_to_wake_up(sched_t *s, ts_t *p, u32 flags)
 		return;
 	}
 	if (flags & ENQ_UNINTERRUPTIBLE)
-		p->activated = -1;
+		p->activated = WOKEN_FROM_DISK_WAIT;
 	activate_task(s, p, rq_of(s, cpu), flags);
 	if (!(flags & ENQ_SYNC) || cpu != s->this_cpu || !cpu_curr(s, cpu))
 		check_preempt(s, p, cpu);
@@ -531,6 +534,10 @@ static void o1_enqueue(sched_t *s, task_t *p, u32 flags)
 
 static void o1_dequeue(sched_t *s, task_t *p, u32 flags)
 {
+	if (!ts_of(p)->array) {
+		policy_error(s, "dequeue() of a task that is not queued", p);
+		return;
+	}
 	deactivate_task(ts_of(p), rq_of(s, p->cpu));
 }
 
@@ -643,6 +650,7 @@ static void scheduler_tick(sched_t *s, u32 cpu, rq_t *rq, task_t *curr)
 	if (s->nr_cpus > 1)
 		rebalance_tick(s, cpu, rq, curr ? NOT_IDLE : SCHED_IDLE);
 }
+
 static void o1_tick(sched_t *s, u32 cpu, task_t *p)
 {
 	rq_t *rq = rq_of(s, cpu);
@@ -698,7 +706,7 @@ static void credit_wait(sched_t *s, ts_t *next)
 	u64 delta = s->now - next->timestamp;
 	prio_array_t *array = next->array;
 
-	if (next->activated == 1)
+	if (next->activated == WOKEN_BY_TASK)
 		delta = delta * glob_of(s)->on_runqueue_weight / 128;
 	dequeue_task(next, array);
 	recalc_task_prio(s, next, next->timestamp + delta);
@@ -713,9 +721,9 @@ static ts_t *pick_task(sched_t *s, rq_t *rq)
 	if (!rq->active->nr)
 		switch_arrays(s, rq);
 	next = choose_task(s, rq, &rq->active->queue[prio_array_first(rq->active)]);
-	if (!rt_task(next) && next->activated > 0)
+	if (!rt_task(next) && next->activated > WOKEN_NOT)
 		credit_wait(s, next);
-	next->activated = 0;
+	next->activated = WOKEN_NOT;
 	return next;
 }
 

@@ -111,13 +111,15 @@ static u64 difference(sched_t *s, struct usage *prev, ts_t *p)
 	       distance(prev->disk, p->disk_usage) * (u64)tun(s)->disk_rating / 100;
 }
 
+#define MIN_WINDOW	2	/* fewer leave no choice */
+
 static u32 window_of(sched_t *s, rq_t *rq)
 {
 	u32 bound = tun(s)->window ? (u32)tun(s)->window : ~0u;
 
-	if (!tun(s)->dynamic_window || bound <= 2)
+	if (!tun(s)->dynamic_window || bound <= MIN_WINDOW)
 		return bound;
-	return clamp_to(rq->window, 2, bound);
+	return clamp_to(rq->window, MIN_WINDOW, bound);
 }
 
 /* Looking is worth while as long as it finds something. */

@@ -33,7 +33,7 @@
 	T(compute_factor, 10, 1, 100, "steps are so many times longer with compute [SRC 7.G]")	\
 	T(cache_delay_ms, 10, 0, 1000, "how long compute delays preemption, in ms: 10 on one CPU, five times the cache decay on several [SRC 7.G]")	\
 	T(batch_rr_factor, 10, 1, 100, "SCHED_BATCH takes turns of so many intervals [SRC SCHED_ISO patch 2.4]")	\
-	T(equal_preempts, 1, 0, 1, "a task with a full slice preempts its equal: 7.G; not from 11 on [SRC]")	\
+	T(equal_preempts, 1, 0, 2, "a task with a full slice preempts its equal: 0 never [SRC 11.6], 1 always [SRC 7.G], 2 if more is left of its step than of its equal's [SRC 7.F]")	\
 	T(elevation_11, 0, 0, 1, "sleep is weighed against time run, as from version 11 on, instead of lifting whoever ran a tick [SRC 11.6]")	\
 	T(unsigned_slice, 0, 0, 1, "slices overrun wrap around as in the sources' unsigned arithmetic, which leaves tasks stuck on the lowest step [SRC 7.G, 11.6]")	\
 	T(ns_debit, 0, 0, 1, "a tick is charged only once a jiffy has been run in full: from 11 on [SRC 13]")	\
@@ -65,6 +65,9 @@ POLICY_COUNTERS(STAIRCASE_COUNTERS)
 #define BEST_USER_PRIO_STEPS	39			/* steps above the lowest, at nice -20 */
 #define NICE_TO_PRIO(nice)	(MAX_RT_PRIO + 20 + clamp_to(nice, -20, 19))
 #define NS_DIFF_MAX		(1ull << 31)		/* ns_diff() from version 11 on */
+
+/* What the tunable equal_preempts says. */
+enum equal_preemption { EQUALS_WAIT, EQUALS_PREEMPT, EQUALS_PREEMPT_IF_LONGER };
 
 enum task_state_flags {
 	FORKED	= 1 << 0,	/* it has forked, and has not woken up since */
@@ -357,11 +360,14 @@ static void activate_task(sched_t *s, ts_t *p, rq_t *rq)
 
 /* ---- preemption ----------------------------------------------------------- */
 
+/* task_preempts_curr() */
 static u32 task_preempts(sched_t *s, ts_t *p, ts_t *curr)
 {
 	if (p->prio != curr->prio)
 		return p->prio < curr->prio;
-	return tun(s)->equal_preempts && p->slice >= slice(s, p) && !rt_task(curr);
+	if (tun(s)->equal_preempts == EQUALS_WAIT || p->slice < slice(s, p) || rt_task(curr))
+		return false;
+	return tun(s)->equal_preempts == EQUALS_PREEMPT || p->time_slice > curr->time_slice;
 }
 
 /*
@@ -481,6 +487,10 @@ static void staircase_enqueue(sched_t *s, task_t *p, u32 flags)
 
 static void staircase_dequeue(sched_t *s, task_t *p, u32 flags)
 {
+	if (!ts_of(p)->array) {
+		policy_error(s, "dequeue() of a task that is not queued", p);
+		return;
+	}
 	if (flags & DEQ_UNINTERRUPTIBLE)
 		ts_of(p)->flags |= UISLEEP;
 	deactivate_task(ts_of(p), rq_of(s, p->cpu));

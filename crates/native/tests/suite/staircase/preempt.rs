@@ -46,6 +46,19 @@ fn an_equal_with_a_full_slice_reschedules_in_10_5_only() {
 }
 
 #[test]
+fn an_equal_with_more_left_of_its_step_reschedules_in_7f() {
+    for (ticks, asked) in [(0, vec![]), (1, vec![0])] {
+        let mut m = up(&[("equal_preempts", 2), ("rr_interval_ms", 20)]);
+        m.start(&normal(3));
+        m.schedule(0);
+        m.ticks(0, ticks); // Of two jiffies on its step it has run so many.
+        let equal = m.add(&normal(3));
+        m.after(50 * MS);
+        assert_eq!(m.wake(equal), asked, "{ticks}");
+    }
+}
+
+#[test]
 fn an_equal_with_part_of_a_slice_preempts_nobody() {
     let mut m = up(&[]);
     let short = m.start(&normal(0));
