@@ -1,0 +1,4 @@
+//! One program for all tests of this crate: it is linked once.
+
+mod batch;
+mod determinism;
