@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # make demo    installs what is missing, builds, and compares schedulers on two workloads and on a recording
 # make test    installs what is missing and runs everything CI runs
+# make check   formats and lints (all that is needed is a compiler)
 # make test-vm runs the long tests, too: in a real kernel, and the native host under Miri
 # make fuzz    fuzzes the readers of recordings, SECONDS=120 each
 # make bench   runs the benchmarks
@@ -24,6 +25,7 @@ demo:
 
 # The suite comes last: the last lines say how it went.
 test: check perfetto release
+	scripts/setup.sh test
 	@mkdir -p out && rm -f $(SCHEDLAB_SKIPPED)
 	$(CARGO) test --workspace
 	@$(MAKE) --no-print-directory skipped
@@ -50,19 +52,20 @@ skipped:
 		echo "WARNING: $$(grep -c . $(SCHEDLAB_SKIPPED)) tests were SKIPPED:"; cat $(SCHEDLAB_SKIPPED); \
 	fi
 
+# The experiments are modules of a generated file, and the benchmarks are outside the workspace: cargo fmt does not see them.
 check:
-	scripts/setup.sh test
+	scripts/setup.sh check
 	$(CARGO) fmt --all --check
-	rustfmt --check --edition 2021 bench/src/lib.rs bench/benches/*.rs
+	rustfmt --check --edition 2021 experiments/*.rs experiments/*/*.rs bench/src/lib.rs bench/benches/*.rs
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 
 # Perfetto's own Python bindings decode what we write.
 perfetto: check
 	tests/perfetto/run.sh
 
-# Release builds print the trace hashes debug builds do; "test" has the other half.
+# Release builds compute the trace hashes test builds do; "test" has the other half.
 release: check
-	$(CARGO) test --release --package schedlab --test determinism
+	$(CARGO) test --profile release-test --package schedlab-lab --test suite determinism
 
 bench:
 	scripts/setup.sh bench
@@ -79,7 +82,7 @@ fuzz:
 
 # Trace hashes change when a scheduler, the engine or a machine does, and only then.
 golden:
-	SCHEDLAB_UPDATE_GOLDEN=1 $(CARGO) test --package schedlab --test determinism
+	SCHEDLAB_UPDATE_GOLDEN=1 $(CARGO) test --package schedlab-lab --test suite determinism
 
 # The papers' results: the book in out/book, and the page in docs. Tests compare the page with the program, and here
 # with a quick look at everything.
@@ -87,7 +90,7 @@ results:
 	$(CARGO) build --release --package schedlab
 	$${CARGO_TARGET_DIR:-target}/release/schedlab reproduce all --report out/book
 	cp out/book/results.md docs/results.md
-	$(CARGO) test --release --package schedlab-reproduce --test results -- --include-ignored
+	$(CARGO) test --release --package schedlab-reproduce --test suite results -- --include-ignored
 
 # Each workload under each policy in both worlds: a quarter of an hour on two CPUs with nothing else to do.
 fidelity:

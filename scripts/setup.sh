@@ -1,15 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Installs the Debian packages that are missing; does nothing where everything is there.
-# usage: scripts/setup.sh demo|test|bench|servers
+# usage: scripts/setup.sh demo|check|test|bench|servers
 set -eu
 
 case "${1:-}" in
 demo) wanted="cc python3 clang-19 libelf zlib" ;;
+check) wanted="cc clang-19 libelf zlib" ;;
 bench) wanted="cc python3 clang-19 libelf zlib valgrind" ;;
 test) wanted="cc gcc clang-19 libelf zlib python3 python-venv chromium qemu-system-x86_64 busybox" ;;
 servers) wanted="qemu-system-x86_64 busybox apache2 ab mariadbd sysbench" ;;
-*) echo "usage: scripts/setup.sh demo|test|bench|servers" >&2; exit 2 ;;
+*) echo "usage: scripts/setup.sh demo|check|test|bench|servers" >&2; exit 2 ;;
 esac
 
 # Is what we need there?  By command, not by package: it may come from elsewhere.
