@@ -4,7 +4,7 @@
  *
  * The running process is charged a tick of estcpu at each tick, and the more
  * it has the worse its priority.  Once a second a pass over all processes lets
- * everybody forget a part of it:
+ * every process forget a part of it:
  *
  *	estcpu = estcpu * 2 * load / (2 * load + 1)
  *
@@ -24,7 +24,7 @@
  *	static s32 kernel_priority(sched_t *s, task_t *p, u32 deq_flags);
  *		what @p sleeps at
  *	static u32 preempts(sched_t *s, task_t *p, task_t *curr);
- *		should @curr, which runs, make room for @p, whose priority was renewed?
+ *		@p has a new priority: should @curr, which runs, make room for it?
  *
  * FIDELITY: 4.3BSD kept the load average and its decay factor in floating point; here they are the later
  * kernels' fixed point (FSCALE is 2048) throughout.
@@ -57,7 +57,7 @@
 	T(fork_copies_priority, 0, 0, 1,						\
 	  "1: a child has its parent's priorities until they are recomputed [p_startcopy in proc.h 8.15]")	\
 	T(exit_charges_parent, 0, 0, 1,							\
-	  "1: who reaps a child gets its estcpu on top [FreeBSD], 0: not [kern_exit.c 7.1 and 8.10]")	\
+	  "1: the process that reaps a child adds the child's estcpu to its own [FreeBSD], 0: not [kern_exit.c 7.1 and 8.10]")	\
 	T(did_run_is_awake, 0, 0, 1,							\
 	  "1: a process that ran in the last second counts as awake in the pass even if it sleeps now [FreeBSD 5]") \
 	T(slptime_limit, 127, 0, 1000000,						\
@@ -71,14 +71,14 @@
 	T(autonice_at_switch, 0, 0, 1,							\
 	  "0: each tick looks, and counts ticks [softclock(), kern_clock.c 7.1], "		\
 	  "1: each switch from the process, which is timed [mi_switch(), kern_synch.c 8.9]")	\
-	T(quantum_ms, 100, 1, 10000, "equals take turns so often, in ms [roundrobin(), kern_synch.c 7.1: hz / 10]") \
-	T(load_period_ms, 5000, 100, 60000, "the load average is sampled so often, in ms [vm_meter.c 7.1]") \
-	T(load_jitter_ms, 0, 0, 5000, "and so much earlier or later at random, in ms [FreeBSD: 1000]") \
+	T(quantum_ms, 100, 1, 10000, "period at which equals take turns, in ms [roundrobin(), kern_synch.c 7.1: hz / 10]") \
+	T(load_period_ms, 5000, 100, 60000, "period at which the load average is sampled, in ms [vm_meter.c 7.1]") \
+	T(load_jitter_ms, 0, 0, 5000, "each period is up to this much shorter or longer at random, in ms [FreeBSD: 1000]") \
 	T(load_kept, 1884, 0, 2047,							\
 	  "part of the load average that a sample leaves, in 1/2048 [cexp[0], vm_meter.c 7.1: exp(-1/12) = 0.92004]") \
 	T(load_counts_disk, 0, 0, 2,							\
 	  "do disk waits count as load? 0: no [FreeBSD], 1: yes [vm_meter.c 7.1], 2: in their first second [vm_meter.c 8.7]") \
-	T(held_load, -1, -1, 1000000, "the load average is held at so many hundredths; -1: measured [our choice]") \
+	T(held_load, -1, -1, 1000000, "constant load average, in hundredths; -1: it is measured [our choice]") \
 	T(ppq, 4, 2, 64, "neighbouring priorities that share a queue [PPQ, kern_synch.c 7.1; RQ_PPQ in FreeBSD's runq.h]")
 
 #ifndef POLICY_OWN_TUNABLES
@@ -157,7 +157,7 @@ static inline __unused s32 nice_of(sched_t *s, task_t *p)
 	return proc_of(p)->autoniced && !p->nice ? (s32)tun(s)->autonice : p->nice;
 }
 
-/* Only in user_pri: who waits or sleeps keeps the priority it is queued or sleeps at. */
+/* Changes user_pri alone: a waiting or sleeping process keeps the priority it is queued or sleeps at. */
 static inline __unused void resetpriority(sched_t *s, task_t *p)
 {
 	proc_of(p)->user_pri = user_priority(s, p);
@@ -426,7 +426,7 @@ static inline __unused void proc_set_cpumask(sched_t *s, task_t *p)
 		idle_loop_takes(s, p);
 }
 
-/* setpriority(2).  Who waits moves at the pass of the next second, or after it has run. */
+/* setpriority(2).  A waiting process moves at the pass of the next second, or after it has run. */
 static inline __unused void proc_set_nice(sched_t *s, task_t *p, s32 old_nice)
 {
 	proc_of(p)->autoniced = false;

@@ -107,7 +107,7 @@ static inline __unused void change_priority(sched_t *s, task_t *p, s32 pri)
 	count(s, COUNTER_requeued, 1);
 }
 
-/* The head of the best queue, or who comes next of those that may run on @cpu. */
+/* The first process, in order of queues, that may run on @cpu. */
 static inline __unused task_t *best_for(sched_t *s, u32 cpu, u32 *nr)
 {
 	prio_array_t *queues = &bsd_of(s)->queues;
@@ -191,7 +191,7 @@ static inline __unused void idle_loops(sched_t *s, u32 cpu)
 /*
  * The CPU a process that became runnable may preempt.  The kernels knew of one
  * only, the CPU they ran on; where affinity forbids that, it is the one whose
- * process has the worst priority.  NO_CPU: those it may use have yet to choose.
+ * process has the worst priority.  NO_CPU: the CPUs it may use have yet to choose.
  */
 static inline __unused u32 cpu_to_preempt(sched_t *s, task_t *p)
 {
@@ -210,7 +210,7 @@ static inline __unused u32 cpu_to_preempt(sched_t *s, task_t *p)
 	return worst;
 }
 
-/* The books on who idles; for switched(). */
+/* Counts the idle CPUs; for switched(). */
 static inline __unused void runq_switched(sched_t *s, task_t *prev, task_t *next)
 {
 	bsd_of(s)->nr_idle -= !prev;

@@ -20,18 +20,18 @@
 #include "policy.h"
 
 #define POLICY_OWN_TUNABLES(T)								\
-	T(hz, 128, 10, 1000, "ticks per second that are charged [stathz on i386]")	\
+	T(hz, 128, 10, 1000, "ticks per second that are charged [stathz, i386/isa/clock.c of 4.x and 5.x]")	\
 	T(one_queue, 1, 0, 1,								\
-	  "1: classes are ranges of one run queue [5.x], 0: they have queues of their own [4.x]") \
-	T(nice_min, -20, -20, 0, "what is taken from nice before it is weighed: PRIO_MIN [5.x], 0 [4.x]") \
-	T(pri_min, 160, 0, 255, "the best priority of a time-sharing process [PRI_MIN_TIMESHARE; 4.x: none]") \
-	T(pri_max, 223, 0, 255, "the worst [PRI_MAX_TIMESHARE; 4.x: MAXPRI, 127]")	\
-	T(pri_disk, 76, 0, 255, "priority of who wakes from waiting for a disk [PRIBIO]")	\
-	T(pri_wait, 92, 0, 255, "priority of who wakes from any other sleep [PWAIT]")	\
+	  "1: classes are ranges of one run queue [runq.h of 5.x], 0: they have queues of their own [kern_switch.c of 4.x]") \
+	T(nice_min, -20, -20, 0, "what is taken from nice before it is weighed: PRIO_MIN [sched_4bsd.c of 5.x], 0 [kern_synch.c 1.87.2 of 4.x]") \
+	T(pri_min, 160, 0, 255, "the best priority of a time-sharing process [PRI_MIN_TIMESHARE, priority.h of 5.x; 4.x: none]") \
+	T(pri_max, 223, 0, 255, "the worst priority of a time-sharing process [PRI_MAX_TIMESHARE, priority.h of 5.x; MAXPRI, param.h of 4.x: 127]")	\
+	T(pri_disk, 76, 0, 255, "priority of a process that wakes from waiting for a disk [PRIBIO, priority.h of 5.x; param.h of 4.x: 16]")	\
+	T(pri_wait, 92, 0, 255, "priority of a process that wakes from any other sleep [PWAIT, priority.h of 5.x; param.h of 4.x: 32]")	\
 	T(preempt_points, 1, 1, 255,							\
-	  "a time-sharing process preempts another if it is better by so much [5.x: 1; 4.x: PPQ, 4]") \
+	  "a time-sharing process preempts another if its priority is better by at least this [sched_4bsd.c of 5.x; PPQ, kern_synch.c 1.87.2 of 4.x: 4]") \
 	T(interrupt_rotates, 1, 0, 1,							\
-	  "1: interrupts run in threads that preempt and so send who runs behind its equals [5.x]") \
+	  "1: interrupts run in threads, which send the process that they preempt behind its equals [kern_intr.c of 5.x]") \
 	T(yield_to_worst, 0, 0, 1,							\
 	  "0: sched_yield(2): behind one's equals, 1: yield(2): to the worst time-sharing priority")
 #include "bsd/decay.h"
@@ -131,7 +131,7 @@ static s32 kernel_priority(sched_t *s, task_t *p, u32 deq_flags)
 
 /* ---- hooks ------------------------------------------------------------------------ */
 
-/* The thread that handles an interrupt comes and goes, and leaves who ran before behind its equals. */
+/* The thread that handles an interrupt comes and goes, and leaves the process that ran before behind its equals. */
 static void interrupt_thread(sched_t *s)
 {
 	task_t *curr = cpu_curr(s, s->this_cpu);
@@ -140,7 +140,7 @@ static void interrupt_thread(sched_t *s)
 		resched_cpu(s, s->this_cpu);
 }
 
-/* Who is woken may preempt; fork() does not disturb anybody. */
+/* A woken process may preempt; a new one does not. */
 static void bsd4_enqueue(sched_t *s, task_t *p, u32 flags)
 {
 	proc_enqueue(s, p, flags);
@@ -158,7 +158,7 @@ static u32 bsd4_yield(sched_t *s, task_t *p)
 	return true;
 }
 
-/* rtprio(2).  Who runs looks anew whether it still should. */
+/* rtprio(2).  The CPU of a running process chooses again. */
 static void bsd4_set_class(sched_t *s, task_t *p, u32 old_class, u32 old_rt_priority)
 {
 	bsd_task_t *t = proc_of(p);
@@ -182,7 +182,7 @@ POLICY(bsd4,
 	.promise = {
 		.conserving = CONSERVING_QUEUE,
 		.nice = NICE_ORDERED,
-		/* No bound: who is much nicer than a hog is meant not to run. */
+		/* No bound: a process much nicer than a hog is meant not to run. */
 	},
 	.init = decay_init,
 	.fork = proc_fork,

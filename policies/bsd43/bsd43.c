@@ -39,7 +39,7 @@ static u32 queue_of(sched_t *s, s32 pri)
 
 /*
  * setpri() of 4.3BSD.  Only the worst value is bounded: at nice -20 an unused CPU
- * makes for 10, which is better than all kernel priorities of who wakes up.
+ * makes for 10, which is better than the kernel priorities of processes that wake up.
  */
 static s32 user_priority(sched_t *s, task_t *p)
 {
@@ -90,7 +90,7 @@ POLICY(bsd43,
 	.promise = {
 		.conserving = CONSERVING_QUEUE,
 		.nice = NICE_ORDERED,
-		/* No bound: usage makes up for a limited difference in nice, and who wakes often always comes first. */
+		/* No bound: usage makes up for a limited difference in nice, and processes that wake often always come first. */
 	},
 	.init = decay_init,
 	.fork = proc_fork,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * lottery - lottery scheduling: who holds more tickets wins more often.
+ * lottery - lottery scheduling: a task with more tickets wins more often.
  *
  * Each runnable task, a client, holds tickets.  For every quantum a winning
  * ticket is drawn at random and its holder runs.  In the long run a client's
@@ -14,7 +14,7 @@
  *
  * All CPUs draw from one pool.  FIDELITY: the paper has one CPU.
  * FIDELITY: ticket transfers and currencies are left out: a policy does not learn
- *	who waits for whom, nor who belongs together.  Inflation is setpriority().
+ *	which task waits for which, nor which belong together.  Inflation is setpriority().
  */
 #include "policy.h"
 
@@ -24,9 +24,9 @@
 	T(hz, 1000, 10, 10000, "ticks per second; a quantum ends at a tick [our choice]")	\
 	T(quantum_ms, 100, 1, 10000, "quantum, in ms [WW94: Mach 3.0's on the DECstation]")	\
 	T(tickets, 1000, 1, 10000, "tickets of a task of nice 0 [our choice]")		\
-	T(nice_ratio_pct, 125, 100, 150, "a nice level is worth so much, in percent of the tickets of the next one [our choice: as in CFS]")	\
+	T(nice_ratio_pct, 125, 100, 150, "tickets of a nice level, in percent of those of the next one [our choice: as in CFS]")	\
 	T(idle_tickets, 3, 1, 10000, "tickets of a SCHED_IDLE task [our choice: as in CFS]")	\
-	T(compensation, 1, 0, 1, "compensation tickets for whoever did not use up his quantum [WW94]")	\
+	T(compensation, 1, 0, 1, "compensation tickets for a task that did not use up its quantum [WW94]")	\
 	T(max_compensation, 10000, 1, 100000, "they multiply tickets by no more than this [our choice]")	\
 	T(tree, 1, 0, 1, "draw from a tree of partial sums, 0: by a walk through the list of clients [WW94 has both]")	\
 	T(move_to_front, 1, 0, 1, "list: clients that win go to the front [WW94]")	\
@@ -51,7 +51,7 @@ struct lottery {
 	u64 quantum_ns;
 	u64 tickets[NICE_LEVELS];	/* by nice */
 	u64 total;			/* tickets in the pool */
-	u32 nr_clients;			/* tasks in it; those that run are not */
+	u32 nr_clients;			/* tasks in it; running tasks are not */
 	client_t *root;
 	struct list clients;
 	struct prio_array rt;
@@ -92,7 +92,7 @@ static u64 compensated_tickets(sched_t *s, task_t *p)
 	return div_u64(own_tickets(s, p) * quantum, max_of(used, 1));
 }
 
-/* 0 to @n - 1, each alike: @n is so much less than 2^64 that the remainder does not matter. */
+/* 0 to @n - 1, evenly: @n is far less than 2^64, so the bias of the remainder does not matter. */
 static u64 random_below(sched_t *s, u64 n)
 {
 	u64 high = random_u32(s);
@@ -179,7 +179,7 @@ static void tree_remove(sched_t *s, client_t *client)
 	tree_replace(s, client, last);
 }
 
-/* Who holds this ticket?  Those to the left have the lowest numbers. */
+/* The holder of a ticket.  Tickets of the left subtree have the lowest numbers. */
 static client_t *tree_draw(sched_t *s, u64 ticket)
 {
 	client_t *client = glob_of(s)->root, *winner = NULL;
@@ -374,7 +374,7 @@ static client_t *list_draw(sched_t *s, u64 ticket)
 	return winner;
 }
 
-/* Tickets of those who may run on @cpu; or, given one of these tickets, its holder in *@winner. */
+/* Tickets of the tasks that may run on @cpu; or, given one of these tickets, its holder in *@winner. */
 static u64 allowed_tickets(sched_t *s, u32 cpu, u64 ticket, client_t **winner)
 {
 	u64 sum = 0;
@@ -395,7 +395,7 @@ static u64 allowed_tickets(sched_t *s, u32 cpu, u64 ticket, client_t **winner)
 	return sum;
 }
 
-/* A lottery among those who may run on @cpu only. */
+/* A lottery among the tasks that may run on @cpu. */
 static client_t *allowed_draw(sched_t *s, u32 cpu)
 {
 	u64 total = allowed_tickets(s, cpu, 0, NULL);
@@ -406,7 +406,7 @@ static client_t *allowed_draw(sched_t *s, u32 cpu)
 	return winner;
 }
 
-/* A winner who may not run here is drawn again, which leaves the others' chances in proportion. */
+/* If the winner may not run here, the lottery is held again, which leaves the others' chances in proportion. */
 static client_t *hold_lottery(sched_t *s, u32 cpu)
 {
 	glob_t *g = glob_of(s);
@@ -476,7 +476,7 @@ static task_t *lottery_pick_next(sched_t *s, u32 cpu, task_t *prev, u32 why)
 	return task_of(next);
 }
 
-/* Whoever had to make way may have a place elsewhere. */
+/* Another CPU may have room for the task that had to make way. */
 static void lottery_switched(sched_t *s, u32 cpu, task_t *prev, task_t *next)
 {
 	if (prev && ts_of(prev)->where != NOWHERE)

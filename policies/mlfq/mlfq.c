@@ -3,8 +3,8 @@
  * mlfq - the multi-level feedback queue of the textbooks.
  *
  * Several queues, one above the other; the first task of the highest queue that
- * has one runs.  Nobody says which tasks are interactive, so everybody begins at
- * the top, and who has used up his allotment of CPU time there moves down one
+ * has one runs.  Nothing says which tasks are interactive, so every task begins at
+ * the top, and one that has used up its allotment of CPU time there moves down one
  * queue, where slices are longer.  Now and then all move back to the top.
  *
  * The rules and their numbers are those of Arpaci-Dusseau, Operating Systems:
@@ -24,9 +24,9 @@
 	T(hz, 1000, 10, 10000, "ticks per second; time is charged exactly, slices end at ticks [our choice]")	\
 	T(levels, 3, 1, MAX_LEVELS, "number of queues [OSTEP 8.2: the figures have three]")	\
 	T(allotment_slices, 2, 1, 1000, "allotment at each level, in slices of that level [OSTEP 8.5, figure 8.5]")	\
-	T(boost_ms, 1000, 0, 1000000, "S of rule 5: all move to the top so often, in ms; 0: never [OSTEP 8.5: a second or so in Solaris]") \
-	T(forgive, 0, 0, 1, "1: who blocks begins a new allotment, as in rule 4b; 0: rule 4 [OSTEP 8.2, 8.4]")	\
-	T(wake_at_top, 0, 0, 1, "1: who blocks comes back at the level where it entered [CTSS; MEM]")	\
+	T(boost_ms, 1000, 0, 1000000, "S of rule 5: period at which all tasks move to the top, in ms; 0: never [OSTEP 8.5: a second or so in Solaris]") \
+	T(forgive, 0, 0, 1, "1: a task that blocks begins a new allotment, as in rule 4b; 0: rule 4 [OSTEP 8.2, 8.4]")	\
+	T(wake_at_top, 0, 0, 1, "1: a task that blocks comes back at the level where it entered [CTSS; MEM]")	\
 	T(nice_levels, 0, 0, 1, "nice means 0: nothing [OSTEP], 1: the level at which a task enters and is boosted to, if positive [our choice]") \
 	T(rr_slice_ms, 100, 1, 10000, "slice of SCHED_RR, in ms [our choice]")
 
@@ -149,7 +149,7 @@ static ts_t *first_for(sched_t *s, u32 cpu)
 	return found;
 }
 
-/* ---- who is preempted ------------------------------------------------------------ */
+/* ---- preemption ------------------------------------------------------------------ */
 
 /* How bad what @cpu runs is; an idle CPU is worst, and one that reschedules anyway is spoken for. */
 static u32 badness(sched_t *s, u32 cpu)
@@ -256,7 +256,7 @@ static void mlfq_dequeue(sched_t *s, task_t *t, u32 flags)
 
 /* ---- pick_next() ----------------------------------------------------------------------- */
 
-/* Who is pushed aside within its slice goes on with it later; a slice that is over ends at the back. */
+/* A task preempted within its slice goes on with it later; one at the end of its slice goes to the back. */
 static void put_back(sched_t *s, ts_t *p, u32 yields)
 {
 	charge(s, p);
@@ -289,7 +289,7 @@ static void mlfq_switched(sched_t *s, u32 cpu, task_t *prev, task_t *next)
 
 /* ---- rule 5: the boost -------------------------------------------------------------------- */
 
-/* Whole queues move in order, so that who has waited longest in each stays before the others. */
+/* Whole queues move in order, so that in each the task that has waited longest stays first. */
 static void boost_queue(sched_t *s, u32 level)
 {
 	list_t *head = &glob_of(s)->queue.queue[TOP_LEVEL + level], *last = head->prev;
@@ -396,7 +396,7 @@ static s32 mlfq_init(sched_t *s)
 
 static const struct variant mlfq_variants[] = {
 	{ "ostep", "rules 1 to 5: allotments count across blocks, a boost every second", "" },
-	{ "naive", "rules 1 to 4b, the first attempt: who blocks in time stays on top, who is below can starve",
+	{ "naive", "rules 1 to 4b, the first attempt: a task that blocks in time stays on top, tasks below can starve",
 	  "forgive=1 allotment_slices=1 boost_ms=0" },
 	{ "ctss", "in the manner of 1962: nine queues, slices of 16 ms doubled, the top after each wait for the user",
 	  "levels=9 allotment_slices=1 boost_ms=0 wake_at_top=1 "
@@ -406,7 +406,7 @@ static const struct variant mlfq_variants[] = {
 _Static_assert(sizeof(struct mlfq_task) <= 96, "a million tasks must fit");
 
 POLICY(mlfq,
-	.summary = "the textbook multi-level feedback queue: who uses up an allotment moves down, all move up now and then",
+	.summary = "the textbook multi-level feedback queue: a task that uses up its allotment moves down, all move up now and then",
 	TUNABLES,
 	VARIANTS(mlfq_variants),
 	COUNTERS,

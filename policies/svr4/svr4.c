@@ -3,15 +3,17 @@
  * svr4 - the time-sharing class of System V Release 4, as Solaris 9 had it.
  *
  * There are 60 levels, the highest runs, and a table says what becomes of a
- * task: each row has a quantum, the level for who uses it up (tqexp), for who
- * comes back from sleep (slpret), and for who has waited for more than maxwait
+ * task: each row has a quantum, and the levels of a task that uses it up (tqexp), that
+ * comes back from sleep (slpret), and that has waited for more than maxwait
  * seconds (lwait).  All the policy is in these numbers, which an administrator
  * could load at run time.  Once a second a pass over all tasks adds up waits.
  *
  * Names and order follow OpenSolaris' ts.c and disp.c.  What they call a thread
- * or tspp is a ts_t * here.  Each tunable names its source: [T05] ts.c of June
- * 2005, [T19] illumos of 2019, [TD] ts_dptbl.c of 1994 and 2004, [MEM] known but
- * not read again, [our choice].
+ * or tspp is a ts_t * here.  Each tunable names its source, file and revision:
+ * ts.c 1.113 is OpenSolaris' of 10 November 2005, ts_dptbl.c 1.10 is of 7 April
+ * 1994 (with the same table in 2004), rt_dptbl.c 1.8 of 22 October 1997, disp.c
+ * 1.154 of 29 July 1999; illumos is illumos-gate.  [from memory] has not been
+ * read again, [our choice] has no source.
  *
  * FIDELITY: Solaris has 60 real-time levels; here each of the 99 has its own.
  * FIDELITY: SCHED_IDLE does not exist there: it is TS with the worst user priority.
@@ -24,43 +26,43 @@
 #define TS_LEVELS	60
 
 #define SVR4_TUNABLES(T)							\
-	T(hz, 100, 10, 10000, "ticks per second, in which quanta are counted [T05]")	\
-	T(levels, TS_LEVELS, 2, TS_LEVELS, "rows of the dispatch table in use: ts_maxumdpri + 1 [TD]")	\
-	T(maxupri, 60, 0, TS_LEVELS, "ts_maxupri: user priority of nice -20, in levels [T05]; 20 in SVR4 [MEM]")	\
-	T(ia_boost, 10, 0, TS_LEVELS, "IA_BOOST: levels a task in the foreground gains [T05]")	\
+	T(hz, 100, 10, 10000, "ticks per second, in which quanta are counted [hz, ts_dptbl.c 1.10]")	\
+	T(levels, TS_LEVELS, 2, TS_LEVELS, "rows of the dispatch table in use: ts_maxumdpri + 1 [ts_dptbl.c 1.10]")	\
+	T(maxupri, 60, 0, TS_LEVELS, "ts_maxupri: user priority of nice -20, in levels [TSMAXUPRI, ts.c 1.113; 20 in SVR4, from memory]")	\
+	T(ia_boost, 10, 0, TS_LEVELS, "IA_BOOST: levels a task in the foreground gains [sys/iapriocntl.h, ts.c 1.113]")	\
 	T(ia_everyone, 0, 0, 1, "tasks not in the foreground are 0: TS, 1: IA without the focus, and lose as much [our choice]") \
-	T(sleep_promote, 1, 0, 1, "ts_sleep_promote: the update raises sleeping tasks, too [T05]")	\
-	T(kpri, 1, 0, 1, "1: who wakes holding kernel locks is at level 60 until it is back in user mode [T05], 0: never [T19]") \
-	T(update_ms, 1000, 10, 100000, "period of ts_update(), in ms; maxwait counts its calls [T05]")	\
-	T(rechoose_interval, 3, 0, 100000, "a task stays where it last ran if that is so many ticks ago [MEM]")	\
-	T(runq_match_pri, 16, 0, 200, "RUNQ_MATCH_PRI: below this level queue lengths are made equal [T05]")	\
-	T(runq_max_diff, 2, 0, 100000, "RUNQ_MAX_DIFF: from there on they may differ by this [T05]")
+	T(sleep_promote, 1, 0, 1, "ts_sleep_promote: the update raises sleeping tasks, too [ts.c 1.113]")	\
+	T(kpri, 1, 0, 1, "1: a task that wakes holding kernel locks is at level 60 until it is back in user mode [ts.c 1.113], 0: never [illumos of 2019]") \
+	T(update_ms, 1000, 10, 100000, "period of ts_update(), in ms; maxwait counts its calls [ts_update(), ts.c 1.113]")	\
+	T(rechoose_interval, 3, 0, 100000, "a task stays where it last ran if it left that CPU no more ticks ago [RECHOOSE_INTERVAL, disp.c 1.154]")	\
+	T(runq_match_pri, 16, 0, 200, "RUNQ_MATCH_PRI: below this level queue lengths are made equal [disp.c, illumos]")	\
+	T(runq_max_diff, 2, 0, 100000, "RUNQ_MAX_DIFF: from there on they may differ by this [disp.c, illumos]")
 
 #define FIVE(v)	v, v, v, v, v
 #define TEN(v)	FIVE(v), FIVE(v)
 
 /* config_ts_dptbl, column by column. */
 #define SVR4_TABLES(R)								\
-	R(quantum, TS_LEVELS, 1, 1000000, "ts_quantum: time slice of the level, in ticks [TD]",	\
+	R(quantum, TS_LEVELS, 1, 1000000, "ts_quantum: time slice of the level, in ticks [ts_dptbl.c 1.10]",	\
 	  TEN(20), TEN(16), TEN(12), TEN(8), TEN(4), FIVE(4), 4, 4, 4, 4, 2)		\
-	R(tqexp, TS_LEVELS, 0, TS_LEVELS - 1, "ts_tqexp: level for who uses up the quantum [TD]",	\
+	R(tqexp, TS_LEVELS, 0, TS_LEVELS - 1, "ts_tqexp: level of a task that uses up the quantum [ts_dptbl.c 1.10]",	\
 	  TEN(0), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19,	\
 	  20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39,	\
 	  40, 41, 42, 43, 44, 45, 46, 47, 48, 49)					\
-	R(slpret, TS_LEVELS, 0, TS_LEVELS - 1, "ts_slpret: level for who comes back from sleep [TD]",	\
+	R(slpret, TS_LEVELS, 0, TS_LEVELS - 1, "ts_slpret: level of a task that comes back from sleep [ts_dptbl.c 1.10]",	\
 	  TEN(50), TEN(51), TEN(52), FIVE(53), FIVE(54), FIVE(55), 56, 57, 58, 58, 58,	\
 	  FIVE(58), 58, 58, 58, 58, 59)							\
-	R(maxwait, TS_LEVELS, 0, 32767, "ts_maxwait: updates without a full quantum that are borne; by user-mode level [TD]", \
+	R(maxwait, TS_LEVELS, 0, 32767, "ts_maxwait: updates without a full quantum that are borne; by user-mode level [ts_dptbl.c 1.10]", \
 	  TEN(0), TEN(0), TEN(0), TEN(0), TEN(0), FIVE(0), 0, 0, 0, 0, 32000)		\
-	R(lwait, TS_LEVELS, 0, TS_LEVELS - 1, "ts_lwait: level for who has waited longer [TD]",	\
+	R(lwait, TS_LEVELS, 0, TS_LEVELS - 1, "ts_lwait: level of a task that has waited longer [ts_dptbl.c 1.10]",	\
 	  TEN(50), TEN(51), TEN(52), FIVE(53), FIVE(54), FIVE(55), 56, 57, 58, 58, 59,	\
 	  FIVE(59), FIVE(59))								\
-	R(rt_quantum, 6, 1, 1000000, "rt_quantum: slice of each ten real-time levels, in ticks [T05]",	\
+	R(rt_quantum, 6, 1, 1000000, "rt_quantum: slice of each ten real-time levels, in ticks [rt_dptbl.c 1.8]",	\
 	  100, 80, 60, 40, 20, 10)
 
 POLICY_TUNABLES_AND_TABLES(SVR4_TUNABLES, SVR4_TABLES)
 
-/* A string so often. */
+/* A string, five and ten times. */
 #define X5(v)	v v v v v
 #define X10(v)	X5(v) X5(v)
 
@@ -96,7 +98,7 @@ POLICY_COUNTERS(SVR4_COUNTERS)
 /* ---- constants and state ---------------------------------------------------- */
 
 /* Dispatch levels, higher is better: TS and IA 0 to 59, then these. */
-#define SYS_LEVEL	60	/* kernel threads, and who holds kernel locks */
+#define SYS_LEVEL	60	/* kernel threads, and tasks that hold kernel locks */
 #define RT_LEVEL(rt)	(SYS_LEVEL + (s32)(rt))			/* 61 to 159 */
 #define INTR_LEVEL(rt)	(RT_LEVEL(99) + 1 + (s32)(rt) / 10)	/* interrupt threads, 160 to 169 */
 
@@ -382,7 +384,7 @@ static void svr4_enqueue(sched_t *s, task_t *t, u32 flags)
 	cpu_resched(s, ts_of(t));
 }
 
-/* Who sleeps holding kernel locks keeps its reward for the way back to user mode. */
+/* A task that sleeps holding kernel locks keeps its reward for the way back to user mode. */
 static void ts_sleep(sched_t *s, ts_t *p, u32 flags)
 {
 	p->trapret = false;
@@ -450,7 +452,7 @@ static void svr4_tick(sched_t *s, u32 cpu, task_t *t)
 
 /* ---- swtch() ------------------------------------------------------------------------------ */
 
-/* A used-up quantum is renewed behind the others of the level; who is preempted stays in front. */
+/* A used-up quantum is renewed behind the others of the level; a task preempted before stays in front. */
 static void preempt(sched_t *s, ts_t *p)
 {
 	if (!p->backq) {
@@ -493,8 +495,8 @@ static task_t *svr4_pick_next(sched_t *s, u32 cpu, task_t *prev, u32 why)
 }
 
 /*
- * What setfrontdq() and setbackdq() do at once: who was pushed aside goes where
- * its level wins, who finished a quantum where fewer wait at its level.
+ * What setfrontdq() and setbackdq() do at once: a task that was preempted goes
+ * where its level wins, one that finished a quantum where fewer wait at its level.
  */
 static u32 better_cpu(sched_t *s, ts_t *p)
 {
@@ -698,11 +700,11 @@ static const char *absurdity(sched_t *s, u32 level)
 	if (best >= tun(s)->levels)
 		return "the dispatch table leads to a level that it does not have";
 	if (tun(s)->tqexp[i] > i)
-		return "tqexp is above its row: who uses up a quantum would gain by it";
+		return "tqexp is above its row: a task would gain by using up a quantum";
 	if (tun(s)->slpret[i] < i)
-		return "slpret is below its row: who sleeps would lose by it";
+		return "slpret is below its row: a task would lose by sleeping";
 	if (tun(s)->lwait[i] < i)
-		return "lwait is below its row: who waits would lose by it";
+		return "lwait is below its row: a task would lose by waiting";
 	return NULL;
 }
 

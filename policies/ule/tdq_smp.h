@@ -295,7 +295,7 @@ static inline __unused ts_t *runq_steal(sched_t *s, prio_array_t *rq, u32 from, 
 	return NULL;
 }
 
-/* The thread whose turn is next is left alone if there is another. */
+/* The first thread of the queue is taken only if there is no other. */
 static inline __unused ts_t *runq_steal_from(sched_t *s, rq_t *tdq, u32 cpu)
 {
 	prio_array_t *rq = &tdq->timeshare;
@@ -348,7 +348,7 @@ __apart u32 try_steal(sched_t *s __in_arena, rq_t *tdq __in_arena, rq_t *from __
 	return moved;
 }
 
-/* From the most loaded CPU of a range of order[]; who has nothing for us is not tried again. */
+/* From the most loaded CPU of a range of order[]; a CPU that has nothing for this one is not tried again. */
 __apart u32 steal_within(sched_t *s __in_arena, rq_t *tdq __in_arena, u32 start, u32 end)
 {
 	struct cpu_search search = { .mask = &tdq->untried, .limit = (u32)tun(s)->steal_thresh, .highest = true };
@@ -363,7 +363,7 @@ __apart u32 steal_within(sched_t *s __in_arena, rq_t *tdq __in_arena, u32 start,
 	return false;
 }
 
-/* This CPU has nothing to run: siblings first, then those at the same cache, then all. */
+/* This CPU has nothing to run: it looks at its siblings, then at the CPUs of its cache, then at all. */
 __apart u32 tdq_idled(sched_t *s __in_arena, rq_t *tdq __in_arena)
 {
 	if (!tun(s)->steal_idle || s->nr_cpus == 1)

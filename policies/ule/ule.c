@@ -5,19 +5,19 @@
  * Each CPU has a kseq with two run queues, current and next.  Threads are
  * picked from current in order of priority until it is empty; then the two
  * change places.  A thread whose slice is over is filed anew: under current if
- * it is interactive, under next otherwise.  So everybody who has a slice uses
+ * it is interactive, under next otherwise.  So every thread that has a slice uses
  * it once every two queue switches, whatever its priority.
  *
  * Three things other schedulers mix are apart here.  The interactivity score
  * compares voluntary sleep with run time; the priority, score and nice, says
- * only who goes first; nice says, against the least nice thread of the kseq,
+ * only which thread goes first; nice says, against the least nice thread of the kseq,
  * how long a slice is, or that there is none.
  *
  * Order and names follow sched_ule.c; what it calls kse, ksegrp and thread is
  * one ts_t here, and its kseq is an rq_t.  What the CPUs do with each other is
- * in ule/kseq_smp.h.  Source tags: [P] the paper, [R0] to
- * [R4] revisions of that file (README.md), [R0?] our reading where R0 is known
- * in outline only.
+ * in ule/kseq_smp.h.  Source tags: [P] the paper; [R0], [R2], [R3], [R4] and [R5]
+ * sched_ule.c of about February, June and November 2003, September 2004 and
+ * December 2005; [R0?] our reading, as R0 is known in outline only.
  *
  * FIDELITY: a thread holds its kernel sleep priority from wakeup until it is switched to, as if it returned to user mode at once.
  * FIDELITY: the 99 real-time priorities are mapped onto 32 of FreeBSD's, 64 for interrupt threads; the idle class has one.
@@ -45,7 +45,7 @@
 	T(pri_base, 160, 160, 223, "priority of score 0 at nice 0 [R3; R2, R0: 180]")	\
 	T(pri_range, 64, 1, 64, "priorities between the least and the greatest score [R3; R2, R0: 24]")	\
 	T(curr_rule, 2, 0, 4, "filed under current: 2: threads that are interactive or at a kernel priority [P, R2], 3: or at another than the user's [R3], 4: or at a better one [R4], 0: that sleep a little more than they run [R0]")	\
-	T(keep_runq, 0, 0, 1, "who is not, returns from sleep to the queue it was in [R0]")	\
+	T(keep_runq, 0, 0, 1, "a thread that is not filed under current returns from sleep to the queue it was in [R0]")	\
 	T(wake_slice, 1, 0, 1, "a wakeup computes the slice anew [R3; R2: not]")	\
 	T(child_slice, 1, 0, 1000, "a child's first slice, in ticks; 0: what is left of its parent's [R3; R2: 0]")	\
 	T(fork_runtime, 1, 0, 1000, "run time a fork costs the parent, in ticks [R3; R2: 0]")	\
@@ -203,7 +203,7 @@ static void kseq_nice_add(rq_t *kseq, s32 nice)
 		kseq->nicemin = nice;
 }
 
-/* Who was the least nice of all?  Then find the next. */
+/* Was it the last of the least nice?  Then find the next nice value in use. */
 static void kseq_nice_rem(sched_t *s, rq_t *kseq, s32 nice)
 {
 	s32 n = nice;
@@ -286,7 +286,7 @@ static void kseq_runq_rem(ts_t *p)
 	prio_array_del(p->runq, &p->runq_link, runq_bucket(p->pri));
 }
 
-/* R0: who sleeps somewhat more than it runs.  (Surely the lightest sleepers were meant.) */
+/* R0: a thread that sleeps somewhat more than it runs.  (Probably those that sleep much more were meant.) */
 static u32 light_sleeper(sched_t *s, ts_t *p)
 {
 	u32 part = (u32)tun(s)->interact_max / 2;
@@ -295,7 +295,7 @@ static u32 light_sleeper(sched_t *s, ts_t *p)
 	       p->history.runtime / max_of(p->history.slptime / part, 1u) > 4;
 }
 
-/* Under current or next?  Interactive threads and those the kernel wants to go on belong to current. */
+/* Under current or next?  Interactive threads belong to current, and so do threads at a kernel priority. */
 static u32 SCHED_CURR(sched_t *s, ts_t *p)
 {
 	u32 boosted = p->pri < PRI_MIN_TIMESHARE;
@@ -561,7 +561,7 @@ static s32 sched_pctcpu(sched_t *s, ts_t *p)
 
 /* ---- the tick ----------------------------------------------------------- */
 
-/* The slice is over: who is this thread among the others? */
+/* The slice is over: priority, slice and queue are computed anew. */
 static void slice_expired(sched_t *s, rq_t *kseq, ts_t *p)
 {
 	kseq_load_rem(s, kseq, p);

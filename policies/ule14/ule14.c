@@ -31,7 +31,7 @@
 	T(hz, 128, 10, 10000, "realstathz: ticks per second that charge run time and slices [RM: 127 or 128]")	\
 	T(clock_hz, 1000, 100, 10000, "hz: resolution of sleep time and affinity, per second [RM]")	\
 	T(slice_divisor, 10, 1, 1000, "SCHED_SLICE_DEFAULT_DIVISOR: slices a second [RM]")	\
-	T(slice_min_divisor, 6, 1, 100, "SCHED_SLICE_MIN_DIVISOR: a slice is divided by so many threads at most [RM]")	\
+	T(slice_min_divisor, 6, 1, 100, "SCHED_SLICE_MIN_DIVISOR: a slice is divided by this at most [RM]")	\
 	T(interact, 30, 0, 100, "kern.sched.interact: threads that score less, nice added, are interactive [RM]")	\
 	T(slp_run_max_ms, 5000, 10, 60000, "SCHED_SLP_RUN_MAX: sleep plus run time remembered, in ms [RM]")	\
 	T(slp_run_fork_ms, 500, 0, 60000, "SCHED_SLP_RUN_FORK: history a child inherits, in ms [RM]")	\
@@ -42,7 +42,7 @@
 	T(steal_idle, 1, 0, 1, "kern.sched.steal_idle: idle CPUs take threads from others [RM]")	\
 	T(steal_thresh, 2, 1, 100, "kern.sched.steal_thresh: from CPUs with this load at least [RM]")	\
 	T(balance, 1, 0, 1, "kern.sched.balance: even out the load now and then [RM]")	\
-	T(balance_interval, 128, 1, 100000, "kern.sched.balance_interval: that is every 0.5 to 1.5 times so many ticks [RM]")	\
+	T(balance_interval, 128, 1, 100000, "kern.sched.balance_interval: mean period, in ticks: each is 0.5 to 1.5 times as long [RM]")	\
 	T(initial_slptime_ms, 500, 0, 60000, "sleep time of threads that exist from the start: children of an interactive shell, in ms [our choice]")
 POLICY_TUNABLES(ULE14_TUNABLES)
 
@@ -91,9 +91,9 @@ struct ule14 {
 struct tdq {
 	u32 cpu;
 	u32 load, sysload;		/* threads; and without interrupt threads */
-	u32 lowpri;			/* best priority of those that run or wait here */
+	u32 lowpri;			/* best priority of the threads that run or wait here */
 	u32 idx, ridx;			/* insert and removal index of the calendar */
-	u32 owepreempt;			/* somebody must run at once */
+	u32 owepreempt;			/* a thread that waits must run at once */
 	u32 core_start, llc_start;	/* where its group begins in order[] */
 	u32 core_stop, llc_stop;
 	struct prio_array realtime, timeshare, idle;
@@ -130,7 +130,7 @@ static ts_t *thread_of(list_t *node)
 
 static u32 sched_interact_score(sched_t *s, ts_t *p)
 {
-	/* Who runs as much as it sleeps is not interactive; how much more is not worth a division. */
+	/* A thread that runs as much as it sleeps is not interactive: its exact score is not worth a division. */
 	if (tun(s)->interact <= 50 && p->history.runtime >= p->history.slptime)
 		return 50;
 	return interact_score(&p->history, 100);
@@ -212,7 +212,7 @@ static void sched_priority(sched_t *s, ts_t *p)
 
 /* ---- the run queues ----------------------------------------------------- */
 
-/* Who may go on at once is put where the next one is taken from. */
+/* A preempted thread and one with a borrowed priority go to the bucket that is being emptied. */
 static u32 calendar_bucket(sched_t *s, rq_t *tdq, u32 pri, u32 flags)
 {
 	glob_t *g = glob_of(s);
@@ -295,7 +295,7 @@ static void tdq_setlowpri(sched_t *s, rq_t *tdq)
 	tdq->lowpri = best ? min_of(pri, best->pri) : pri;
 }
 
-/* So that all who wait have a turn in the time of one slice, down to a minimum. */
+/* All threads that wait have a turn in the time of one slice, unless that makes slices shorter than the minimum. */
 static u32 tdq_slice(sched_t *s, rq_t *tdq)
 {
 	u32 load = max_of(tdq->sysload, 1u) - 1;
@@ -528,7 +528,7 @@ static void put_prev(sched_t *s, rq_t *tdq, ts_t *p)
 	tdq_runq_add(s, tdq, p, preempted ? SRQ_PREEMPTED : SRQ_YIELDING);
 }
 
-/* Who waits may be better than @p is now, having slept, too. */
+/* Another thread that waits may be better than @p, which has just lost the priority of its sleep. */
 static void sched_userret(sched_t *s, rq_t *tdq, ts_t *p)
 {
 	ts_t *best = p->pri == p->user_pri ? NULL : tdq_choose(s, tdq);
@@ -681,7 +681,7 @@ static s32 ule14_init(sched_t *s)
 
 static const struct variant ule14_variants[] = {
 	{ "14", "a GENERIC kernel, with PREEMPTION", "" },
-	{ "full-preemption", "with FULL_PREEMPTION: whoever is better preempts at once", "preempt_thresh=255" },
+	{ "full-preemption", "with FULL_PREEMPTION: every better thread preempts at once", "preempt_thresh=255" },
 };
 
 _Static_assert(sizeof(struct ule14_task) <= 96, "a million tasks must fit");

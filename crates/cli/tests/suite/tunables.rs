@@ -183,6 +183,6 @@ fn solaris_tables_are_loaded() {
     let absurd = dispadmin(60).replace("150 6 13 0 50 # 12", "150 13 13 0 50 # 12");
     fs::write(&path, absurd).unwrap();
     let message = refused(&run_of("svr4", &load));
-    let fault = "tqexp is above its row: who uses up a quantum would gain by it (row 12)";
+    let fault = "tqexp is above its row: a task would gain by using up a quantum (row 12)";
     assert!(message.ends_with(fault), "{message}");
 }

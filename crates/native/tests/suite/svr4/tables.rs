@@ -157,15 +157,15 @@ fn absurd_rows_are_refused() {
     };
     says(
         &[("tqexp[10]", 11)],
-        "tqexp is above its row: who uses up a quantum would gain by it (row 10)",
+        "tqexp is above its row: a task would gain by using up a quantum (row 10)",
     );
     says(
         &[("slpret[55]", 54)],
-        "slpret is below its row: who sleeps would lose by it (row 55)",
+        "slpret is below its row: a task would lose by sleeping (row 55)",
     );
     says(
         &[("lwait[59]", 58)],
-        "lwait is below its row: who waits would lose by it (row 59)",
+        "lwait is below its row: a task would lose by waiting (row 59)",
     );
     says(
         &[("levels", 50)],
