@@ -47,6 +47,8 @@ pub fn compile(source: &Path) -> Result<Vec<u8>, String> {
         .map_err(|e| format!("{}: {e}", source.display()))?;
     let output = Command::new(&clang)
         .args(flags(&included, &source, &object))
+        // Objects of equal sources are equal, whatever the temporary folder is called.
+        .arg(format!("-ffile-prefix-map={}=schedlab", at.display()))
         .arg(at.join("main.bpf.c"))
         .stdin(Stdio::null())
         .output()

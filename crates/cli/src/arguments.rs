@@ -295,9 +295,9 @@ pub struct LoadArguments {
     /// Only tasks of class SCHED_EXT; all others stay with the kernel's own scheduler.
     #[arg(long)]
     pub partial: bool,
-    /// Give the machine back when a runnable task does not run for so long; up to 30s.
-    #[arg(long, value_name = "TIME", default_value = "5s", allow_hyphen_values = true, value_parser = watchdog_time)]
-    pub timeout: Ns,
+    /// Give the machine back when a runnable task does not run for this long: 1ms to 30s.
+    #[arg(long, alias = "timeout", value_name = "TIME", default_value = "5s", allow_hyphen_values = true, value_parser = watchdog_time)]
+    pub watchdog: Ns,
     /// Unload after so long.
     #[arg(long = "for", value_name = "TIME", allow_hyphen_values = true, value_parser = positive_time)]
     pub duration: Option<Ns>,
@@ -534,6 +534,10 @@ pub struct VmMachineArguments {
     /// Give up after so much real time.
     #[arg(long, value_name = "TIME", default_value = "10min", allow_hyphen_values = true, value_parser = positive_time)]
     pub timeout: Ns,
+    /// The kernel throws a policy out when a runnable task does not run for this long in the guest: 1ms to 30s.
+    /// Default: 5s.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = watchdog_time)]
+    pub watchdog: Option<Ns>,
     /// Take a file or a folder along, to the same place.  Can be repeated.
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub with: Vec<PathBuf>,

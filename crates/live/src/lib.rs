@@ -8,6 +8,7 @@ mod ending;
 mod kernel;
 mod load;
 mod object;
+mod park;
 mod statistics;
 mod topology;
 

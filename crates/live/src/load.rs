@@ -9,6 +9,7 @@ use schedlab_policy::Tuned;
 use crate::object::{
     open, open_floor, open_plain, set_operations, Calls, Config, Object, Operations,
 };
+use crate::park::Parked;
 use crate::{kernel, topology, Ending, Statistics};
 
 /// Why a policy cannot be loaded.
@@ -156,10 +157,12 @@ impl Options {
 fn attach(mut object: libbpf_rs::OpenObject, operations: &Operations) -> Result<Loaded, Error> {
     set_operations(&mut object, operations)?;
     let mut object = Object::load(object)?;
+    let parked = Parked::if_emulated();
     let attached = object
         .map("schedlab_ops")
         .ok_or(Error::NotOurs)?
         .attach_struct_ops();
+    drop(parked);
     let mut loaded = Loaded {
         object,
         link: None,
@@ -213,7 +216,9 @@ impl Loaded {
 
     /// Gives the machine back to the kernel's own scheduler and says why it ended.
     pub fn unload(&mut self) -> Option<Ending> {
+        let parked = self.link.is_some().then(Parked::if_emulated);
         self.link.take();
+        drop(parked);
         self.ending()
     }
 }

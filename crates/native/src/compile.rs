@@ -1,12 +1,13 @@
 //! Compiling a policy at run time: `--policy path/to/name.c`.
 
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 use std::{env, fs, io};
 
 use schedlab_input::reason;
+use tempfile::TempDir;
 
 use crate::{ffi, Policy};
 
@@ -67,8 +68,49 @@ impl Policy {
     /// # Errors
     /// See [`CompileError`].
     pub fn compile_unless(source: &Path, stop: &dyn Fn() -> bool) -> Result<Policy, CompileError> {
-        let shown = source.display().to_string();
-        let name = policy_name(source).ok_or_else(|| CompileError::Name(shown.clone()))?;
+        let compiled = Compiled::from_source(source, stop)?;
+        load(
+            &compiled.library,
+            &source.display().to_string(),
+            &compiled.name,
+        )
+    }
+
+    /// Loads a policy from the shared library NAME.so that [`compile_library`] made of NAME.c.
+    ///
+    /// # Errors
+    /// See [`CompileError`].
+    pub fn from_library(library: &Path) -> Result<Policy, CompileError> {
+        let shown = library.display().to_string();
+        let name = policy_name(library, "so").ok_or_else(|| CompileError::Name(shown.clone()))?;
+        let library = library
+            .canonicalize()
+            .map_err(|e| CompileError::Io(shown.clone(), e))?;
+        load(&library, &shown, &name)
+    }
+}
+
+/// The shared library that [`Policy::compile_unless`] loads, for a process elsewhere.
+///
+/// # Errors
+/// See [`CompileError`].
+pub fn compile_library(source: &Path, stop: &dyn Fn() -> bool) -> Result<Vec<u8>, CompileError> {
+    let library = Compiled::from_source(source, stop)?.library;
+    let shown = || library.display().to_string();
+    fs::read(&library).map_err(|e| CompileError::Io(shown(), e))
+}
+
+/// A policy's shared library in a temporary folder.
+struct Compiled {
+    name: String,
+    library: PathBuf,
+    _folder: TempDir,
+}
+
+impl Compiled {
+    fn from_source(source: &Path, stop: &dyn Fn() -> bool) -> Result<Compiled, CompileError> {
+        let shown = || source.display().to_string();
+        let name = policy_name(source, "c").ok_or_else(|| CompileError::Name(shown()))?;
         let folder = tempfile::tempdir().map_err(|e| {
             let parent = env::temp_dir().display().to_string();
             CompileError::Io(format!("no temporary folder in {parent} (see TMPDIR)"), e)
@@ -77,15 +119,19 @@ impl Policy {
         write_headers(folder.path()).map_err(wrap)?;
         let library = folder.path().join(format!("{name}.so"));
         run_compiler(source, folder.path(), &library, stop)?;
-        load(&library, &shown, &name)
+        Ok(Compiled {
+            name,
+            library,
+            _folder: folder,
+        })
     }
 }
 
-fn policy_name(source: &Path) -> Option<String> {
-    let name = source.file_stem()?.to_str()?;
-    let is_c = source.extension().is_some_and(|e| e == "c");
+fn policy_name(file: &Path, extension: &str) -> Option<String> {
+    let name = file.file_stem()?.to_str()?;
+    let is_file = file.extension().is_some_and(|e| e == extension);
     let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    (is_c && is_name && !name.is_empty()).then(|| name.to_string())
+    (is_file && is_name && !name.is_empty()).then(|| name.to_string())
 }
 
 /// Writes what a policy may include into [`INCLUDE_FOLDERS`] of a folder.

@@ -20,7 +20,7 @@ mod seed;
 mod tunables;
 
 pub use assignment::Assignment;
-pub use compile::{write_headers, CompileError, COMPILER_FLAGS, INCLUDE_FOLDERS};
+pub use compile::{compile_library, write_headers, CompileError, COMPILER_FLAGS, INCLUDE_FOLDERS};
 #[cfg(target_os = "linux")]
 pub use crash::HookTimer;
 pub use crash::{install_crash_handler, remove_on_crash};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use schedlab_input::Diagnostic;
 use schedlab_report::table::Terminal;
 use schedlab_reproduce::{questions, Answer, Error, Programs, Question, Runner, Trial, World};
-use schedlab_trace::Sink;
+use schedlab_trace::{Ns, Sink};
 use schedlab_vm::{find_program, Machine};
 use serde::Serialize;
 
@@ -23,8 +23,8 @@ use super::{note, print};
 /// The policy that stands for the kernel's own scheduler.
 const OWN: &str = "eevdf";
 
-/// Some policies let nice tasks starve, which is one of the answers: the kernel's watchdog shall wait, as long as it can.
-const PATIENCE: [&str; 2] = ["--timeout", "30s"];
+/// Some policies let nice tasks starve, which is one of the answers: the kernel's watchdog waits as long as it can.
+const PATIENCE: Ns = Ns::from_secs(30);
 
 /// Asks both worlds and prints their answers side by side.
 pub fn ask(arguments: &ReproduceArguments, interrupt: &Interrupt) -> Result<(), Failure> {
@@ -45,6 +45,7 @@ pub fn ask(arguments: &ReproduceArguments, interrupt: &Interrupt) -> Result<(), 
     let kernel = RealKernel {
         machine,
         timeout: Duration::from_nanos(arguments.vm.timeout.0),
+        watchdog: arguments.vm.watchdog.unwrap_or(PATIENCE),
         interrupt,
     };
     let runner = Runner::new(false, arguments.jobs.map(usize::from), &stop);
@@ -134,6 +135,7 @@ fn have_programs(question: &Question) -> Result<(), Failure> {
 struct RealKernel<'a> {
     machine: Machine,
     timeout: Duration,
+    watchdog: Ns,
     interrupt: &'a Interrupt,
 }
 
@@ -156,6 +158,7 @@ impl World for RealKernel<'_> {
             with: programs.map_or(Vec::new(), files),
             record: true,
             timeout: self.timeout,
+            watchdog: Some(self.watchdog),
         };
         let (mut printed, mut said) = (Vec::new(), Vec::new());
         let mut echo = Echo {
@@ -193,10 +196,7 @@ impl RealKernel<'_> {
             .map(|(name, value)| format!("{name}={value}"))
             .collect();
         let set = Assignments::read(&[], &set)?;
-        let policy = Scheduler::of_policy(&trial.policy, &set, self.interrupt)?;
-        let patient = PATIENCE.map(str::to_string);
-        let words = policy.command().into_iter().flatten().chain(patient);
-        Ok(Scheduler::Program(words.collect()))
+        Scheduler::of_policy(&trial.policy, &set, self.interrupt)
     }
 }
 

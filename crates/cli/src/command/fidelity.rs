@@ -67,6 +67,7 @@ pub fn fidelity(arguments: &FidelityArguments) -> Result<(), Failure> {
         model: schedlab_machine::find(&arguments.model)?.into(),
         machine: machine.map_err(|e| failure(e, &interrupt))?,
         timeout: Duration::from_nanos(arguments.machine.timeout.0),
+        watchdog: arguments.machine.watchdog,
         jobs: arguments.jobs,
     };
     let simulated = pairs.all(&interrupt, "simulating", |workload, (_, tuned), cancel| {
@@ -99,6 +100,7 @@ struct Pairs {
     model: Arc<schedlab_machine::Machine>,
     machine: Machine,
     timeout: Duration,
+    watchdog: Option<Ns>,
     jobs: Option<u16>,
 }
 
@@ -164,16 +166,14 @@ impl Pairs {
         interrupt: &Interrupt,
         cancel: &Cancel,
     ) -> Result<Metrics, Failure> {
-        let scheduler = Scheduler::Policy {
-            written: written.clone(),
-            tuned: tuned.clone(),
-        };
+        let scheduler = Scheduler::ours(written.clone(), tuned.clone(), interrupt)?;
         let session = KernelSession {
             machine: self.machine.clone(),
             task: Task::Workload(workload.to_string(), self.played()),
             with: Vec::new(),
             record: true,
             timeout: self.timeout,
+            watchdog: self.watchdog,
         };
         let mut said = Vec::new();
         let mut echo = Echo {

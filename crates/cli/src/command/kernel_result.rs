@@ -34,6 +34,7 @@ pub fn kernel_runs(
         "--policies"
     };
     let schedulers = Scheduler::of_list(flag, policies, &set, &interrupt)?;
+    Scheduler::check_watchdog(&schedulers, common.vm.watchdog)?;
     let traces = common.trace.as_deref();
     let traces = traces
         .map(|path| Traces::parse(path, schedulers.len()))
@@ -47,6 +48,7 @@ pub fn kernel_runs(
         with: common.vm.with.clone(),
         record: true,
         timeout: Duration::from_nanos(common.vm.timeout.0),
+        watchdog: common.vm.watchdog,
     };
     let reproduce = reproduce(command, &session, policies, common);
     let results = all_runs(

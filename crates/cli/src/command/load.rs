@@ -24,7 +24,7 @@ pub fn load(arguments: &LoadArguments) -> Result<(), Failure> {
     let code = object_or(arguments.object.as_deref(), &arguments.policy, &tuned)?;
     let options = Options {
         partial: arguments.partial,
-        timeout: Duration::from_nanos(arguments.timeout.0),
+        timeout: Duration::from_nanos(arguments.watchdog.0),
         max_tasks: arguments.max_tasks,
     };
     let program = Program {

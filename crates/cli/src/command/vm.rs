@@ -30,6 +30,7 @@ pub fn vm(arguments: &VmArguments) -> Result<ExitCode, Failure> {
         Some(program) => Scheduler::of_program(program)?,
         None => Scheduler::of_policy(&arguments.policy, &set, &interrupt)?,
     };
+    Scheduler::check_watchdog(std::slice::from_ref(&scheduler), arguments.machine.watchdog)?;
     let machine = machine(&arguments.machine, &mut note, &stop);
     let session = KernelSession {
         machine: machine.map_err(|e| failure(e, &interrupt))?,
@@ -37,6 +38,7 @@ pub fn vm(arguments: &VmArguments) -> Result<ExitCode, Failure> {
         with: arguments.machine.with.clone(),
         record: !arguments.no_record,
         timeout: Duration::from_nanos(arguments.machine.timeout.0),
+        watchdog: arguments.machine.watchdog,
     };
     let traces = arguments
         .trace

@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use schedlab_input::Diagnostic;
-use schedlab_policy::{Assignment, Tuned};
+use schedlab_policy::{compile_library, Assignment, Tuned};
+use schedlab_trace::Ns;
 
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use schedlab_lab::choose::{policies, policy, Assignments};
+use schedlab_lab::choose::{policies, policy, policy_file, Assignments};
+use schedlab_lab::exact;
 
 /// What the user calls the kernel's own scheduler.
 const NONE: &str = "none";
@@ -17,12 +19,54 @@ pub enum Scheduler {
     /// The kernel's own.
     Own,
     /// One of ours, beside what the user called it.
-    Policy { written: String, tuned: Tuned },
+    Policy {
+        written: String,
+        tuned: Tuned,
+        /// Of a policy in a C file, what the guest needs.
+        compiled: Option<Compiled>,
+    },
     /// Anybody's: a program that attaches a sched_ext scheduler, and its arguments.
     Program(Vec<String>),
 }
 
+/// A policy of the user's, compiled on this machine, as the guest has no compiler.
+pub struct Compiled {
+    /// For the loader, which reads the policy's tables in it.
+    library: Vec<u8>,
+    /// For the kernel.
+    object: Vec<u8>,
+}
+
+/// The guest's folder of compiled policies.
+const FOLDER: &str = "/etc/schedlab";
+
+impl Compiled {
+    fn from_source(source: &Path, interrupt: &Interrupt) -> Result<Compiled, Failure> {
+        let library = compile_library(source, &|| interrupt.signal().is_some());
+        interrupt.check()?;
+        Ok(Compiled {
+            library: library.map_err(Failure::Compile)?,
+            object: schedlab_bpf::compile(source).map_err(Failure::Other)?,
+        })
+    }
+}
+
 impl Scheduler {
+    /// One of ours.
+    pub fn ours(
+        written: String,
+        tuned: Tuned,
+        interrupt: &Interrupt,
+    ) -> Result<Scheduler, Failure> {
+        let source = policy_file(&written);
+        let compiled = source.map(|source| Compiled::from_source(source, interrupt));
+        Ok(Scheduler::Policy {
+            compiled: compiled.transpose()?,
+            written,
+            tuned,
+        })
+    }
+
     /// What `--policy` says.
     pub fn of_policy(
         written: &str,
@@ -31,11 +75,10 @@ impl Scheduler {
     ) -> Result<Scheduler, Failure> {
         match written {
             NONE => Ok(Scheduler::Own),
-            file if is_source(file) => Err(no_source("--policy", file)),
-            written => Ok(Scheduler::Policy {
-                written: written.to_string(),
-                tuned: policy("--policy", written, set, &interrupt.stop())?,
-            }),
+            written => {
+                let tuned = policy("--policy", written, set, &interrupt.stop())?;
+                Scheduler::ours(written.to_string(), tuned, interrupt)
+            }
         }
     }
 
@@ -58,13 +101,11 @@ impl Scheduler {
     ) -> Result<Vec<Scheduler>, Failure> {
         let special = |name: &str| match name {
             NONE => Some(Scheduler::Own),
+            name if policy_file(name).is_some() => None,
             name if name.contains('/') => Some(Scheduler::Program(vec![name.to_string()])),
             _ => None,
         };
         let names: Vec<&str> = list.split(',').map(str::trim).collect();
-        if let Some(file) = names.iter().find(|name| is_source(name)) {
-            return Err(no_source(flag, file));
-        }
         let ours: Vec<&str> = names
             .iter()
             .copied()
@@ -80,10 +121,11 @@ impl Scheduler {
             match special(name) {
                 Some(special) => schedulers.push(special),
                 // "all" stands for several, so they come all at once.
-                None => schedulers.extend(
-                    ours.by_ref()
-                        .map(|(written, tuned)| Scheduler::Policy { written, tuned }),
-                ),
+                None => {
+                    for (written, tuned) in ours.by_ref() {
+                        schedulers.push(Scheduler::ours(written, tuned, interrupt)?);
+                    }
+                }
             }
         }
         Ok(schedulers)
@@ -115,36 +157,80 @@ impl Scheduler {
     }
 
     /// The command that attaches it in the guest, if any is needed.
-    pub fn command(&self) -> Option<Vec<String>> {
+    pub fn command(&self, watchdog: Option<Ns>) -> Option<Vec<String>> {
         match self {
             Scheduler::Own => None,
             Scheduler::Program(words) => Some(words.clone()),
-            Scheduler::Policy { tuned, .. } => {
-                let name = tuned.name();
-                let words = ["schedlab", "load", &name, "--stats", "json"].map(str::to_string);
+            Scheduler::Policy {
+                tuned, compiled, ..
+            } => {
+                let mut words = vec!["schedlab".to_string(), "load".into()];
+                words.extend(self.named_in_guest(tuned, compiled.is_some()));
+                words.extend(["--stats".into(), "json".into()]);
+                words.extend(watchdog_flag(watchdog));
                 let set = tuned.changed().iter();
-                let set = set.flat_map(|one| ["--set".to_string(), assignment(one)]);
-                Some(words.into_iter().chain(set).collect())
+                words.extend(set.flat_map(|one| ["--set".to_string(), assignment(one)]));
+                Some(words)
             }
         }
     }
+
+    /// What `load` calls the policy in the guest.
+    fn named_in_guest(&self, tuned: &Tuned, is_compiled: bool) -> Vec<String> {
+        if !is_compiled {
+            return vec![tuned.name()];
+        }
+        let [library, object] = places(tuned);
+        let policy = match tuned.variant {
+            "" => library,
+            variant => format!("{library}:{variant}"),
+        };
+        vec![policy, "--object".into(), object]
+    }
+
+    /// Files the guest has for it, by their places there.
+    pub fn files(&self) -> Vec<(String, Vec<u8>)> {
+        match self {
+            Scheduler::Policy {
+                tuned,
+                compiled: Some(compiled),
+                ..
+            } => places(tuned)
+                .into_iter()
+                .zip([compiled.library.clone(), compiled.object.clone()])
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// A watchdog is set for policies of ours only.
+    ///
+    /// # Errors
+    /// One is wanted, but none of the schedulers is ours.
+    pub fn check_watchdog(all: &[Scheduler], watchdog: Option<Ns>) -> Result<(), Failure> {
+        let ours = |one: &Scheduler| matches!(one, Scheduler::Policy { .. });
+        if watchdog.is_none() || all.iter().any(ours) {
+            return Ok(());
+        }
+        let mistake = Diagnostic::new("there is no policy that it is for");
+        Err(mistake
+            .at("--watchdog", 0)
+            .expected("a policy of schedlab's beside it")
+            .into())
+    }
 }
 
-/// Is it a policy's source?
-fn is_source(name: &str) -> bool {
-    name.ends_with(".c") || name.contains(".c:")
+/// Where the guest has the two files of a compiled policy.
+fn places(tuned: &Tuned) -> [String; 2] {
+    ["so", "bpf.o"].map(|extension| format!("{FOLDER}/{}.{extension}", tuned.policy.name()))
 }
 
-/// A guest has no compiler.
-fn no_source(flag: &str, file: &str) -> Failure {
-    let problem =
-        format!("\"{file}\" would have to be compiled in the guest, which has no compiler");
-    let mistake = Diagnostic::new(problem).at(flag, 0);
-    mistake
-        .expected(
-            "a policy this program was built with: put its folder into policies/ and build again",
-        )
-        .into()
+/// `--watchdog` as written.
+pub fn watchdog_flag(watchdog: Option<Ns>) -> Vec<String> {
+    match watchdog {
+        Some(time) => vec!["--watchdog".into(), exact(time)],
+        None => Vec::new(),
+    }
 }
 
 fn assignment(set: &Assignment) -> String {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use schedlab_lab::{exact, quoted, CommandLine, Recorded};
 use schedlab_report::Run;
-use schedlab_trace::TraceInfo;
+use schedlab_trace::{Ns, TraceInfo};
 use schedlab_vm::{Clock, Content, Kernel, Listener, Machine, Outcome, State, VmError};
 
 use crate::arguments::{PlayedArguments, VmClock, VmMachineArguments};
@@ -16,6 +16,7 @@ use crate::interrupt::Interrupt;
 use crate::outputs::{Finished, TraceFile};
 
 use super::counters::totals;
+use super::scheduler::watchdog_flag;
 use super::Scheduler;
 
 /// Memory of the guest that trace buffers take, at most: an eighth, and 64 MiB.
@@ -30,6 +31,8 @@ pub struct KernelSession {
     pub with: Vec<PathBuf>,
     pub record: bool,
     pub timeout: Duration,
+    /// Of the policies' schedulers; none: as `load` has it.
+    pub watchdog: Option<Ns>,
 }
 
 /// What is run.
@@ -180,7 +183,8 @@ impl KernelSession {
             init: place("this program", std::env::current_exe())?,
             command: self.task.command(),
             own: PROGRAMS,
-            scheduler: scheduler.command(),
+            scheduler: scheduler.command(self.watchdog),
+            files: scheduler.files(),
             with: self.with.clone(),
             folder: place("the current folder", std::env::current_dir())?,
             buffer_kib: self.record.then(|| self.buffer_kib()),
@@ -278,6 +282,7 @@ impl KernelSession {
         if let Some(kernel) = &arguments.kernel {
             flags.extend(["--kernel".into(), kernel.display().to_string()]);
         }
+        flags.extend(watchdog_flag(self.watchdog));
         for with in &self.with {
             flags.extend(["--with".into(), with.display().to_string()]);
         }

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::common::{argument, schedlab, text};
+use crate::common::{argument, root, schedlab, text};
 use crate::guest::{self, have_kernel, vm};
 
 /// On the host's clock, with several CPUs; a command that is killed has the status a shell gives.
@@ -107,12 +107,14 @@ fn policies_schedule_a_real_kernel() {
     if !have_kernel("policies_schedule_a_real_kernel") {
         return;
     }
+    let own = argument(&root().join("policies/linux24/linux24.c")).to_string();
+    let policies = format!("none,o1,{own}");
     let arguments = [
         "compare",
         "--world",
         "vm",
         "--policies",
-        "none,o1,linux24",
+        &policies,
         "--format",
         "json",
     ];

@@ -90,12 +90,18 @@ fn deterministic_runs_are_equal_byte_for_byte() {
     assert!(first.2.len() > 1000);
 }
 
-/// Ctrl-C ends the machine with the program and leaves neither processes nor files.
+/// Ctrl-C or a closed terminal ends the machine with the program and leaves neither processes nor files.
 #[test]
 fn an_interrupt_ends_the_machine() {
     if !have_kernel("an_interrupt_ends_the_machine") {
         return;
     }
+    ends_the_machine("-INT", 130);
+    ends_the_machine("-HUP", 129);
+}
+
+#[track_caller]
+fn ends_the_machine(signal: &str, status: i32) {
     let folder = tempfile::tempdir().unwrap();
     let trace = folder.path().join("x.pftrace");
     let child = schedlab(&["vm", "--trace", argument(&trace), "--", "sleep", "1000"])
@@ -114,9 +120,9 @@ fn an_interrupt_ends_the_machine() {
         );
         sleep(Duration::from_millis(5));
     };
-    guest::signal("-INT", child.id());
+    guest::signal(signal, child.id());
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130));
+    assert_eq!(output.status.code(), Some(status));
     assert_eq!(text(&output.stderr), "schedlab: interrupted\n");
     assert!(!guest::is_alive(qemu), "QEMU lives on");
     assert_eq!(common::names(folder.path()), Vec::<String>::new());
@@ -166,7 +172,15 @@ fn mistakes_are_named() {
     let message = refused(&["run", "--policy", "o1", "--", "true"]);
     assert!(message.contains("--world vm"), "{message}");
     let message = refused(&["vm", "--policy", "./x.c", "--", "true"]);
-    assert!(message.contains("no compiler"), "{message}");
+    assert!(message.starts_with("./x.c: "), "{message}");
+    let watched = |words: &[&str]| refused(&[&["vm"], words, &["--", "true"]].concat());
+    let message = watched(&["--policy", "o1", "--watchdog", "31s"]);
+    assert!(message.contains("1ms to 30s"), "{message}");
+    let message = watched(&["--watchdog", "3s"]);
+    assert!(
+        message.starts_with("--watchdog: there is no policy"),
+        "{message}"
+    );
     let message = refused(&["vm", "--policy", "o2", "--", "true"]);
     assert!(message.contains("did you mean \"o1\""), "{message}");
 }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
-use crate::common::{argument, json, text};
+use crate::common::{argument, json, schedlab, text};
 use crate::guest::{have_kernel, vm};
 
 const WORKLOAD: &str = r#"
@@ -43,17 +44,31 @@ fn figures(result: &serde_json::Value) -> BTreeMap<String, u64> {
     marks.into_iter().chain(groups).collect()
 }
 
-/// Whether simulated or executed by a real kernel: the same tasks with the same names do the same.
+/// A policy that `schedlab new` writes, which no program was built with.
+fn new_policy(folder: &Path) -> String {
+    let words = ["new", "mine", "--dir", argument(folder)];
+    let made = schedlab(&words).output().unwrap();
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    argument(&folder.join("mine/mine.c")).to_string()
+}
+
+/// Whether simulated or executed by a real kernel: the same tasks with the same names do the same.  The policy is the
+/// user's own, and the way to the workload goes through a folder and a link.
 #[test]
 fn a_workload_is_the_same_in_both_worlds() {
     if !have_kernel("a_workload_is_the_same_in_both_worlds") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let [file, result] = ["w.toml", "x.json"].map(|name| folder.path().join(name));
-    fs::write(&file, WORKLOAD).unwrap();
-    let words = ["--policy", "o1", "--workload", argument(&file)];
-    let ran = vm(&[&words[..], &["--json", argument(&result)]].concat());
+    let at = |name: &str| folder.path().join(name);
+    let policy = new_policy(folder.path());
+    fs::create_dir(at("detour")).unwrap();
+    fs::write(at("real.toml"), WORKLOAD).unwrap();
+    std::os::unix::fs::symlink("detour/../real.toml", at("w.toml")).unwrap();
+    let (file, result) = (at("detour/../w.toml"), at("x.json"));
+    let words = ["--policy", &policy, "--workload", argument(&file)];
+    let more = ["--watchdog", "20s", "--json", argument(&result)];
+    let ran = vm(&[&words[..], &more].concat());
     assert!(ran.status.success(), "{}", text(&ran.stderr));
     let real: serde_json::Value = serde_json::from_slice(&fs::read(&result).unwrap()).unwrap();
     let simulated = json(&[&["run"], &words[..]].concat());
@@ -69,6 +84,9 @@ fn a_workload_is_the_same_in_both_worlds() {
     let duration = real["duration_ns"].as_u64().unwrap();
     assert!((5_600_000..8_000_000).contains(&duration), "{duration}");
     assert_eq!(real["accounting_error"], serde_json::Value::Null);
+    assert_eq!(real["policy"], "mine");
+    let command = real["command"].as_str().unwrap();
+    assert!(command.contains("--watchdog 20s"), "{command}");
 }
 
 /// One task alone: its work takes what it was told, to the microsecond.

@@ -11,7 +11,7 @@ use crate::Error;
 /// A policy and, if the user named one, its variant.
 type Choice<'a> = (Policy, Option<&'a str>);
 
-/// The policy a user means by NAME, NAME:VARIANT or PATH.c.
+/// The policy a user means by NAME, NAME:VARIANT, PATH.c or PATH.c:VARIANT; PATH.so is one that `vm` compiled.
 ///
 /// `flag` is where the user wrote it; `stop` ends a compilation.
 ///
@@ -29,11 +29,16 @@ pub fn policy(
 
 /// The C file in a user's PATH.c or PATH.c:VARIANT; none if it is the name of a policy.
 pub fn policy_file(text: &str) -> Option<&Path> {
-    let end = match text.ends_with(".c") {
-        true => text.len(),
-        false => text.rfind(".c:")? + ".c".len(),
-    };
-    Some(Path::new(&text[..end]))
+    in_file(text, ".c").map(|(file, _)| file)
+}
+
+/// The file and the variant in PATH or PATH:VARIANT, where PATH has this extension.
+fn in_file<'a>(text: &'a str, extension: &str) -> Option<(&'a Path, Option<&'a str>)> {
+    if text.ends_with(extension) {
+        return Some((Path::new(text), None));
+    }
+    let end = text.rfind(&format!("{extension}:"))? + extension.len();
+    Some((Path::new(&text[..end]), Some(&text[end + 1..])))
 }
 
 /// The policies a user means by a list with commas, each beside the name the user wrote.
@@ -87,11 +92,12 @@ fn tune(flag: &str, chosen: Vec<Choice>, set: &Assignments) -> Result<Vec<Tuned>
 }
 
 fn find<'a>(flag: &str, text: &'a str, stop: &dyn Fn() -> bool) -> Result<Choice<'a>, Error> {
-    if text.ends_with(".c") {
-        return Ok((compile(text, stop)?, None));
+    if let Some((source, variant)) = in_file(text, ".c") {
+        return Ok((compile(source, stop)?, variant));
     }
-    if let Some(end) = text.rfind(".c:").map(|at| at + ".c".len()) {
-        return Ok((compile(&text[..end], stop)?, Some(&text[end + 1..])));
+    if let Some((library, variant)) = in_file(text, ".so") {
+        let policy = Policy::from_library(library).map_err(Error::Compile)?;
+        return Ok((policy, variant));
     }
     let (name, variant) = match text.split_once(':') {
         Some((name, variant)) => (name, Some(variant)),
@@ -103,10 +109,10 @@ fn find<'a>(flag: &str, text: &'a str, stop: &dyn Fn() -> bool) -> Result<Choice
     }
 }
 
-fn compile(path: &str, stop: &dyn Fn() -> bool) -> Result<Policy, Error> {
+fn compile(source: &Path, stop: &dyn Fn() -> bool) -> Result<Policy, Error> {
     // Reading it first gives the same messages as for every other file.
-    read_text(Path::new(path))?;
-    Policy::compile_unless(Path::new(path), stop).map_err(|error| match error {
+    read_text(source)?;
+    Policy::compile_unless(source, stop).map_err(|error| match error {
         CompileError::Stopped => Error::Stopped,
         error => Error::Compile(error),
     })

@@ -124,6 +124,8 @@ impl Archive {
         let (mut place, mut nr_links) = (PathBuf::from("/"), 0);
         while let Some(part) = left.pop() {
             if part == Path::new("..") {
+                // The guest's kernel walks through it, too.
+                self.folder(&place);
                 place.pop();
                 continue;
             }

@@ -43,6 +43,8 @@ pub struct Content {
     pub own: &'static [&'static str],
     /// Another scheduler's program and its arguments.
     pub scheduler: Option<Vec<String>>,
+    /// Files made for the guest, by their places there.
+    pub files: Vec<(String, Vec<u8>)>,
     /// Files and folders to take along beside what is found by itself.
     pub with: Vec<PathBuf>,
     /// The folder the command runs in.
@@ -72,6 +74,9 @@ impl Content {
         self.add_init(&mut archive)?;
         let busybox = Busybox::find();
         self.add_programs(&mut archive, &busybox)?;
+        for (path, bytes) in &self.files {
+            archive.file(path, bytes.clone(), 0o644);
+        }
         for path in &self.with {
             archive.tree(path)?;
         }
@@ -237,6 +242,26 @@ mod tests {
     fn a_command_nobody_has_is_named() {
         let problem = content(&["no-such-program"]).pack().unwrap_err();
         assert!(matches!(problem, VmError::NoProgram(name) if name == "no-such-program"));
+    }
+
+    /// A path that goes into a folder and out again leads to the same file in the guest.
+    #[test]
+    fn folders_a_path_goes_through_come_along() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        fs::create_dir(folder.join("detour")).unwrap();
+        fs::write(folder.join("data"), "in the guest").unwrap();
+        let content = Content {
+            folder: folder.clone(),
+            ..content(&["cat", "detour/../data"])
+        };
+        let packed = content.pack().unwrap();
+        let text = String::from_utf8_lossy(&packed);
+        let inside = folder.strip_prefix("/").unwrap();
+        for wanted in ["detour", "data"] {
+            let name = format!("{}\0", inside.join(wanted).display());
+            assert!(text.contains(&name), "{wanted} is missing");
+        }
     }
 
     /// Only where it is named, so that other guests stay as they are.
