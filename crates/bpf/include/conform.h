@@ -12,6 +12,7 @@
 #define SCRIPT_EVENTS	2048
 #define SCRIPT_TASKS	64
 #define NO_TASK		(~0u)
+#define MOST_LOCKS	16
 
 enum host_event_kind {
 	EVENT_RESET,		/* @a CPUs, @b: SMP, @mask: the seed */
@@ -23,7 +24,7 @@ enum host_event_kind {
 	EVENT_ENQUEUE,		/* @a: flags */
 	EVENT_DEQUEUE,		/* @a: flags */
 	EVENT_PICK_NEXT,	/* @a: CPU, @task: previous, @b: why */
-	EVENT_SWITCH,		/* @a: CPU, @task: previous, @other: next */
+	EVENT_SWITCH,		/* @a: CPU, @task: previous, @other: next, @mask: since when the CPU idles, if it does */
 	EVENT_TICK,		/* @a: CPU */
 	EVENT_YIELD,
 	EVENT_SET_NICE,		/* @a: nice */
@@ -36,6 +37,7 @@ enum host_event_kind {
 
 struct host_event {
 	u64 now, mask;
+	u64 locks[MOST_LOCKS];	/* what each rq_lock() is answered: 0 for a refusal, else what time it is then at least */
 	u32 kind, this_cpu, task, other, a, b;
 };
 
@@ -52,6 +54,21 @@ struct host_script {
 	struct host_outcome outcomes[SCRIPT_EVENTS];
 };
 struct host_script host_script SEC(".data.script");
+
+/* Where it is played: the event, and how many locks it has asked for. */
+struct {
+	u32 event, nr_locks;
+} host_played;
+
+__apart u32 host_scripted_lock(sched_t *s __in_arena)
+{
+	struct host_event *e = &host_script.events[in_bounds(host_played.event, SCRIPT_EVENTS)];
+	u32 nr = host_played.nr_locks++;
+	u64 now = nr < MOST_LOCKS ? e->locks[in_bounds(nr, MOST_LOCKS)] : 0;
+
+	s->now = max_of(s->now, now);
+	return now != 0;
+}
 
 /* ---- state --------------------------------------------------------------------------------- */
 
@@ -122,7 +139,7 @@ __apart u32 play_new(sched_t *s __in_arena, u32 task, u32 a, u32 mm, u64 mask)
 	return 0;
 }
 
-static __always_inline void play_switch(sched_t *s, u32 cpu, task_t *prev, task_t *next)
+static __always_inline void play_switch(sched_t *s, u32 cpu, task_t *prev, task_t *next, u64 idle_since)
 {
 	cpu_t *c = cpu_of(s, cpu);
 
@@ -132,7 +149,7 @@ static __always_inline void play_switch(sched_t *s, u32 cpu, task_t *prev, task_
 		next->on_cpu = 1;
 		next->cpu = cpu;
 	} else {
-		c->idle_since = s->now;
+		c->idle_since = idle_since;
 	}
 	c->curr = next;
 	hook_switched(s, cpu, prev, next);
@@ -208,7 +225,7 @@ static __always_inline u64 play_cpu(sched_t *s, struct host_event *e, task_t *t,
 	case EVENT_PICK_NEXT:
 		return play_pick(s, e->a, t, e->b);
 	case EVENT_SWITCH:
-		play_switch(s, e->a, t, other);
+		play_switch(s, e->a, t, other, e->mask);
 		return 0;
 	case EVENT_TICK:
 		return hook_tick(s, e->a, t);
@@ -263,6 +280,8 @@ __apart u32 play_event(sched_t *s __in_arena, u32 i)
 	struct host_outcome *outcome = &host_script.outcomes[in_bounds(i, SCRIPT_EVENTS)];
 	task_t *t = play_task(e->task), *other = play_task(e->other);
 
+	host_played.event = i;
+	host_played.nr_locks = 0;
 	s->now = e->now;
 	s->this_cpu = e->this_cpu;
 	HOST_ONLY(s).loops_left = 1;
@@ -288,6 +307,7 @@ __apart u32 play_event(sched_t *s __in_arena, u32 i)
 
 SEC("syscall") int prepare(void *ctx)
 {
+	host_machine.scripted = true;
 	return host_init_machine();
 }
 

@@ -89,10 +89,14 @@ static __always_inline void host_renew_now(sched_t *s)
 		s->now = now;
 }
 
+__apart u32 host_scripted_lock(sched_t *s __in_arena);
+
 static u32 host_try_lock_rq(sched_t *s, u32 cpu)
 {
 	if (GLOBAL_LOCK)
 		return true;
+	if (host_machine.scripted)
+		return host_scripted_lock(s);
 	if (!host_try_lock(host_lock_of(cpu))) {
 		((host_cpu_t *)s)->stats.failed_locks++;
 		return false;
@@ -103,7 +107,7 @@ static u32 host_try_lock_rq(sched_t *s, u32 cpu)
 
 static void host_unlock_rq(sched_t *s, u32 cpu)
 {
-	if (!GLOBAL_LOCK)
+	if (!GLOBAL_LOCK && !host_machine.scripted)
 		host_unlock(host_lock_of(cpu));
 }
 

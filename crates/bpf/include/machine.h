@@ -91,6 +91,7 @@ struct host_machine {
 	u32 stride, mask_offset;	/* bytes of a slot; where in it the CPU set is */
 	u32 max_tasks, mask_words;
 	u32 stopped;			/* after an error: policies are asked no more */
+	u32 scripted;			/* a script says which locks are refused: see conform.h */
 	u32 nr_tasks, last_id;
 	u32 prolog_pins;		/* a program raises migration_disabled of the task it interrupts */
 	u64 free;			/* index + 1 of the first free slot; a tag against reuse above */

@@ -30,21 +30,36 @@ pub fn other(name: &str) -> Option<&'static [u8]> {
     found.map(|&(_, object)| object)
 }
 
+/// Why a policy cannot be compiled.
+#[derive(Debug, thiserror::Error)]
+pub enum CompileError {
+    /// There is no clang that can.
+    #[error("{0}")]
+    NoCompiler(String),
+    /// A file or a program that cannot be read, written or started; which.
+    #[error("{0}: {1}")]
+    Io(String, std::io::Error),
+    /// What the compiler says; of which file.
+    #[error("{0} does not compile for the kernel:\n{1}")]
+    Rejected(String, String),
+}
+
 /// Compiles the policy in a C file.
 ///
 /// # Errors
-/// One message: no compiler, a file that cannot be written, or what the compiler says.
-pub fn compile(source: &Path) -> Result<Vec<u8>, String> {
-    let clang = find_clang()?;
-    let folder = tempfile::tempdir().map_err(|e| format!("no temporary folder: {e}"))?;
+/// See [`CompileError`].
+pub fn compile(source: &Path) -> Result<Vec<u8>, CompileError> {
+    let clang = find_clang().map_err(CompileError::NoCompiler)?;
+    let failed = |what: &Path| {
+        let shown = what.display().to_string();
+        |error| CompileError::Io(shown, error)
+    };
+    let folder = tempfile::tempdir().map_err(failed(&env::temp_dir()))?;
     let at = folder.path();
-    let wrap = |e: std::io::Error| format!("{}: {e}", at.display());
-    write_sources(at).map_err(wrap)?;
+    write_sources(at).map_err(failed(at))?;
     let object = at.join("policy.bpf.o");
     let included = ["policy", "policies", "bpf"].map(|name| at.join(name));
-    let source = source
-        .canonicalize()
-        .map_err(|e| format!("{}: {e}", source.display()))?;
+    let source = source.canonicalize().map_err(failed(source))?;
     let output = Command::new(&clang)
         .args(flags(&included, &source, &object))
         // Objects of equal sources are equal, whatever the temporary folder is called.
@@ -52,17 +67,14 @@ pub fn compile(source: &Path) -> Result<Vec<u8>, String> {
         .arg(at.join("main.bpf.c"))
         .stdin(Stdio::null())
         .output()
-        .map_err(|e| format!("{clang}: {e}"))?;
+        .map_err(failed(clang.as_ref()))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         let said: Vec<&str> = said.lines().take(MOST_LINES).collect();
-        let shown = source.display();
-        return Err(format!(
-            "{shown} does not compile for the kernel:\n{}",
-            said.join("\n")
-        ));
+        let shown = source.display().to_string();
+        return Err(CompileError::Rejected(shown, said.join("\n")));
     }
-    std::fs::read(&object).map_err(|e| format!("{}: {e}", object.display()))
+    std::fs::read(&object).map_err(failed(&object))
 }
 
 /// Writes the contract, the families, the policies and the glue into a folder.

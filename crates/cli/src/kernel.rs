@@ -4,5 +4,5 @@ mod counters;
 mod scheduler;
 mod session;
 
-pub use scheduler::Scheduler;
+pub use scheduler::{compile_for_kernel, Scheduler};
 pub use session::{failure, machine, Echo, KernelRun, KernelSession, Task};

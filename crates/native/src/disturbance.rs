@@ -26,6 +26,15 @@ pub struct Disturbance {
     pub delay_ns: u64,
 }
 
+/// What a hook of a disturbed host met.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Met {
+    /// When it began.
+    pub began_ns: u64,
+    /// What each of its calls of rq_lock() was answered: none for a refusal, else what time it was then at least.
+    pub locks: Vec<Option<u64>>,
+}
+
 /// Of which run queue's lock and which task a hook is, as far as it is of any.
 #[derive(Clone, Copy)]
 pub(crate) struct Order {
@@ -44,6 +53,8 @@ pub(crate) struct Disturber {
     on_cpu: Vec<u64>,
     under_lock: Vec<u64>,
     of_task: Vec<u64>,
+    /// What the hook before met.
+    pub met: Met,
 }
 
 impl Disturber {
@@ -55,6 +66,7 @@ impl Disturber {
             on_cpu: vec![0; nr_cpus],
             under_lock: vec![0; nr_cpus],
             of_task: Vec::new(),
+            met: Met::default(),
         }
     }
 
@@ -63,7 +75,10 @@ impl Disturber {
         self.event_ns = event_ns;
         let drawn = event_ns + u64::from(self.draw()) % (self.chosen.delay_ns + 1);
         let before = self.before(this_cpu, order).into_iter().flatten();
-        before.fold(drawn, |latest, time| latest.max(*time))
+        let began_ns = before.fold(drawn, |latest, time| latest.max(*time));
+        self.met.began_ns = began_ns;
+        self.met.locks.clear();
+        began_ns
     }
 
     /// The hook has ended at `now`.
@@ -94,6 +109,12 @@ impl Disturber {
 
     /// None: the lock of this CPU's run queue is refused; else what time it is now.
     fn lock(&mut self, cpu: u32) -> Option<u64> {
+        let answer = self.answer(cpu);
+        self.met.locks.push(answer);
+        answer
+    }
+
+    fn answer(&mut self, cpu: u32) -> Option<u64> {
         if self.chosen.refuse_one_in != 0 && self.draw() % self.chosen.refuse_one_in == 0 {
             return None;
         }

@@ -12,7 +12,7 @@ use crate::disturbance::{disturbed_lock, Disturber, Order};
 use crate::fault::{Fault, FaultKind, Hook};
 use crate::memory::{Block, TaskSlab};
 use crate::seed::first_state;
-use crate::{crash, ffi, Class, Disturbance, LockScope, Policy, Tuned, MAX_CPUS};
+use crate::{crash, ffi, Class, Disturbance, LockScope, Met, Policy, Tuned, MAX_CPUS};
 
 /// Reads a field behind a pointer to shared memory of a [`Host`].
 macro_rules! get {
@@ -250,6 +250,13 @@ impl Host {
             Some(disturbed_lock as ffi::Disturb)
         );
         set!(self.s(), host_only.disturbance, disturber.as_ptr().cast());
+    }
+
+    /// What the last hook met; none if the host is not disturbed.
+    pub fn met(&self) -> Option<&Met> {
+        // SAFETY: leaked in disturb(); no hook runs now, and the next one needs the host for itself.
+        self.disturber
+            .map(|disturber| unsafe { &disturber.as_ref().met })
     }
 
     fn drop_disturber(&mut self) {
@@ -492,7 +499,7 @@ impl Host {
     }
 
     /// The time at which a CPU switches: that of the pick_next() before it.
-    pub(crate) fn switch_ns(&self, cpu: CpuId) -> u64 {
+    pub fn switch_ns(&self, cpu: CpuId) -> u64 {
         let now = get!(self.s(), now);
         match self.disturber {
             // SAFETY: leaked in disturb(); no hook runs now.

@@ -24,7 +24,7 @@ pub use compile::{compile_library, write_headers, CompileError, COMPILER_FLAGS, 
 #[cfg(target_os = "linux")]
 pub use crash::HookTimer;
 pub use crash::{install_crash_handler, remove_on_crash};
-pub use disturbance::Disturbance;
+pub use disturbance::{Disturbance, Met};
 pub use fault::{Fault, FaultKind, Hook};
 pub use host::{Host, NewTask, Platform, Topology};
 pub use policy::{LockScope, Nice, Policy, Promise, Tunable, Variant};

@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::job::THROWN_OUT;
+
 /// Why a virtual machine brought nothing back.
 #[derive(Debug, thiserror::Error)]
 pub enum VmError {
@@ -60,6 +62,12 @@ pub enum VmError {
     Guest {
         /// Why.
         problem: String,
+        /// Lines of explanation, each behind a line break.
+        details: String,
+    },
+    /// The kernel threw the scheduler out; what the scheduler and the kernel said.
+    #[error("{THROWN_OUT}{details}")]
+    ThrownOut {
         /// Lines of explanation, each behind a line break.
         details: String,
     },

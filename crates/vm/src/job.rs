@@ -11,6 +11,9 @@ pub const JOB_FILE: &str = "/etc/schedlab/job.json";
 /// Where the command may leave notes of itself.
 pub const NOTES_FILE: &str = "/run/schedlab-notes";
 
+/// What the guest says when its kernel has ended the scheduler.
+pub const THROWN_OUT: &str = "the kernel threw the scheduler out before the command ended";
+
 /// What the guest shall do.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Job {

@@ -10,7 +10,7 @@ use schedlab_trace::CpuId;
 
 use crate::channel::{Frame, Kind, Reader};
 use crate::initramfs::Content;
-use crate::job::{Ended, Hello};
+use crate::job::{Ended, Hello, THROWN_OUT};
 use crate::process::{Killed, Stop, BEAT};
 use crate::qemu::{memory_file, Machine, SHARED_BYTES};
 use crate::VmError;
@@ -249,9 +249,10 @@ impl Story {
             .kernel_log
             .lines()
             .map(|line| format!("\nkernel: {line}"));
-        VmError::Guest {
-            problem,
-            details: lines.chain(kernel).collect(),
+        let details = lines.chain(kernel).collect();
+        match problem == THROWN_OUT {
+            true => VmError::ThrownOut { details },
+            false => VmError::Guest { problem, details },
         }
     }
 

@@ -128,7 +128,7 @@ fn all_runs(
         let stop = || interrupt.signal().is_some() || cancel.cancelled();
         let ran = session.run(scheduler, &mut echo, &stop);
         let outcome = ran.map_err(|error| match failure(error, interrupt) {
-            Failure::Other(problem) => Failure::Other(format!("{name}: {problem}")),
+            Failure::Ended(exit, problem) => Failure::Ended(exit, format!("{name}: {problem}")),
             other => other,
         })?;
         for line in [stdout, stderr]

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use schedlab_input::reason;
-use schedlab_live::{Ending, Loaded, Options, Program, Statistics};
+use schedlab_live::{Ending, Error, Loaded, Options, Program, Statistics};
 use schedlab_policy::Tuned;
 use serde_json::json;
 
@@ -13,6 +13,7 @@ use super::{note, print};
 use crate::arguments::{LoadArguments, StatsFormat};
 use crate::failure::{Exit, Failure};
 use crate::interrupt::Interrupt;
+use crate::kernel::compile_for_kernel;
 use schedlab_lab::choose;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -31,7 +32,7 @@ pub fn load(arguments: &LoadArguments) -> Result<(), Failure> {
         tuned: &tuned,
         code: &code,
     };
-    let mut loaded = schedlab_live::load(&program, &options).map_err(other)?;
+    let mut loaded = schedlab_live::load(&program, &options).map_err(not_loaded)?;
     note(&format!(
         "{} is the scheduler of this machine; Ctrl-C ends it",
         tuned.name()
@@ -46,7 +47,8 @@ pub fn load(arguments: &LoadArguments) -> Result<(), Failure> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    std::fs::read(path).map_err(|e| Failure::Other(format!("{}: {}", path.display(), reason(&e))))
+    let failed = |e| format!("{}: {}", path.display(), reason(&e));
+    std::fs::read(path).map_err(|e| Failure::Ended(Exit::BadInput, failed(e)))
 }
 
 /// The BPF object in a file, if one is named, else the policy's own.
@@ -64,9 +66,7 @@ pub(super) fn object_or(
 /// The policy's BPF object: the one the binary carries, or compiled now.
 pub(super) fn object(text: &str, tuned: &Tuned) -> Result<Cow<'static, [u8]>, Failure> {
     if let Some(source) = choose::policy_file(text) {
-        return schedlab_bpf::compile(source)
-            .map(Cow::Owned)
-            .map_err(Failure::Other);
+        return compile_for_kernel(source).map(Cow::Owned);
     }
     let name = tuned.policy.name();
     schedlab_bpf::built_in(name)
@@ -211,6 +211,12 @@ fn report(tuned: &Tuned, ending: Option<Ending>) -> Result<(), Failure> {
     }
 }
 
-fn other(error: schedlab_live::Error) -> Failure {
-    Failure::Other(error.to_string())
+/// The kernel refuses a policy, or it is not for this kernel.
+pub fn not_loaded(error: Error) -> Failure {
+    let exit = match error {
+        Error::Refused(_) => Exit::PolicyFault,
+        Error::NotOurs => Exit::BadInput,
+        _ => Exit::System,
+    };
+    Failure::Ended(exit, error.to_string())
 }

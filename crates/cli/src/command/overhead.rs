@@ -13,7 +13,7 @@ use schedlab_report::table::{Cell, Field, Layout, Subject, Table, Terminal};
 
 use super::{load, note, print};
 use crate::arguments::{Format, OverheadArguments};
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use schedlab_lab::choose::{self, Assignments};
 
@@ -137,7 +137,10 @@ impl Scheduler {
         let bill = self.programs(&arguments.yielding, loaded.as_ref());
         let ending = loaded.as_mut().and_then(Loaded::unload);
         match ending.filter(|ending| ending.is_failure()) {
-            Some(ending) => Err(Failure::Other(format!("{}: {ending}", self.name()))),
+            Some(ending) => Err(Failure::Ended(
+                Exit::PolicyFault,
+                format!("{}: {ending}", self.name()),
+            )),
             None => bill.map_err(|error| Failure::Other(format!("{}: {error}", self.name()))),
         }
     }
@@ -160,8 +163,7 @@ impl Scheduler {
                 schedlab_live::load(&program, &options)
             }
         };
-        let loaded = loaded.map_err(|error| Failure::Other(error.to_string()))?;
-        Ok(Some(loaded))
+        loaded.map(Some).map_err(load::not_loaded)
     }
 
     fn programs(&self, yielding: &[u32], loaded: Option<&Loaded>) -> io::Result<Bill> {

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use schedlab_bpf::CompileError;
 use schedlab_input::Diagnostic;
 use schedlab_policy::{compile_library, Assignment, Tuned};
 use schedlab_trace::Ns;
 
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use schedlab_lab::choose::{policies, policy, policy_file, Assignments};
 use schedlab_lab::exact;
@@ -46,9 +47,20 @@ impl Compiled {
         interrupt.check()?;
         Ok(Compiled {
             library: library.map_err(Failure::Compile)?,
-            object: schedlab_bpf::compile(source).map_err(Failure::Other)?,
+            object: compile_for_kernel(source)?,
         })
     }
+}
+
+/// The BPF object of the policy in a C file.
+pub fn compile_for_kernel(source: &Path) -> Result<Vec<u8>, Failure> {
+    schedlab_bpf::compile(source).map_err(|error| {
+        let exit = match &error {
+            CompileError::Rejected(..) => Exit::BadInput,
+            CompileError::NoCompiler(_) | CompileError::Io(..) => Exit::System,
+        };
+        Failure::Ended(exit, error.to_string())
+    })
 }
 
 impl Scheduler {

@@ -164,6 +164,7 @@ fn exit_of(error: &VmError) -> Exit {
     match error {
         VmError::NoKernelImage(_) | VmError::NoCommand | VmError::NoProgram(_) => Exit::BadInput,
         VmError::TimedOut { .. } => Exit::LimitReached,
+        VmError::ThrownOut { .. } => Exit::PolicyFault,
         _ => Exit::System,
     }
 }

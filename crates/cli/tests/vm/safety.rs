@@ -93,7 +93,7 @@ fn thrown_out(name: &str, options: &str) -> String {
     );
     let ran = survives("2", &[&object], &script);
     let said = text(&ran.stdout);
-    assert!(said.starts_with("status 2\n"), "{said}");
+    assert!(said.starts_with("status 3\n"), "{said}");
     text(&ran.stderr)
 }
 
@@ -215,7 +215,7 @@ fn the_task_limit_is_a_clear_error() {
                   killall sleep; wait";
     let ran = survives("1", &[], script);
     assert!(
-        text(&ran.stdout).contains("status 2\n"),
+        text(&ran.stdout).contains("status 3\n"),
         "{}",
         text(&ran.stdout)
     );

@@ -1,6 +1,8 @@
 //! A native host whose every hook call is written down, with its outcome.
 
-use schedlab_policy::{Class, Fault, Host, NewTask, Platform, Prev, Topology, Tuned};
+use schedlab_policy::{
+    Class, Disturbance, Fault, Host, Met, NewTask, Platform, Prev, Topology, Tuned,
+};
 use schedlab_trace::{CpuId, TaskId, Time};
 
 use super::{kernel, places};
@@ -8,11 +10,20 @@ use super::{kernel, places};
 /// `NO_TASK` in conform.h.
 const NO_TASK: u32 = u32::MAX;
 
+/// `MOST_LOCKS` in conform.h.
+const MOST_LOCKS: usize = 16;
+
+/// What second locks and overlapping hooks do to the policies with a lock for each CPU.
+const REFUSE_ONE_IN: u32 = 4;
+const DELAY_NS: u64 = 100_000;
+
 /// `struct host_event` in conform.h.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Event {
     now: u64,
     mask: u64,
+    /// What each call of rq_lock() is answered: 0 for a refusal, else what time it is then at least.
+    locks: [u64; MOST_LOCKS],
     kind: Kind,
     this_cpu: u32,
     task: u32,
@@ -49,8 +60,10 @@ impl Event {
     /// As the C side reads it.
     pub fn bytes(&self) -> [u8; size_of::<Event>()] {
         let mut bytes = [0; size_of::<Event>()];
-        bytes[0..8].copy_from_slice(&self.now.to_ne_bytes());
-        bytes[8..16].copy_from_slice(&self.mask.to_ne_bytes());
+        let long = [self.now, self.mask].into_iter().chain(self.locks);
+        for (place, word) in bytes.chunks_exact_mut(8).zip(long) {
+            place.copy_from_slice(&word.to_ne_bytes());
+        }
         let words = [
             self.kind as u32,
             self.this_cpu,
@@ -59,8 +72,9 @@ impl Event {
             self.a,
             self.b,
         ];
-        for (i, word) in words.iter().enumerate() {
-            bytes[16 + 4 * i..20 + 4 * i].copy_from_slice(&word.to_ne_bytes());
+        let short = bytes[8 * (2 + MOST_LOCKS)..].chunks_exact_mut(4);
+        for (place, word) in short.zip(words) {
+            place.copy_from_slice(&word.to_ne_bytes());
         }
         bytes
     }
@@ -131,6 +145,11 @@ impl Recorder {
             alive: Vec::new(),
             work: [0; 4],
         };
+        recorder.host.disturb(Disturbance {
+            seed,
+            refuse_one_in: REFUSE_ONE_IN,
+            delay_ns: DELAY_NS,
+        });
         recorder.note(
             Kind::Reset,
             NO_TASK,
@@ -157,9 +176,19 @@ impl Recorder {
 
     #[allow(clippy::too_many_arguments)]
     fn note(&mut self, kind: Kind, task: u32, other: u32, a: u32, b: u32, mask: u64, answer: u64) {
+        let met = self.host.met().cloned().unwrap_or(Met {
+            began_ns: self.now.0,
+            locks: Vec::new(),
+        });
+        assert!(met.locks.len() <= MOST_LOCKS, "a hook takes few locks");
+        let mut locks = [0; MOST_LOCKS];
+        for (place, answer) in locks.iter_mut().zip(&met.locks) {
+            *place = answer.unwrap_or(0);
+        }
         self.events.push(Event {
-            now: self.now.0,
+            now: met.began_ns,
             mask,
+            locks,
             kind,
             this_cpu: self.cpu.0,
             task,
@@ -295,8 +324,9 @@ impl Recorder {
         prev: Option<TaskId>,
         next: Option<TaskId>,
     ) -> Result<(), Fault> {
+        let at = self.host.switch_ns(cpu);
         self.host.switch(cpu, prev, next)?;
-        self.note(Kind::Switch, number(prev), number(next), cpu.0, 0, 0, 0);
+        self.note(Kind::Switch, number(prev), number(next), cpu.0, 0, at, 0);
         Ok(())
     }
 
@@ -372,4 +402,25 @@ impl Recorder {
 
 fn number(task: Option<TaskId>) -> u32 {
     task.map_or(NO_TASK, |t| t.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use schedlab_policy::Policy;
+
+    use super::super::kernel;
+    use super::*;
+
+    /// Locks are refused, and others renew the time, in what is played.
+    #[test]
+    fn scripts_refuse_locks_and_renew_times() {
+        let o1 = Tuned::new(Policy::find("o1").unwrap(), None, &[]).unwrap();
+        let scripts = (0..50).map(|seed| kernel::live(&o1, seed, 60).unwrap());
+        let events: Vec<Event> = scripts.flat_map(|script| script.events).collect();
+        let renewed = events.iter().filter(|e| e.locks[0] > e.now).count();
+        assert!(renewed > 10, "{renewed}");
+        // A refusal is seen by the time of the lock after it.
+        let refused = events.iter().filter(|e| e.locks[0] == 0 && e.locks[1] > 0);
+        assert!(refused.count() > 0);
+    }
 }

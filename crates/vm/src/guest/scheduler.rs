@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustix::process::{kill_process, Pid, Signal};
 
 use crate::channel::Kind;
-use crate::job::Job;
+use crate::job::{Job, THROWN_OUT};
 
 use super::processes::{spawn, Children, Pump};
 use super::{observer, Host, Problem};
@@ -70,7 +70,7 @@ impl Scheduler {
         }
         self.wait(children, host, || false)?;
         match (stayed, children.end_of(self.pid)) {
-            (false, _) => Err("the kernel threw the scheduler out before the command ended".into()),
+            (false, _) => Err(THROWN_OUT.into()),
             (true, None) => Err("the scheduler does not end when told to".into()),
             (true, Some(_)) => Ok(()),
         }
