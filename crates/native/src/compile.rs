@@ -95,9 +95,9 @@ impl Policy {
 /// # Errors
 /// See [`CompileError`].
 pub fn compile_library(source: &Path, stop: &dyn Fn() -> bool) -> Result<Vec<u8>, CompileError> {
-    let library = Compiled::from_source(source, stop)?.library;
-    let shown = || library.display().to_string();
-    fs::read(&library).map_err(|e| CompileError::Io(shown(), e))
+    let compiled = Compiled::from_source(source, stop)?;
+    let library = &compiled.library;
+    fs::read(library).map_err(|e| CompileError::Io(library.display().to_string(), e))
 }
 
 /// A policy's shared library in a temporary folder.
