@@ -7,4 +7,4 @@ mod workload;
 
 pub use policy::{policies, policy, policy_file};
 pub use tunables::Assignments;
-pub use workload::workload;
+pub use workload::{help as workload_help, workload};

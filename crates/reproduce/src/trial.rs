@@ -135,10 +135,7 @@ impl Trial {
     pub(crate) fn workload(&self) -> Result<Workload, Error> {
         Ok(match &self.work {
             Work::Text { name, text } => native::parse(&format!("{name}.toml"), text)?,
-            Work::Named(text) => match native::find(text) {
-                Some(shipped) => shipped?,
-                None => builtin::parse(text)?,
-            },
+            Work::Named(text) => builtin::parse(text)?,
         })
     }
 }

@@ -24,6 +24,30 @@ impl Builder {
         Builder { workload }
     }
 
+    /// Goes on with a workload.
+    pub fn on(workload: Workload) -> Self {
+        Builder { workload }
+    }
+
+    /// Adds another workload's tasks beside those that are there; the processes stay apart, and the duration
+    /// stays what it is.
+    pub fn beside<E>(&mut self, add: impl FnOnce(&mut Builder) -> Result<(), E>) -> Result<(), E> {
+        let number = |task: &TaskSpec| match task.process {
+            Process::Shared(number) => number,
+            _ => 0,
+        };
+        let taken = self.workload.tasks.iter().map(number).max().unwrap_or(0);
+        let (first, duration) = (self.workload.tasks.len(), self.workload.duration);
+        add(self)?;
+        for task in &mut self.workload.tasks[first..] {
+            if let Process::Shared(number) = &mut task.process {
+                *number += taken;
+            }
+        }
+        self.workload.duration = duration;
+        Ok(())
+    }
+
     /// Adds a task specification.  [`Op::Fork`] may refer to it by the number returned here;
     /// [`Builder::finish`] renumbers.
     pub fn task(&mut self, spec: TaskSpec) -> SpecId {
@@ -45,6 +69,12 @@ impl Builder {
     /// Adds a semaphore with this value.
     pub fn semaphore(&mut self, value: u32) -> u32 {
         push(&mut self.workload.semaphores, value)
+    }
+
+    /// Adds so many mutexes and gives the first.
+    pub fn mutexes(&mut self, count: u32) -> u32 {
+        self.workload.nr_mutexes += count;
+        self.workload.nr_mutexes - count
     }
 
     /// Adds a condition variable.
@@ -109,7 +139,11 @@ impl Builder {
         }
         workload.tasks = order.iter().map(|&i| workload.tasks[i].clone()).collect();
         for op in workload.programs.iter_mut().flat_map(|p| &mut p.ops) {
-            if let Op::Fork(spec) = op {
+            if let Op::Fork(spec)
+            | Op::Renice(spec, _)
+            | Op::Reclass(spec, ..)
+            | Op::Repin(spec, _) = op
+            {
                 *spec = SpecId(position[spec.0 as usize]);
             }
         }

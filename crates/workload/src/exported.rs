@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again() {
-        for (name, _) in builtin::list() {
+        for name in builtin::list().into_iter().map(|builtin| builtin.name) {
             let workload = builtin::parse(name).unwrap();
             let text = to_json(&workload);
             assert!(is_exported(&text), "{name}");

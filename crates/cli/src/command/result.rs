@@ -10,7 +10,7 @@ use schedlab_policy::Tuned;
 use schedlab_replay::Identities;
 use schedlab_report::Run;
 use schedlab_sim::Limits;
-use schedlab_workload::{builtin, Workload};
+use schedlab_workload::Workload;
 
 use crate::arguments::{Bounds, CommonArguments, Format};
 use crate::failure::{Exit, Failure};
@@ -40,7 +40,7 @@ pub fn perform(asked: Asked) -> Result<Exit, Failure> {
         let mistake = Diagnostic::new(problem).at("--", 0);
         return Err(mistake.expected("--world vm, or --workload").into());
     };
-    if let Some(help) = builtin::help(workload) {
+    if let Some(help) = choose::workload_help(workload)? {
         return print(&help).map(|()| Exit::Success);
     }
     let workload = read(workload, common)?;

@@ -9,12 +9,10 @@ use schedlab_workload::{builtin, exported, native, rtapp, Workload};
 /// comes with the program by its name.
 pub fn workload(text: &str, options: &rtapp::Options) -> Result<Workload, Diagnostic> {
     let text = text.trim();
-    let first = text.split_whitespace().next().unwrap_or_default();
-    if builtin::find(first).is_some() {
-        return builtin::parse(text);
-    }
-    match Path::new(text).extension().and_then(|e| e.to_str()) {
-        Some("toml") => native::parse(text, &read_text(Path::new(text))?),
+    let (name, args) = words(text)?;
+    let path = Path::new(&name);
+    match path.extension().and_then(|e| e.to_str()) {
+        Some("toml") => native::parse_with(&name, &read_text(path)?, &args),
         Some("json") => {
             let content = read_text(Path::new(text))?;
             match exported::is_exported(&content) {
@@ -22,23 +20,41 @@ pub fn workload(text: &str, options: &rtapp::Options) -> Result<Workload, Diagno
                 false => rtapp::parse(text, &content, options),
             }
         }
-        // Its file may be far away, so it is called by its name in commands to reproduce a result.
-        _ => native::find(text)
-            .unwrap_or_else(|| Err(unknown(text)))
-            .map(|shipped| Workload {
-                source: text.to_string(),
-                ..shipped
-            }),
+        _ => match builtin::find(&name) {
+            Some(builtin) => builtin.parse(&args),
+            None => Err(unknown(text)),
+        },
+    }
+}
+
+/// What a line such as "my.toml --help" asks for, if it asks for help.
+pub fn help(text: &str) -> Result<Option<String>, Diagnostic> {
+    let (name, args) = words(text.trim())?;
+    if !args.iter().any(|word| word == "--help" || word == "-h") {
+        return Ok(None);
+    }
+    match builtin::find(&name) {
+        Some(builtin) => Ok(builtin.help()),
+        None if name.ends_with(".toml") => native::help(&name, &read_text(Path::new(&name))?),
+        None => Ok(None),
+    }
+}
+
+/// A name and its options.  A path may contain spaces.
+fn words(text: &str) -> Result<(String, Vec<String>), Diagnostic> {
+    if Path::new(text).is_file() {
+        return Ok((text.to_string(), Vec::new()));
+    }
+    let mut words = builtin::words(text)?;
+    match words.is_empty() {
+        true => Ok((String::new(), words)),
+        false => Ok((words.remove(0), words)),
     }
 }
 
 fn unknown(text: &str) -> Diagnostic {
-    let shipped = native::list();
-    let names: Vec<&str> = builtin::list()
-        .iter()
-        .map(|(name, _)| *name)
-        .chain(shipped.iter().map(|(name, _)| *name))
-        .collect();
+    let builtins = builtin::list();
+    let names: Vec<&str> = builtins.iter().map(|builtin| builtin.name).collect();
     let problem = match Path::new(text).exists() {
         true => format!("the file \"{text}\" has no known extension"),
         false => format!("there is no workload \"{text}\""),

@@ -9,7 +9,7 @@ use schedlab_machine::{Cache, Costs, Cpu, Machine, TickPhase, Timers};
 use schedlab_policy::{Disturbance, Policy, Tuned};
 use schedlab_sim::{EndReason, Limits, Outcome, Setup, SimError, Simulation, TieBreak};
 use schedlab_trace::{HashSink, Ns, TraceHash};
-use schedlab_workload::{builtin, native, random, rtapp, Workload};
+use schedlab_workload::{builtin, random, rtapp, Workload};
 
 /// A machine with 1 to 64 CPUs, with or without SMT, costs, caches and nodes.
 fn machine(seed: u64) -> Machine {
@@ -204,31 +204,23 @@ fn every_shipped_workload_runs_under_every_policy() {
 /// preempted on the way to its suspend waits for ever, and all others in the end.
 const MAY_DEADLOCK: &[&str] = &["browser-short.json"];
 
-/// Every file in `workloads/`, rt-app's included, and every built-in with its defaults.
+/// Every built-in with its defaults, and rt-app's files.
 fn shipped() -> Vec<(String, Workload)> {
-    let mut found: Vec<(String, Workload)> = Vec::new();
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads");
-    for file in files(&folder)
-        .into_iter()
-        .chain(files(&folder.join("rt-app")))
-    {
+    let builtins = builtin::list().into_iter();
+    let mut found: Vec<(String, Workload)> = builtins
+        .map(|builtin| (builtin.name.into(), builtin.parse(&[]).unwrap()))
+        .collect();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads/rt-app");
+    for file in files(&folder) {
         let name = file.file_name().unwrap().to_string_lossy().into_owned();
-        let text = || std::fs::read_to_string(&file).unwrap();
-        let workload = match file.extension().and_then(|e| e.to_str()) {
-            Some("toml") => native::parse(&name, &text()),
-            Some("json") => rtapp::parse(&name, &text(), &rtapp::Options::default()),
-            _ => continue,
-        };
+        if !name.ends_with(".json") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&file).unwrap();
+        let workload = rtapp::parse(&name, &text, &rtapp::Options::default());
         found.push((name, workload.unwrap_or_else(|error| panic!("{error}"))));
     }
-    assert!(
-        found.len() >= 17,
-        "workload files are missing: {}",
-        found.len()
-    );
-    for (name, _) in builtin::list() {
-        found.push((name.into(), builtin::parse(name).unwrap()));
-    }
+    assert!(found.len() >= 33, "workloads are missing: {}", found.len());
     found
 }
 

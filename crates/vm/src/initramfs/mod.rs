@@ -127,9 +127,16 @@ impl Content {
         argument: &str,
         busybox: &Busybox,
     ) -> Result<(), VmError> {
-        let path = self.folder.join(argument);
-        if path.is_file() {
-            return programs::add_program(archive, &path);
+        // A workload's file may have options after it.
+        let name = match program {
+            "schedlab" => argument.split_whitespace().next().unwrap_or(argument),
+            _ => argument,
+        };
+        for name in [argument, name] {
+            let path = self.folder.join(name);
+            if path.is_file() {
+                return programs::add_program(archive, &path);
+            }
         }
         if program == "schedlab" {
             return Ok(()); // What looks like a line for a shell names a workload.

@@ -11,7 +11,7 @@ use super::rooms::{Role, Rooms};
 use super::values::{number, sigma, size, time};
 use super::Benchmark;
 use crate::builder::{Builder, Ops};
-use crate::{Amount, Op, Times, Workload};
+use crate::{Amount, Op, Times};
 
 /// The options.
 #[derive(clap::Parser, Debug)]
@@ -66,7 +66,7 @@ impl Benchmark for Chat {
     const SUMMARY: &'static str =
         "chat rooms in C: every user sends all its messages at once, four threads each";
 
-    fn workload(&self, mut builder: Builder) -> Result<Workload, Diagnostic> {
+    fn build(&self, builder: &mut Builder) -> Result<(), Diagnostic> {
         let rooms = Rooms {
             rooms: self.rooms,
             users: self.users,
@@ -83,9 +83,9 @@ impl Benchmark for Chat {
         };
         for number in 0..self.rooms {
             let room = Room {
-                to_server: rooms.channels(&mut builder, self.socket),
-                queues: rooms.channels(&mut builder, self.users.saturating_mul(self.messages)),
-                to_client: rooms.channels(&mut builder, self.socket),
+                to_server: rooms.channels(builder, self.socket),
+                queues: rooms.channels(builder, self.users.saturating_mul(self.messages)),
+                to_client: rooms.channels(builder, self.socket),
             };
             for user in 0..self.users {
                 for (role, ops) in self.programs(&room, user, &plan) {
@@ -94,7 +94,7 @@ impl Benchmark for Chat {
                 }
             }
         }
-        Ok(builder.finish())
+        Ok(())
     }
 }
 

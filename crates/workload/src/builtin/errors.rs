@@ -5,7 +5,7 @@ use schedlab_input::flags::{allowed, first_line, suggestion, text};
 use schedlab_input::Diagnostic;
 
 /// A diagnostic about the option users give workloads with.
-pub(super) fn on_the_command_line() -> Diagnostic {
+pub(crate) fn on_the_command_line() -> Diagnostic {
     Diagnostic {
         file: "--workload".to_string(),
         ..Diagnostic::default()
@@ -13,7 +13,7 @@ pub(super) fn on_the_command_line() -> Diagnostic {
 }
 
 /// A diagnostic about one option of a benchmark.
-pub(super) fn bad_option(
+pub(crate) fn bad_option(
     benchmark: &str,
     option: &str,
     problem: impl Into<String>,
@@ -28,7 +28,7 @@ pub(super) fn bad_option(
 }
 
 /// The diagnostic for an error of clap's.
-pub(super) fn diagnostic(benchmark: &str, error: &clap::Error) -> Diagnostic {
+pub(crate) fn diagnostic(benchmark: &str, error: &clap::Error) -> Diagnostic {
     let option = text(error, ContextKind::InvalidArg);
     let value = text(error, ContextKind::InvalidValue);
     let (problem, expected) = match error.kind() {

@@ -17,7 +17,7 @@ use super::loads::Loads;
 use super::values::{nice, number, positive_time};
 use super::Benchmark;
 use crate::builder::{task, Builder, Ops};
-use crate::{Amount, Op, Process, TaskSpec, TimerScope, Times, Workload};
+use crate::{Amount, Op, Process, TaskSpec, TimerScope, Times};
 
 /// The options; the short ones are interbench's own.
 #[derive(clap::Parser, Debug)]
@@ -101,11 +101,11 @@ impl Benchmark for Interbench {
     const NAME: &'static str = "interbench";
     const SUMMARY: &'static str = "a player, a screen or a game beside a load: is it on time?";
 
-    fn workload(&self, mut builder: Builder) -> Result<Workload, Diagnostic> {
-        self.add_bench(&mut builder)?;
-        self.add_load(&mut builder);
+    fn build(&self, builder: &mut Builder) -> Result<(), Diagnostic> {
+        self.add_bench(builder)?;
+        self.add_load(builder);
         builder.workload().duration = Some(self.duration);
-        Ok(builder.finish())
+        Ok(())
     }
 }
 

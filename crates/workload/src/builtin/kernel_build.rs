@@ -8,14 +8,13 @@
 //! are work; cold caches, fork and exec add most of the rest on that machine, where the model's stock
 //! build takes 394 s and 217 s, within 2 % of the paper.
 
-use clap::Parser;
 use schedlab_input::Diagnostic;
 use schedlab_trace::Ns;
 
 use super::values::{number, positive_time, sigma, size, time};
 use super::Benchmark;
 use crate::builder::{task, Builder, Ops};
-use crate::{Amount, Distribution, Op, SpecId, TaskSpec, Times, Workload};
+use crate::{Amount, Distribution, Op, SpecId, TaskSpec, Times};
 
 /// The options.
 #[derive(clap::Parser, Debug)]
@@ -65,23 +64,7 @@ impl Benchmark for KernelBuild {
     const SUMMARY: &'static str =
         "make -jN: a tree of fork and exec, with a serial link at its end";
 
-    fn workload(&self, mut builder: Builder) -> Result<Workload, Diagnostic> {
-        self.add(&mut builder);
-        Ok(builder.finish())
-    }
-}
-
-impl KernelBuild {
-    /// A build with so many jobs and these options, for a workload that runs one beside something else.
-    pub(super) fn parsed(jobs: u32, options: &str) -> Result<KernelBuild, Diagnostic> {
-        let jobs = format!("-j{jobs}");
-        let words = super::words(options)?;
-        KernelBuild::try_parse_from(["kernel-build".to_string(), jobs].into_iter().chain(words))
-            .map_err(|error| super::errors::diagnostic(Self::NAME, &error))
-    }
-
-    /// Adds the build's tasks.
-    pub(super) fn add(&self, builder: &mut Builder) {
+    fn build(&self, builder: &mut Builder) -> Result<(), Diagnostic> {
         let gccs = match self.pipe {
             0 => vec![self.plain(builder); self.files as usize],
             _ => self.piped(builder),
@@ -93,8 +76,11 @@ impl KernelBuild {
             working_set_bytes: SMALL_BYTES,
             ..task("make", make)
         });
+        Ok(())
     }
+}
 
+impl KernelBuild {
     /// gcc, which runs cc1 and as by turns: the same for all files.
     fn plain(&self, builder: &mut Builder) -> SpecId {
         let cc1 = self.cc1(builder);

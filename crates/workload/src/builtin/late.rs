@@ -17,7 +17,7 @@ use super::errors::bad_option;
 use super::values::{nice, number, positive_time, sigma, size, time, yes_or_no};
 use super::Benchmark;
 use crate::builder::{task, Builder, Ops};
-use crate::{Amount, Distribution, Op, Process, ProgramId, TaskSpec, Times, Workload};
+use crate::{Amount, Distribution, Op, Process, ProgramId, TaskSpec, Times};
 
 /// The options.
 #[derive(clap::Parser, Debug)]
@@ -82,17 +82,17 @@ impl Benchmark for Late {
     const SUMMARY: &'static str =
         "simulated applications that run and sleep; measures how late they are served";
 
-    fn workload(&self, mut builder: Builder) -> Result<Workload, Diagnostic> {
+    fn build(&self, builder: &mut Builder) -> Result<(), Diagnostic> {
         let tasks = self.kinds()?;
         let ends = tasks.iter().any(Task::ends);
         for (number, kind) in (1..).zip(&tasks) {
-            self.add(&mut builder, kind, Process::Shared(number), ends);
+            self.add(builder, kind, Process::Shared(number), ends);
         }
         builder.workload().duration = match ends {
             true => self.duration,
             false => Some(self.duration.unwrap_or(DURATION)),
         };
-        Ok(builder.finish())
+        Ok(())
     }
 }
 

@@ -1,13 +1,13 @@
-//! What interbench and contest run beside what they measure: burners, a ring, and programs that wait
+//! What interbench runs beside what it measures: burners, a ring, and programs that wait
 //! for a disk.
 //!
-//! The disk is one of 2005 and assumed: 50 MB/s, 8 ms to find a place.  Copying to or from the
+//! The disk is one of 2005 and assumed: 50 MB/s.  Copying to or from the
 //! page cache costs 5 us for 4 KiB, system call included: assumed.
 
 use schedlab_trace::Ns;
 
 use crate::builder::{task, Builder, Ops};
-use crate::{Amount, Distribution, Op, Process, TaskSpec, Times};
+use crate::{Amount, Op, Process, TaskSpec, Times};
 
 /// A request of 128 KiB, which is what reading ahead asks for at once.
 const REQUEST: Ns = Ns::from_us(2600);
@@ -15,10 +15,6 @@ const REQUEST: Ns = Ns::from_us(2600);
 const COPY: Ns = Ns::from_us(160);
 /// Requests a writer can have before it must wait for the disk: 1 MiB.
 const DIRTY: u64 = 8;
-/// Mean time to find a place elsewhere on the disk.
-const SEEK: Ns = Ns::from_ms(8);
-/// CPU time of one file or directory: names, attributes, opening and closing.
-const FILE: Ns = Ns::from_us(300);
 /// A burner computes in pieces of this size; it makes no difference to a scheduler.
 const PIECE: Ns = Ns::from_secs(1);
 /// More than any cache holds.
@@ -86,43 +82,6 @@ impl<'b> Loads<'b> {
             ops.run(Amount::Fixed(Ns(DIRTY * COPY.0)));
             let service = Amount::Fixed(Ns(DIRTY * REQUEST.0));
             ops.push(Op::Disk { disk, service });
-        });
-    }
-
-    /// One that lists all files: `ls -lRa`.
-    pub fn list(&mut self) {
-        self.files("list", 1, |_, _| ());
-    }
-
-    /// One that packs files into an archive: finds each, reads it and writes it.
-    pub fn pack(&mut self) {
-        self.files("ctar", 1, |ops, disk| {
-            read_128k(ops, disk);
-            ops.run(Amount::Fixed(COPY));
-        });
-    }
-
-    /// One that unpacks an archive: reads it and writes each file to its place.
-    pub fn unpack(&mut self) {
-        self.files("xtar", 1, |ops, _| {
-            ops.run(Amount::Fixed(COPY));
-        });
-    }
-
-    /// So many clients of a file server: dbench.
-    pub fn clients(&mut self, count: u32) {
-        self.files("dbench", count, |_, _| ());
-    }
-
-    /// So many that find a file, handle it, and do something with what is in it.
-    fn files(&mut self, name: &str, count: u32, body: impl FnOnce(&mut Ops, u32)) {
-        let disk = self.disk();
-        let mean = SEEK.0;
-        let service = self.builder.drawn(Distribution::Exponential { mean });
-        self.endless(name, count, 0, |ops| {
-            ops.push(Op::Disk { disk, service })
-                .run(Amount::Fixed(FILE));
-            body(ops, disk);
         });
     }
 

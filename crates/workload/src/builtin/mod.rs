@@ -1,21 +1,16 @@
 //! Built-in benchmarks, each under its own command line: `volanomark --rooms 10`.
 //!
-//! One file is one benchmark: a struct whose fields are its options (their comments are the
-//! help text) and a function that turns them into tasks and programs.
+//! Most are files of `workloads/`.  A benchmark in Rust is one file here: a struct with its options (the comments
+//! of the fields are the help text) and a function that turns them into tasks and programs.
 
-mod ab;
 mod chat;
-mod contest;
-mod errors;
-mod hackbench;
-mod hogs;
+pub(crate) mod errors;
 mod interbench;
 mod kernel_build;
 mod late;
 mod loads;
-mod mab;
-mod massive_intr;
 mod rooms;
+mod shipped;
 mod sysbench_oltp;
 mod values;
 mod volanomark;
@@ -27,26 +22,37 @@ pub use volanomark::VolanoMark;
 use schedlab_input::{nearest, Diagnostic};
 
 use crate::builder::Builder;
-use crate::Workload;
+use crate::{native, Workload};
 
-/// What a benchmark has to be.
+/// What a benchmark whose structure needs Rust has to be.
 trait Benchmark: clap::Parser {
     /// The name users choose it by.
     const NAME: &'static str;
     /// One line about it.
     const SUMMARY: &'static str;
-    /// The workload its options describe.
-    fn workload(&self, builder: Builder) -> Result<Workload, Diagnostic>;
+    /// Adds the tasks its options describe.
+    fn build(&self, builder: &mut Builder) -> Result<(), Diagnostic>;
 }
 
-/// A built-in benchmark.
+/// A workload that comes with the program: a benchmark in Rust or a file of `workloads/`.
 #[derive(Clone, Copy)]
 pub struct Builtin {
     /// The name users choose it by.
     pub name: &'static str,
-    /// One line about it.
-    pub summary: &'static str,
-    parse: fn(&[String]) -> Result<Workload, Diagnostic>,
+    form: Form,
+}
+
+#[derive(Clone, Copy)]
+enum Form {
+    Rust(Coded),
+    /// The text of the file.
+    File(&'static str),
+}
+
+#[derive(Clone, Copy)]
+struct Coded {
+    summary: &'static str,
+    add: fn(&[String], &mut Builder) -> Result<(), Diagnostic>,
     command: fn() -> clap::Command,
 }
 
@@ -54,9 +60,19 @@ impl Builtin {
     const fn of<B: Benchmark>() -> Self {
         Builtin {
             name: B::NAME,
-            summary: B::SUMMARY,
-            parse: parse_as::<B>,
-            command: B::command,
+            form: Form::Rust(Coded {
+                summary: B::SUMMARY,
+                add: add_as::<B>,
+                command: B::command,
+            }),
+        }
+    }
+
+    /// One line about it.
+    pub fn summary(&self) -> String {
+        match self.form {
+            Form::Rust(coded) => coded.summary.to_string(),
+            Form::File(text) => native::title(text),
         }
     }
 
@@ -65,47 +81,66 @@ impl Builtin {
     /// # Errors
     /// An unknown option, a bad value or an impossible combination.
     pub fn parse(&self, args: &[String]) -> Result<Workload, Diagnostic> {
-        (self.parse)(args)
+        let source = command_line(self.name, args);
+        match self.form {
+            Form::File(text) => {
+                let file = format!("workloads/{}.toml", self.name);
+                let workload = native::parse_with(&file, text, args)?;
+                Ok(Workload { source, ..workload })
+            }
+            Form::Rust(coded) => {
+                let mut builder = Builder::new(self.name, source);
+                (coded.add)(args, &mut builder)?;
+                Ok(builder.finish())
+            }
+        }
     }
 
-    /// Its options with their meanings and defaults, for people.
-    pub fn help(&self) -> String {
-        let command = (self.command)();
-        let mut command = command.name(self.name).about(self.summary);
-        command.render_long_help().to_string()
+    /// Its options with their meanings and defaults, for people; none if it has none.
+    pub fn help(&self) -> Option<String> {
+        match self.form {
+            Form::Rust(coded) => {
+                let command = (coded.command)().name(self.name).about(coded.summary);
+                Some(command.clone().render_long_help().to_string())
+            }
+            Form::File(text) => native::help(self.name, text).ok().flatten(),
+        }
     }
 }
 
-/// All benchmarks, in the order of their names.
-const BUILTINS: [Builtin; 12] = [
-    Builtin::of::<ab::Ab>(),
+/// The benchmarks in Rust.
+const IN_RUST: [Builtin; 6] = [
     Builtin::of::<chat::Chat>(),
-    Builtin::of::<contest::Contest>(),
-    Builtin::of::<hackbench::Hackbench>(),
-    Builtin::of::<hogs::Hogs>(),
     Builtin::of::<interbench::Interbench>(),
     Builtin::of::<kernel_build::KernelBuild>(),
     Builtin::of::<late::Late>(),
-    Builtin::of::<mab::Mab>(),
-    Builtin::of::<massive_intr::MassiveIntr>(),
     Builtin::of::<sysbench_oltp::SysbenchOltp>(),
     Builtin::of::<volanomark::VolanoMark>(),
 ];
 
-/// Name and summary of every built-in benchmark, sorted by name.
-pub fn list() -> Vec<(&'static str, &'static str)> {
-    BUILTINS.iter().map(|b| (b.name, b.summary)).collect()
+/// Every workload that comes with the program, sorted by name.
+pub fn list() -> Vec<Builtin> {
+    let file = |(name, text)| Builtin {
+        name,
+        form: Form::File(text),
+    };
+    let mut all: Vec<Builtin> = IN_RUST
+        .into_iter()
+        .chain(shipped::files().map(file))
+        .collect();
+    all.sort_unstable_by_key(|builtin| builtin.name);
+    all
 }
 
-/// The built-in benchmark of this name.
+/// The workload of this name that comes with the program.
 pub fn find(name: &str) -> Option<Builtin> {
-    BUILTINS.iter().find(|b| b.name == name).copied()
+    list().into_iter().find(|builtin| builtin.name == name)
 }
 
 /// The workload a line like `volanomark --rooms 10` describes; words may be quoted as in a shell.
 ///
 /// # Errors
-/// An unknown benchmark, or what [`Builtin::parse`] refuses.
+/// An unknown workload, or what [`Builtin::parse`] refuses.
 pub fn parse(line: &str) -> Result<Workload, Diagnostic> {
     let mut words = words(line)?;
     if words.is_empty() {
@@ -115,16 +150,34 @@ pub fn parse(line: &str) -> Result<Workload, Diagnostic> {
     find(&name).ok_or_else(|| unknown(&name))?.parse(&words)
 }
 
+/// Adds the tasks of the benchmark in Rust that a line describes.
+pub(crate) fn add(line: &str, builder: &mut Builder) -> Result<(), Diagnostic> {
+    let words = words(line)?;
+    let (name, args) = words.split_first().ok_or_else(|| unknown(""))?;
+    let found = IN_RUST.iter().find(|builtin| builtin.name == name);
+    let Some(Builtin {
+        form: Form::Rust(coded),
+        ..
+    }) = found
+    else {
+        return Err(unknown(name));
+    };
+    builder.beside(|builder| (coded.add)(args, builder))
+}
+
 /// The help text a line asks for with `--help` or `-h`, if it names a benchmark and does.
 pub fn help(line: &str) -> Option<String> {
     let words = words(line).ok()?;
     let (name, options) = words.split_first()?;
     let asks = options.iter().any(|word| word == "--help" || word == "-h");
-    find(name).filter(|_| asks).map(|builtin| builtin.help())
+    find(name).filter(|_| asks)?.help()
 }
 
-/// The words of a line.
-fn words(line: &str) -> Result<Vec<String>, Diagnostic> {
+/// The words of a line; they may be quoted as in a shell.
+///
+/// # Errors
+/// A quote has no end.
+pub fn words(line: &str) -> Result<Vec<String>, Diagnostic> {
     shlex::split(line).ok_or_else(|| Diagnostic {
         problem: format!("a quote in \"{line}\" has no end"),
         ..errors::on_the_command_line()
@@ -133,17 +186,17 @@ fn words(line: &str) -> Result<Vec<String>, Diagnostic> {
 
 /// No benchmark has this name.
 fn unknown(name: &str) -> Diagnostic {
-    let names: Vec<&str> = BUILTINS.iter().map(|b| b.name).collect();
+    let names: Vec<&str> = list().iter().map(|b| b.name).collect();
     Diagnostic {
-        problem: format!("there is no built-in workload \"{name}\""),
+        problem: format!("there is no workload \"{name}\""),
         expected: format!("one of {}", names.join(", ")),
         nearest: nearest(name, names),
         ..errors::on_the_command_line()
     }
 }
 
-/// Parses the arguments of one benchmark and builds its workload.
-fn parse_as<B: Benchmark>(args: &[String]) -> Result<Workload, Diagnostic> {
+/// Parses the arguments of one benchmark and adds its tasks.
+fn add_as<B: Benchmark>(args: &[String], builder: &mut Builder) -> Result<(), Diagnostic> {
     // A negative number is a bad value of an option, not an unknown option.
     let command = B::command()
         .no_binary_name(true)
@@ -156,11 +209,11 @@ fn parse_as<B: Benchmark>(args: &[String]) -> Result<Workload, Diagnostic> {
         .try_get_matches_from(args)
         .and_then(|matches| B::from_arg_matches(&matches))
         .map_err(|error| errors::diagnostic(B::NAME, &error))?;
-    options.workload(Builder::new(B::NAME, command_line(B::NAME, args)))
+    options.build(builder)
 }
 
 /// The line that asks for this workload again.
-fn command_line(name: &str, args: &[String]) -> String {
+pub(crate) fn command_line(name: &str, args: &[String]) -> String {
     let words = std::iter::once(name).chain(args.iter().map(String::as_str));
     // Only a NUL byte cannot be quoted, and no command line can hold one.
     shlex::try_join(words).unwrap_or_else(|_| name.to_string())

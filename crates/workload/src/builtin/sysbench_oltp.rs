@@ -15,7 +15,7 @@ use schedlab_trace::Ns;
 use super::values::{number, positive_time, sigma, time};
 use super::Benchmark;
 use crate::builder::{task, Builder, Ops};
-use crate::{Amount, Distribution, Op, Process, TaskSpec, Times, Workload};
+use crate::{Amount, Distribution, Op, Process, TaskSpec, Times};
 
 /// The options.
 #[derive(clap::Parser, Debug)]
@@ -77,10 +77,10 @@ impl Benchmark for SysbenchOltp {
     const SUMMARY: &'static str =
         "transactions on a database: round trips, row locks, disk reads and log writes";
 
-    fn workload(&self, mut builder: Builder) -> Result<Workload, Diagnostic> {
+    fn build(&self, builder: &mut Builder) -> Result<(), Diagnostic> {
         let rows = self.changed_rows();
-        builder.workload().nr_mutexes = rows.len() as u32;
-        let server = self.server(&mut builder);
+        let first = builder.mutexes(rows.len() as u32);
+        let server = self.server(builder);
         let digits = (self.threads - 1).to_string().len();
         for thread in 0..self.threads {
             let socket = Socket {
@@ -89,7 +89,7 @@ impl Benchmark for SysbenchOltp {
             };
             let mine = self.transactions / self.threads
                 + u32::from(thread < self.transactions % self.threads);
-            let client = self.client(&mut builder, socket, mine);
+            let client = self.client(builder, socket, mine);
             let client = builder.program(client);
             let spec = |name: &str, process, program| TaskSpec {
                 group: name.to_string(),
@@ -97,14 +97,14 @@ impl Benchmark for SysbenchOltp {
                 ..task(format!("{name}-{thread:0digits$}"), program)
             };
             builder.task(spec("sysbench", 1, client));
-            let mysqld = self.connection(&server, socket, thread, &rows);
+            let mysqld = self.connection(&server, socket, thread, (&rows, first));
             let mysqld = builder.program(mysqld);
             builder.task(TaskSpec {
                 background: true,
                 ..spec("mysqld", 2, mysqld)
             });
         }
-        Ok(builder.finish())
+        Ok(())
     }
 }
 
@@ -148,12 +148,18 @@ impl SysbenchOltp {
     }
 
     /// A connection's thread in the server.
-    fn connection(&self, server: &Server, socket: Socket, thread: u32, rows: &[u32]) -> Ops {
+    fn connection(
+        &self,
+        server: &Server,
+        socket: Socket,
+        thread: u32,
+        (rows, first): (&[u32], u32),
+    ) -> Ops {
         let mut ops = Ops::new();
         ops.repeat(Times::Forever, |ops| {
             for transaction in 0..REPEAT {
                 let mine = self.rows_of(thread, transaction);
-                let number = |row| rows.partition_point(|r| r < row) as u32;
+                let number = |row| first + rows.partition_point(|r| r < row) as u32;
                 let locks: Vec<u32> = mine.iter().map(number).collect();
                 server.transaction(ops, socket, &locks);
             }

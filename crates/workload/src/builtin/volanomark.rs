@@ -29,7 +29,7 @@ use super::rooms::{Role, Rooms};
 use super::values::{number, sigma, size, time};
 use super::Benchmark;
 use crate::builder::{Builder, Ops};
-use crate::{Amount, Op, Times, Workload};
+use crate::{Amount, Op, Times};
 
 /// The options.
 #[derive(clap::Parser, Debug)]
@@ -87,7 +87,7 @@ impl Benchmark for VolanoMark {
     const SUMMARY: &'static str =
         "chat rooms in Java: users take turns, four threads each, a yield after every packet";
 
-    fn workload(&self, mut builder: Builder) -> Result<Workload, Diagnostic> {
+    fn build(&self, builder: &mut Builder) -> Result<(), Diagnostic> {
         let rooms = Rooms {
             rooms: self.rooms,
             users: self.users,
@@ -101,7 +101,7 @@ impl Benchmark for VolanoMark {
             put: builder.around(self.put, self.variation),
         };
         for number in 0..self.rooms {
-            let room = self.room(&rooms, &mut builder);
+            let room = self.room(&rooms, builder);
             for user in 0..self.users {
                 for (role, ops) in self.programs(&room, user, &work, message) {
                     let program = builder.program(ops);
@@ -109,7 +109,7 @@ impl Benchmark for VolanoMark {
                 }
             }
         }
-        Ok(builder.finish())
+        Ok(())
     }
 }
 

@@ -70,7 +70,9 @@ impl Flow {
         if op == Op::Exit {
             block.closed = Some("the task exits before");
         }
-        self.ops.push(op);
+        if op != Op::Run(Amount::Fixed(Ns::ZERO)) {
+            self.ops.push(op);
+        }
         Ok(())
     }
 

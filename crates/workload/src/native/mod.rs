@@ -3,58 +3,135 @@
 //! `docs/workloads.md` describes it for people who write it.
 
 mod amount;
-mod expand;
+mod expression;
+mod filled;
 mod flow;
 mod names;
+mod options;
 mod pool;
 mod program;
-mod shipped;
+
 mod statement;
 mod task;
 #[cfg(test)]
 mod tests;
 
-pub use shipped::{find, list};
-
-use schedlab_input::{stem, Diagnostic, Document, Table};
+use schedlab_input::{quantity, stem, Diagnostic, Document, Table};
 use schedlab_trace::Ns;
 
+use crate::builder::Builder;
+use crate::builtin::{self, command_line};
 use crate::{Op, TaskSpec, Times, Workload, DURATION_OF_THE_ENDLESS};
-use names::Kind;
+use expression::Scope;
+use filled::{applies, filled};
+use names::{check_name, Kind};
 use pool::Pool;
 use task::Planned;
 
-/// Reads a workload; it is called after the file.
+/// Reads a workload with the defaults of its options; it is called after the file.
 ///
 /// # Errors
 /// The first mistake, with its line: also inside of programs.
 pub fn parse(file_name: &str, text: &str) -> Result<Workload, Diagnostic> {
+    parse_with(file_name, text, &[])
+}
+
+/// Reads a workload whose options have these values, such as `--clients 20`.
+///
+/// # Errors
+/// The first mistake in the file, or an argument that does not fit.
+pub fn parse_with(file_name: &str, text: &str, args: &[String]) -> Result<Workload, Diagnostic> {
     let document = Document::parse(file_name, text)?;
-    let keys = ["title", "duration", "task"]
-        .into_iter()
-        .chain(Kind::ALL.map(Kind::key));
-    let root = document.root().only(&keys.collect::<Vec<_>>())?;
-    root.string("title")?;
-    let duration = root.duration("duration")?;
-    if duration == Some(Ns::ZERO) {
-        return Err(root
-            .mistake("duration", "nothing can happen in no time")
-            .expected("a duration longer than 0"));
-    }
-    let drafts = task::drafts(&root)?;
-    let planned = task::plan(&drafts)?;
-    let mut pool = Pool::read(&root, task::targets(&drafts, &planned))?;
+    let root = root(&document)?;
+    let scope = options::scope(&root, &stem(file_name), args)?;
+    let drafts = task::drafts(&root, &scope)?;
+    let planned = task::plan(&drafts, &scope)?;
+    let mut pool = Pool::read(&root, task::targets(&drafts, &planned), &scope)?;
     let mut workload = Workload {
         name: stem(file_name),
-        source: file_name.to_string(),
-        duration,
-        tasks: task::specs(&drafts, &planned, &mut pool)?,
+        source: command_line(file_name, args),
+        duration: duration(&root, &scope)?,
+        tasks: task::specs(&drafts, &planned, &mut pool, &scope)?,
         ..Workload::default()
     };
     warn_of_unused(&root, &planned, &workload, &mut pool);
     pool.finish(file_name, &mut workload)?;
+    let mut workload = beside(&root, workload, &scope)?;
     bound(&root, &mut workload);
     Ok(workload)
+}
+
+/// What the file is about and its options; none if it has no options.
+///
+/// # Errors
+/// A mistake in the file's options.
+pub fn help(file_name: &str, text: &str) -> Result<Option<String>, Diagnostic> {
+    let document = Document::parse(file_name, text)?;
+    let root = root(&document)?;
+    let title = root.string("title")?.unwrap_or_default();
+    options::help(&root, &stem(file_name), title)
+}
+
+/// What a file says it is about.
+pub(crate) fn title(text: &str) -> String {
+    let document = Document::parse("", text).ok();
+    let title = document
+        .as_ref()
+        .and_then(|d| d.root().string("title").ok().flatten());
+    title.unwrap_or_default().to_string()
+}
+
+fn root(document: &Document) -> Result<Table<'_>, Diagnostic> {
+    let keys = [
+        "title",
+        "duration",
+        "options",
+        "constants",
+        "beside",
+        "task",
+    ]
+    .into_iter()
+    .chain(Kind::ALL.map(Kind::key));
+    let root = document.root().only(&keys.collect::<Vec<_>>())?;
+    root.string("title")?;
+    Ok(root)
+}
+
+/// How long it runs; none if the file does not say it or an expression says 0.
+fn duration(root: &Table<'_>, scope: &Scope) -> Result<Option<Ns>, Diagnostic> {
+    let expected = "a duration in quotes with its unit, such as \"10ms\"";
+    match filled(root, "duration", expected, scope, quantity::duration)? {
+        Some(Ns::ZERO)
+            if root
+                .string("duration")?
+                .is_some_and(|text| text.contains('{')) =>
+        {
+            Ok(None)
+        }
+        Some(Ns::ZERO) => Err(root
+            .mistake("duration", "nothing can happen in no time")
+            .expected("a duration longer than 0")),
+        duration => Ok(duration),
+    }
+}
+
+/// Adds the built-in workloads that run beside the tasks of the file.
+fn beside(root: &Table<'_>, workload: Workload, scope: &Scope) -> Result<Workload, Diagnostic> {
+    let mut builder = Builder::on(workload);
+    for (name, table) in root.tables("beside")? {
+        let table = table.only(&["when", "workload"])?;
+        if !applies(&table, scope)? {
+            continue;
+        }
+        let expected = "a built-in workload in quotes, such as \"kernel-build -j4\"";
+        let line = filled(&table, "workload", expected, scope, |line| {
+            Ok(line.to_string())
+        })?;
+        let line = table.need("workload", line, expected)?;
+        check_name(name).map_err(|problem| table.mistake("", problem))?;
+        builtin::add(&line, &mut builder)?;
+    }
+    Ok(builder.finish())
 }
 
 /// Templates nobody forks are probably a mistake, but a harmless one.

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use schedlab_input::{Diagnostic, Table};
 
+use super::expression::{varies, Scope};
+use super::filled::{applies, integer};
+
 /// The most things of one kind.
 pub(super) const MAX_THINGS: u32 = 1_000_000;
 
@@ -82,7 +85,8 @@ struct Declared {
     first: u32,
     /// None: a single one, used without number.
     count: Option<u32>,
-    parameter: u32,
+    /// The parameter of each, or the one all have.
+    parameters: Vec<u32>,
     taken: Option<usize>,
     given: Option<usize>,
     used: bool,
@@ -97,7 +101,7 @@ pub(super) struct Names {
 
 impl Names {
     /// Reads the tables of a kind.
-    pub fn read(root: &Table<'_>, kind: Kind) -> Result<Names, Diagnostic> {
+    pub fn read(root: &Table<'_>, kind: Kind, scope: &Scope) -> Result<Names, Diagnostic> {
         let mut names = Names {
             kind,
             declared: BTreeMap::new(),
@@ -105,34 +109,34 @@ impl Names {
         };
         for (name, table) in root.tables(kind.key())? {
             check_name(name).map_err(|problem| table.mistake("", problem))?;
-            names.declare(name, table)?;
+            if applies(&table, scope)? {
+                names.declare(name, table, scope)?;
+            }
         }
         Ok(names)
     }
 
-    fn declare(&mut self, name: &str, table: Table<'_>) -> Result<(), Diagnostic> {
+    fn declare(&mut self, name: &str, table: Table<'_>, scope: &Scope) -> Result<(), Diagnostic> {
         let parameter = self.kind.parameter();
-        let keys: Vec<_> = ["count"]
+        let keys: Vec<_> = ["when", "count"]
             .into_iter()
             .chain(parameter.map(|(key, ..)| key))
             .collect();
         let table = table.only(&keys)?;
-        let count = table
-            .integer("count", 1..=i64::from(MAX_THINGS))?
-            .map(|n| n as u32);
-        let parameter = match parameter {
-            None => 0,
-            Some((key, meaning, least)) => {
-                let given = table.integer(key, least..=i64::from(u32::MAX))?;
-                let given = given.or((self.kind == Kind::Semaphore).then_some(0));
-                table.need(key, given, meaning)? as u32
+        let count = integer(&table, "count", 1..=i64::from(MAX_THINGS), scope)?.map(|n| n as u32);
+        let nr_different = match parameter {
+            Some((key, ..)) if matches!(table.string(key), Ok(Some(text)) if varies(text)) => {
+                count.unwrap_or(1)
             }
+            _ => 1,
         };
+        let one = |i| self.parameter(&table, &scope.of_instance(i, count.unwrap_or(1)));
+        let parameters = (0..nr_different).map(one).collect::<Result<_, _>>()?;
         let declared = Declared {
             line: table.line(""),
             first: self.total,
             count,
-            parameter,
+            parameters,
             taken: None,
             given: None,
             used: false,
@@ -145,6 +149,16 @@ impl Names {
         }
         self.declared.insert(name.to_string(), declared);
         Ok(())
+    }
+
+    /// The parameter of one of them; 0 if the kind has none.
+    fn parameter(&self, table: &Table<'_>, scope: &Scope) -> Result<u32, Diagnostic> {
+        let Some((key, meaning, least)) = self.kind.parameter() else {
+            return Ok(0);
+        };
+        let given = integer(table, key, least..=i64::from(u32::MAX), scope)?;
+        let given = given.or((self.kind == Kind::Semaphore).then_some(0));
+        Ok(table.need(key, given, meaning)? as u32)
     }
 
     /// How many there are.
@@ -160,9 +174,11 @@ impl Names {
 
     /// The parameter of each.
     pub fn parameters(&self) -> Vec<u32> {
-        let repeated =
-            |d: &Declared| std::iter::repeat_n(d.parameter, d.count.unwrap_or(1) as usize);
-        self.declared.values().flat_map(repeated).collect()
+        let of_each = |d: &Declared| {
+            let nr = d.count.unwrap_or(1) as usize;
+            d.parameters.clone().into_iter().cycle().take(nr)
+        };
+        self.declared.values().flat_map(of_each).collect()
     }
 
     /// The number of the thing a statement on this line names.
@@ -228,7 +244,9 @@ impl Names {
                 continue;
             };
             match (declared.taken, declared.given) {
-                (Some(line), None) if declared.parameter == 0 || self.kind == Kind::Channel => {
+                (Some(line), None)
+                    if declared.parameters.contains(&0) || self.kind == Kind::Channel =>
+                {
                     return Err(about(
                         format!("a task would wait here for ever, as there is no {give} anywhere"),
                         line,

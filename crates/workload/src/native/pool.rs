@@ -10,11 +10,12 @@ use schedlab_input::{quantity, Diagnostic, Table};
 use schedlab_trace::{MarkId, Ns};
 
 use super::amount::{amount, Written};
+use super::expression::Scope;
 use super::names::{check_name, Kind, Names, Use};
 use crate::{Amount, Channel, Distribution, Program, ProgramId, SpecId, Workload};
 
 /// The most operations in all programs of a workload together.
-const MAX_OPS: usize = 10_000_000;
+pub(super) const MAX_OPS: usize = 10_000_000;
 
 /// What [`crate::Op::Fork`] can start.
 pub(super) enum Target {
@@ -44,8 +45,12 @@ pub(super) struct Pool {
 
 impl Pool {
     /// Reads the tables of shared things.
-    pub fn read(root: &Table<'_>, targets: BTreeMap<String, Target>) -> Result<Pool, Diagnostic> {
-        let names = Kind::ALL.iter().map(|kind| Names::read(root, *kind));
+    pub fn read(
+        root: &Table<'_>,
+        targets: BTreeMap<String, Target>,
+        scope: &Scope,
+    ) -> Result<Pool, Diagnostic> {
+        let names = Kind::ALL.iter().map(|kind| Names::read(root, *kind, scope));
         Ok(Pool {
             names: names.collect::<Result<_, _>>()?,
             targets,
@@ -95,6 +100,10 @@ impl Pool {
             Written::Drawn(Distribution::Uniform { low, high }) if low == high => {
                 Amount::Fixed(Ns(low))
             }
+            Written::Drawn(Distribution::LogNormal {
+                median,
+                sigma_milli: 0,
+            }) => Amount::Fixed(Ns(median)),
             Written::Drawn(distribution) => {
                 let key = format!("{distribution:?}");
                 Amount::Drawn(intern(

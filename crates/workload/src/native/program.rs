@@ -2,10 +2,11 @@
 
 use schedlab_input::{Diagnostic, Text};
 
-use super::expand::{fill, varies, Instance};
+use super::expression::{fill, varies, Scope, Value};
 use super::flow::Flow;
-use super::pool::Pool;
-use super::statement::{Reader, Statement};
+use super::names::check_name;
+use super::pool::{Pool, MAX_OPS};
+use super::statement::{misused, Reader, Statement};
 use crate::{Program, ProgramId};
 
 /// Does the program differ between instances?
@@ -16,15 +17,12 @@ pub(super) fn program_varies(text: &Text) -> bool {
 /// Reads the program of an instance.  Mistakes carry their line; file and key are for the caller.
 pub(super) fn program(
     text: &Text,
-    instance: Instance,
+    scope: &Scope,
     pool: &mut Pool,
 ) -> Result<ProgramId, Diagnostic> {
-    let fill_line = |(number, line)| {
-        let filled =
-            fill(code(line), instance).map_err(|mistake: Diagnostic| mistake.at("", number))?;
-        Ok((number, filled))
-    };
-    let lines = text.lines().map(fill_line).collect::<Result<Vec<_>, _>>()?;
+    let written: Vec<_> = text.lines().map(|(n, line)| (n, code(line))).collect();
+    let mut lines = Vec::new();
+    write_out(&written, &mut scope.clone(), &mut lines)?;
     let key = lines
         .iter()
         .map(|(_, line)| line.trim())
@@ -41,6 +39,80 @@ pub(super) fn program(
 /// A line without its comment.
 fn code(line: &str) -> &str {
     line.split('#').next().unwrap_or_default()
+}
+
+/// Fills in expressions, repeats what is between `for` and `end`, and leaves out what is between an
+/// `if` that does not hold and its `end`.
+fn write_out(
+    lines: &[(usize, &str)],
+    scope: &mut Scope,
+    out: &mut Vec<(usize, String)>,
+) -> Result<(), Diagnostic> {
+    let mut at = 0;
+    while let Some(&(number, line)) = lines.get(at) {
+        let placed = |mistake: Diagnostic| mistake.at("", number);
+        if out.len() >= MAX_OPS {
+            let problem = "the program is too long once it is written out";
+            return Err(
+                placed(Diagnostic::new(problem)).expected(format!("at most {MAX_OPS} lines"))
+            );
+        }
+        at += 1;
+        let verb = line.split_whitespace().next().unwrap_or_default();
+        if verb != "for" && verb != "if" {
+            out.push((number, fill(line, scope).map_err(placed)?));
+            continue;
+        }
+        let length = body_length(&lines[at..]).ok_or_else(|| {
+            placed(
+                Diagnostic::new(format!("{verb} without \"end\""))
+                    .expected("\"end\" on a line of its own"),
+            )
+        })?;
+        let body = &lines[at..at + length];
+        at += length + 1;
+        let filled = fill(line, scope).map_err(placed)?;
+        let words: Vec<&str> = filled.split_whitespace().collect();
+        match words[..] {
+            ["if", "0"] => {}
+            ["if", "1"] => write_out(body, scope, out)?,
+            ["for", name, count] => {
+                check_variable(name, scope).map_err(placed)?;
+                let times: u32 = count.parse().map_err(|_| placed(misused(&words)))?;
+                for k in 0..times {
+                    scope.set(name, Value::number(k.into()));
+                    write_out(body, scope, out)?;
+                }
+                scope.remove(name);
+            }
+            _ => return Err(placed(misused(&words))),
+        }
+    }
+    Ok(())
+}
+
+/// The number of lines up to the `end` of a block that is open.
+fn body_length(lines: &[(usize, &str)]) -> Option<usize> {
+    let mut open = 1;
+    lines.iter().position(|(_, line)| {
+        match line.split_whitespace().next() {
+            Some("loop" | "forever" | "for" | "if") => open += 1,
+            Some("end") => open -= 1,
+            _ => {}
+        }
+        open == 0
+    })
+}
+
+fn check_variable(name: &str, scope: &Scope) -> Result<(), Diagnostic> {
+    check_name(name).map_err(Diagnostic::new)?;
+    match scope.get(name) {
+        None => Ok(()),
+        Some(_) => {
+            Err(Diagnostic::new(format!("\"{name}\" has a meaning already"))
+                .expected("another name"))
+        }
+    }
 }
 
 fn compile(

@@ -10,7 +10,7 @@ use super::pool::Pool;
 use crate::{Op, TimerScope, Times, MAX_OWN_TIMERS};
 
 /// Every statement and how to write it.
-pub(super) const STATEMENTS: [(&str, &str); 36] = [
+pub(super) const STATEMENTS: [(&str, &str); 38] = [
     ("run", "run AMOUNT"),
     ("run-for", "run-for AMOUNT"),
     ("sleep", "sleep AMOUNT"),
@@ -52,6 +52,8 @@ pub(super) const STATEMENTS: [(&str, &str); 36] = [
     ("exit", "exit"),
     ("loop", "loop COUNT, loop forever or loop received"),
     ("forever", "forever"),
+    ("for", "for NAME {COUNT}"),
+    ("if", "if {CONDITION}"),
     ("end", "end"),
 ];
 
@@ -94,9 +96,9 @@ impl<'p> Reader<'p> {
     /// Reads one statement, from a line without comment; none if it is blank.
     pub fn statement(&mut self, line: &str) -> Result<Option<Statement>, Diagnostic> {
         let words = words(line);
-        let Some(&verb) = words.first() else {
+        if words.is_empty() {
             return Ok(None);
-        };
+        }
         let statement = match words[..] {
             ["loop", "forever"] | ["forever"] => Statement::Loop(Times::Forever),
             ["loop", "received"] => Statement::Loop(Times::Received),
@@ -104,7 +106,7 @@ impl<'p> Reader<'p> {
             ["end"] => Statement::End,
             _ => match self.op(&words)? {
                 Some(op) => Statement::Do(op),
-                None => return Err(misused(verb, &words)),
+                None => return Err(misused(&words)),
             },
         };
         Ok(Some(statement))
@@ -280,7 +282,9 @@ fn words(line: &str) -> Vec<&str> {
         .collect()
 }
 
-fn misused(verb: &str, words: &[&str]) -> Diagnostic {
+/// A line that is no statement, or not with these words.
+pub(super) fn misused(words: &[&str]) -> Diagnostic {
+    let verb = words[0];
     match STATEMENTS.iter().find(|(known, _)| *known == verb) {
         Some((_, usage)) => {
             Diagnostic::new(format!("\"{}\" cannot be read", words.join(" "))).expected(*usage)

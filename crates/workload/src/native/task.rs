@@ -5,15 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use schedlab_input::{quantity, Diagnostic, Table, Text};
 use schedlab_trace::{Ns, TaskClass};
 
-use super::expand::{fill, varies, Instance};
+use super::expression::{varies, Scope};
+use super::filled::{applies, filled, integer};
 use super::names::check_name;
 use super::pool::{Pool, Target};
 use super::program::{program, program_varies};
 use super::statement::CLASSES;
 use crate::{Process, SpecId, TaskSpec};
 
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 15] = [
+    "when",
     "count",
+    "each",
+    "name",
     "nice",
     "class",
     "rt_priority",
@@ -28,7 +32,15 @@ const KEYS: [&str; 12] = [
 ];
 
 /// The keys whose strings can differ between instances.
-const VARYING_KEYS: [&str; 5] = ["cpus", "process", "group", "working_set", "start"];
+const VARYING_KEYS: [&str; 7] = [
+    "name",
+    "nice",
+    "cpus",
+    "process",
+    "group",
+    "working_set",
+    "start",
+];
 
 /// The most tasks that exist from the start.
 pub(super) const MAX_TASKS: u32 = 1_000_000;
@@ -36,14 +48,13 @@ pub(super) const MAX_TASKS: u32 = 1_000_000;
 /// The most text that programs can come to when each instance has its own, in bytes.
 const MAX_TEXT_BYTES: u64 = 128 << 20;
 
-/// The most instances that differ, as each of them is a specification of its own.
-const MAX_VARYING: u32 = 100_000;
-
 /// A `[task.NAME]` table, not yet understood in full.
 pub(super) struct Draft<'a> {
     name: &'a str,
     table: Table<'a>,
     count: u32,
+    /// Tasks for each of these.
+    each: u32,
     program: &'a Text,
     varies: bool,
 }
@@ -52,20 +63,25 @@ pub(super) struct Draft<'a> {
 pub(super) struct Planned {
     pub name: String,
     draft: usize,
-    /// The instance and how many tasks it stands for.
-    instance: Instance,
+    /// The instance, its number of others, and how many tasks it stands for.
+    i: u32,
+    n: u32,
     count: u32,
 }
 
 /// Reads what can be read without knowing the other tasks.
-pub(super) fn drafts<'a>(root: &Table<'a>) -> Result<Vec<Draft<'a>>, Diagnostic> {
-    let drafts = root
-        .tables("task")?
-        .into_iter()
-        .map(|(name, table)| draft(name, table))
-        .collect::<Result<Vec<_>, _>>()?;
-    let total: u64 = drafts.iter().map(|draft| u64::from(draft.count)).sum();
-    if total == 0 {
+pub(super) fn drafts<'a>(root: &Table<'a>, scope: &Scope) -> Result<Vec<Draft<'a>>, Diagnostic> {
+    let mut drafts = Vec::new();
+    for (name, table) in root.tables("task")? {
+        check_name(name).map_err(|problem| table.mistake("", problem))?;
+        let table = table.only(&KEYS)?;
+        if applies(&table, scope)? {
+            drafts.push(draft(name, table, scope)?);
+        }
+    }
+    let tasks = |draft: &Draft<'_>| u64::from(draft.count) * u64::from(draft.each);
+    let total: u64 = drafts.iter().map(tasks).sum();
+    if total == 0 && !root.has("beside") {
         return Err(root
             .mistake("task", "there is no task")
             .expected("at least one table [task.NAME] whose count is not 0"));
@@ -97,12 +113,10 @@ fn check_size(root: &Table<'_>, drafts: &[Draft<'_>]) -> Result<(), Diagnostic> 
     Ok(())
 }
 
-fn draft<'a>(name: &'a str, table: Table<'a>) -> Result<Draft<'a>, Diagnostic> {
-    check_name(name).map_err(|problem| table.mistake("", problem))?;
-    let table = table.only(&KEYS)?;
-    let count = table
-        .integer("count", 0..=i64::from(MAX_TASKS))?
-        .unwrap_or(1) as u32;
+fn draft<'a>(name: &'a str, table: Table<'a>, scope: &Scope) -> Result<Draft<'a>, Diagnostic> {
+    let tasks = i64::from(MAX_TASKS);
+    let count = integer(&table, "count", 0..=tasks, scope)?.unwrap_or(1) as u32;
+    let each = integer(&table, "each", 1..=tasks, scope)?.unwrap_or(1) as u32;
     let program = table.need(
         "program",
         table.text("program")?,
@@ -112,73 +126,93 @@ fn draft<'a>(name: &'a str, table: Table<'a>) -> Result<Draft<'a>, Diagnostic> {
     for key in VARYING_KEYS {
         differs |= table.string(key).ok().flatten().is_some_and(varies);
     }
-    if differs && !(1..=MAX_VARYING).contains(&count) {
+    if differs && count == 0 {
         return Err(table
-            .mistake("count", format!("{count} instances cannot differ by {{i}}"))
-            .expected(format!("1 to {MAX_VARYING}")));
+            .mistake("count", "0 instances cannot differ by {i}")
+            .expected("at least 1"));
     }
     Ok(Draft {
         name,
         table,
         count,
+        each,
         program,
         varies: differs,
     })
 }
 
 /// The specifications there will be, in canonical order.
-pub(super) fn plan(drafts: &[Draft<'_>]) -> Result<Vec<Planned>, Diagnostic> {
+pub(super) fn plan(drafts: &[Draft<'_>], scope: &Scope) -> Result<Vec<Planned>, Diagnostic> {
     let mut planned = Vec::new();
     for (index, draft) in drafts.iter().enumerate() {
-        check_clash(draft, drafts)?;
-        planned.extend(draft.instances(index));
+        planned.extend(draft.instances(index, scope)?);
     }
     planned.sort_by(|a, b| a.name.cmp(&b.name));
+    for (place, one) in planned.iter().enumerate() {
+        check_clash(one, &planned[..place])
+            .map_err(|problem| drafts[one.draft].table.mistake("", problem))
+            .map_err(|mistake| mistake.expected("another name"))?;
+    }
     Ok(planned)
 }
 
 impl Draft<'_> {
-    fn instances(&self, draft: usize) -> Vec<Planned> {
-        let n = self.count;
-        let one = |i| Planned {
-            name: format!("{}-{i}", self.name),
-            draft,
-            instance: Instance { i, n },
-            count: 1,
+    fn instances(&self, draft: usize, scope: &Scope) -> Result<Vec<Planned>, Diagnostic> {
+        let (nr_specs, n) = match self.varies {
+            true => (self.count, self.count),
+            false => (1, self.count),
         };
-        if self.varies && n > 1 {
-            return (0..n).map(one).collect();
-        }
-        vec![Planned {
-            name: self.name.to_string(),
-            draft,
-            instance: Instance { i: 0, n },
-            count: n,
-        }]
+        let alike = if self.varies {
+            self.each
+        } else {
+            self.count * self.each
+        };
+        let numbered = nr_specs > 1;
+        let one = |i| {
+            let name = filled(
+                &self.table,
+                "name",
+                "a name in quotes",
+                &scope.of_instance(i, n),
+                named,
+            )?;
+            let usual = || match numbered {
+                true => format!("{}-{i}", self.name),
+                false => self.name.to_string(),
+            };
+            let name = name.unwrap_or_else(usual);
+            Ok(Planned {
+                name,
+                draft,
+                i,
+                n,
+                count: alike,
+            })
+        };
+        (0..nr_specs).map(one).collect()
     }
 }
 
-/// "a-1" cannot be a task beside "a", whose second instance has that name.  Drafts are in
-/// alphabetical order.
-fn check_clash(draft: &Draft<'_>, drafts: &[Draft<'_>]) -> Result<(), Diagnostic> {
-    let Some((stem, number)) = draft.name.rsplit_once('-') else {
+fn named(text: &str) -> Result<String, Diagnostic> {
+    check_name(text).map_err(Diagnostic::new)?;
+    Ok(text.to_string())
+}
+
+/// Names are unique, those of instances included: "a-1" cannot be a task beside "a", whose second instance
+/// has that name.  The ones before it are in alphabetical order.
+fn check_clash(one: &Planned, before: &[Planned]) -> Result<(), String> {
+    if before.last().is_some_and(|last| last.name == one.name) {
+        return Err(format!("another task is named \"{}\"", one.name));
+    }
+    let Some((stem, number)) = one.name.rsplit_once('-') else {
         return Ok(());
     };
     let numbered = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
-    if numbered
-        && drafts
-            .binary_search_by(|other| other.name.cmp(stem))
-            .is_ok()
-    {
-        return Err(draft
-            .table
-            .mistake(
-                "",
-                format!("instances of task \"{stem}\" are named like this"),
-            )
-            .expected("another name"));
+    let taken = before.binary_search_by(|other| other.name.as_str().cmp(stem));
+    match numbered && taken.is_ok() {
+        true => Err(format!("instances of task \"{stem}\" are named like this")),
+        false => Ok(()),
     }
-    Ok(())
 }
 
 /// What `fork` can name.
@@ -198,11 +232,13 @@ pub(super) fn specs(
     drafts: &[Draft<'_>],
     planned: &[Planned],
     pool: &mut Pool,
+    scope: &Scope,
 ) -> Result<Vec<TaskSpec>, Diagnostic> {
     let mut specs = Vec::with_capacity(planned.len());
     let mut processes = Vec::with_capacity(planned.len());
     for planned in planned {
-        let (spec, process) = spec(&drafts[planned.draft], planned, pool)?;
+        let scope = scope.of_instance(planned.i, planned.n);
+        let (spec, process) = spec(&drafts[planned.draft], planned, pool, &scope)?;
         specs.push(spec);
         processes.push(process);
     }
@@ -221,38 +257,24 @@ fn spec(
     draft: &Draft<'_>,
     planned: &Planned,
     pool: &mut Pool,
+    scope: &Scope,
 ) -> Result<(TaskSpec, Option<String>), Diagnostic> {
     let table = &draft.table;
-    let instance = planned.instance;
-    let (class, rt_priority) = class(table)?;
-    let (process, shared) = process(table, instance)?;
+    let (class, rt_priority) = class(table, scope)?;
+    let (process, shared) = process(table, scope)?;
     let cpus = filled(
         table,
         "cpus",
         "a list of CPUs in quotes, such as \"0-3\"",
-        instance,
+        scope,
         |text| pool.cpu_set(text),
     )?;
-    let size = filled(
-        table,
-        "working_set",
-        "a size in quotes, such as \"256KiB\"",
-        instance,
-        quantity::size,
-    )?;
-    let start = filled(
-        table,
-        "start",
-        "a duration in quotes, such as \"10ms\"",
-        instance,
-        quantity::duration,
-    )?;
-    let group = filled(table, "group", "a name in quotes", instance, |text| {
-        check_name(text)
-            .map_err(Diagnostic::new)
-            .map(|()| text.to_string())
-    })?;
-    let program = program(draft.program, instance, pool).map_err(|mistake| Diagnostic {
+    let size = "a size in quotes, such as \"256KiB\"";
+    let size = filled(table, "working_set", size, scope, quantity::size)?;
+    let start = "a duration in quotes, such as \"10ms\"";
+    let start = filled(table, "start", start, scope, quantity::duration)?;
+    let group = filled(table, "group", "a name in quotes", scope, named)?;
+    let program = program(draft.program, scope, pool).map_err(|mistake| Diagnostic {
         file: table.file().into(),
         key: table.dotted("program"),
         ..mistake
@@ -262,7 +284,7 @@ fn spec(
         group: group.unwrap_or_else(|| draft.name.to_string()),
         count: planned.count,
         program,
-        nice: table.integer("nice", -20..=19)?.unwrap_or(0) as i8,
+        nice: integer(table, "nice", -20..=19, scope)?.unwrap_or(0) as i8,
         class,
         rt_priority,
         cpus: cpus.flatten(),
@@ -276,24 +298,23 @@ fn spec(
     Ok((spec, shared))
 }
 
-/// The value of a key whose string may contain `{i}`.
-fn filled<T>(
-    table: &Table<'_>,
-    key: &str,
-    expected: &str,
-    instance: Instance,
-    read: impl FnOnce(&str) -> Result<T, Diagnostic>,
-) -> Result<Option<T>, Diagnostic> {
-    table.quantity(key, expected, |text| read(&fill(text, instance)?))
-}
-
-fn class(table: &Table<'_>) -> Result<(TaskClass, u8), Diagnostic> {
-    let class = table
-        .choice("class", &CLASSES)?
-        .unwrap_or(TaskClass::Normal);
-    let priority = table
-        .integer("rt_priority", 1..=99)?
-        .map(|priority| priority as u8);
+fn class(table: &Table<'_>, scope: &Scope) -> Result<(TaskClass, u8), Diagnostic> {
+    let names = || CLASSES.iter().map(|(name, _)| *name);
+    let expected = format!("one of {}", names().collect::<Vec<_>>().join(", "));
+    let class = filled(table, "class", &expected, scope, |text| {
+        let found = CLASSES.iter().find(|(name, _)| *name == text);
+        found.map(|(_, class)| *class).ok_or_else(|| {
+            Diagnostic::new(format!("unknown value \"{text}\""))
+                .expected(expected.as_str())
+                .suggest(text, names())
+        })
+    })?;
+    let class = class.unwrap_or(TaskClass::Normal);
+    let least = match table.string("rt_priority") {
+        Ok(Some(_)) => 0,
+        _ => 1,
+    };
+    let priority = integer(table, "rt_priority", least..=99, scope)?.filter(|p| *p > 0);
     let real_time = matches!(class, TaskClass::Fifo | TaskClass::Rr);
     match priority {
         Some(_) if !real_time => Err(table
@@ -302,13 +323,13 @@ fn class(table: &Table<'_>) -> Result<(TaskClass, u8), Diagnostic> {
         None if real_time => Err(table
             .mistake("rt_priority", "missing")
             .expected("1 (worst) to 99 (best) for a real-time class")),
-        _ => Ok((class, priority.unwrap_or(0))),
+        _ => Ok((class, priority.unwrap_or(0) as u8)),
     }
 }
 
-fn process(table: &Table<'_>, instance: Instance) -> Result<(Process, Option<String>), Diagnostic> {
+fn process(table: &Table<'_>, scope: &Scope) -> Result<(Process, Option<String>), Diagnostic> {
     let expected = "\"own\", \"parent\" or a name that threads of one process share";
-    let name = filled(table, "process", expected, instance, |text| {
+    let name = filled(table, "process", expected, scope, |text| {
         match text.split('.').try_for_each(check_part) {
             Ok(()) => Ok(text.to_string()),
             Err(problem) => Err(Diagnostic::new(problem).expected(expected)),
