@@ -8,7 +8,7 @@ use schedlab_trace::TaskClass;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Amount, Distribution, Op, TimerScope, Times, Workload, MAX_LOOP_DEPTH, MAX_OWN_TIMERS,
+    Amount, Distribution, Op, TimerScope, Times, Workload, MAX_LOOP_DEPTH, MAX_OWN_TIMERS, MAX_TASKS,
 };
 
 /// The version of the format.
@@ -89,6 +89,10 @@ fn check(workload: &Workload) -> Result<(), String> {
         if !in_range(task.cpus, workload.cpu_sets.len()) {
             return wrong("there is no such set of CPUs");
         }
+    }
+    let tasks: u64 = workload.tasks.iter().map(|t| u64::from(t.count)).sum();
+    if tasks > u64::from(MAX_TASKS) {
+        return Err(format!("there are {tasks} tasks, more than {MAX_TASKS}"));
     }
     if workload.barriers.contains(&0) || workload.channels.iter().any(|c| c.capacity == 0) {
         return Err("barriers and channels hold at least 1".into());

@@ -2,6 +2,7 @@
 
 mod builder;
 pub mod builtin;
+mod cursor;
 pub mod exported;
 mod model;
 pub mod native;
@@ -9,9 +10,10 @@ mod random;
 mod rng;
 pub mod rtapp;
 
+pub use cursor::{Cursor, LONGEST};
 pub use model::{
     Amount, Channel, Distribution, Op, Process, Program, ProgramId, SpecId, TaskSpec, TimerScope,
-    Times, Workload, DURATION_OF_THE_ENDLESS, MAX_LOOP_DEPTH, MAX_OWN_TIMERS,
+    Times, Workload, DURATION_OF_THE_ENDLESS, MAX_LOOP_DEPTH, MAX_MESSAGES, MAX_OWN_TIMERS, MAX_TASKS,
 };
 pub use random::random;
 pub use rng::Stream;

@@ -10,6 +10,12 @@ use serde::{Deserialize, Serialize};
 /// How long a file runs that says nothing about it and never ends of itself.
 pub const DURATION_OF_THE_ENDLESS: Ns = Ns::from_secs(10);
 
+/// The most tasks that exist from the start.
+pub const MAX_TASKS: u32 = 1_000_000;
+
+/// The most messages a channel of a file holds, or a statement sends or receives.
+pub const MAX_MESSAGES: u32 = 1_000_000;
+
 /// A workload, ready to run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Workload {

@@ -1,11 +1,13 @@
 //! The things tasks share: declared in tables, used by name in programs.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use schedlab_input::{Diagnostic, Table};
 
 use super::expression::{varies, Scope};
 use super::filled::{applies, integer};
+use crate::MAX_MESSAGES;
 
 /// The most things of one kind.
 pub(super) const MAX_THINGS: u32 = 1_000_000;
@@ -46,12 +48,16 @@ impl Kind {
         }
     }
 
-    /// The key of its one parameter, what it means and the least it can be.
-    fn parameter(self) -> Option<(&'static str, &'static str, i64)> {
+    /// The key of its one parameter, what it means and its range.
+    fn parameter(self) -> Option<(&'static str, &'static str, RangeInclusive<i64>)> {
+        let (most, messages) = (i64::from(u32::MAX), i64::from(MAX_MESSAGES));
         match self {
-            Kind::Semaphore => Some(("initial", "its value at the start", 0)),
-            Kind::Barrier => Some(("tasks", "the number of tasks it waits for", 2)),
-            Kind::Channel => Some(("capacity", "the messages it holds before senders block", 1)),
+            Kind::Semaphore => Some(("initial", "its value at the start", 0..=most)),
+            Kind::Barrier => Some(("tasks", "the number of tasks it waits for", 2..=most)),
+            Kind::Channel => {
+                let meaning = "the messages it holds before senders block";
+                Some(("capacity", meaning, 1..=messages))
+            }
             Kind::Mutex | Kind::Condition | Kind::Disk | Kind::Timer => None,
         }
     }
@@ -153,10 +159,10 @@ impl Names {
 
     /// The parameter of one of them; 0 if the kind has none.
     fn parameter(&self, table: &Table<'_>, scope: &Scope) -> Result<u32, Diagnostic> {
-        let Some((key, meaning, least)) = self.kind.parameter() else {
+        let Some((key, meaning, range)) = self.kind.parameter() else {
             return Ok(0);
         };
-        let given = integer(table, key, least..=i64::from(u32::MAX), scope)?;
+        let given = integer(table, key, range, scope)?;
         let given = given.or((self.kind == Kind::Semaphore).then_some(0));
         Ok(table.need(key, given, meaning)? as u32)
     }

@@ -15,7 +15,7 @@ use super::names::{check_name, Kind, Names, Use};
 use crate::{Amount, Channel, Distribution, Program, ProgramId, SpecId, Workload};
 
 /// The most operations in all programs of a workload together.
-pub(super) const MAX_OPS: usize = 10_000_000;
+const MAX_OPS: usize = 10_000_000;
 
 /// What [`crate::Op::Fork`] can start.
 pub(super) enum Target {

@@ -5,9 +5,12 @@ use schedlab_input::{Diagnostic, Text};
 use super::expression::{fill, varies, Scope, Value};
 use super::flow::Flow;
 use super::names::check_name;
-use super::pool::{Pool, MAX_OPS};
+use super::pool::Pool;
 use super::statement::{misused, Reader, Statement};
 use crate::{Program, ProgramId};
+
+/// The most lines of a program after its `for` are written out.
+const MAX_LINES: usize = 1_000_000;
 
 /// Does the program differ between instances?
 pub(super) fn program_varies(text: &Text) -> bool {
@@ -51,10 +54,10 @@ fn write_out(
     let mut at = 0;
     while let Some(&(number, line)) = lines.get(at) {
         let placed = |mistake: Diagnostic| mistake.at("", number);
-        if out.len() >= MAX_OPS {
+        if out.len() >= MAX_LINES {
             let problem = "the program is too long once it is written out";
             return Err(
-                placed(Diagnostic::new(problem)).expected(format!("at most {MAX_OPS} lines"))
+                placed(Diagnostic::new(problem)).expected(format!("at most {MAX_LINES} lines"))
             );
         }
         at += 1;

@@ -7,7 +7,7 @@ use schedlab_trace::{Ns, TaskClass};
 
 use super::names::{check_name, Kind, Use};
 use super::pool::Pool;
-use crate::{Op, TimerScope, Times, MAX_OWN_TIMERS};
+use crate::{Op, TimerScope, Times, MAX_MESSAGES, MAX_OWN_TIMERS};
 
 /// Every statement and how to write it.
 pub(super) const STATEMENTS: [(&str, &str); 38] = [
@@ -174,11 +174,11 @@ impl<'p> Reader<'p> {
             },
             ["receive", channel, ref count @ ..] if count.len() <= 1 => Op::Receive {
                 channel: self.find(Kind::Channel, channel, Use::Take)?,
-                count: self::count(count)?,
+                count: messages(count)?,
             },
             ["send", channel, ref count @ ..] if count.len() <= 1 => Op::Send {
                 channel: self.find(Kind::Channel, channel, Use::Give)?,
-                count: self::count(count)?,
+                count: messages(count)?,
             },
             _ => return Ok(None),
         }))
@@ -201,7 +201,7 @@ impl<'p> Reader<'p> {
         Ok(Some(match *words {
             ["mark", mark, ref count @ ..] if count.len() <= 1 => Op::Mark {
                 mark: self.pool.mark(mark)?,
-                count: self::count(count)?,
+                count: count.first().map_or(Ok(1), |count| number(count, 1..=u32::MAX))?,
             },
             ["start-clock"] => {
                 self.clock_started = true;
@@ -307,11 +307,10 @@ fn number(text: &str, range: RangeInclusive<u32>) -> Result<u32, Diagnostic> {
     }
 }
 
-/// An optional count of at least 1.
-fn count(words: &[&str]) -> Result<u32, Diagnostic> {
-    words
-        .first()
-        .map_or(Ok(1), |count| number(count, 1..=u32::MAX))
+/// An optional number of messages.
+fn messages(words: &[&str]) -> Result<u32, Diagnostic> {
+    let count = words.first();
+    count.map_or(Ok(1), |count| number(count, 1..=MAX_MESSAGES))
 }
 
 fn nice(text: &str) -> Result<i8, Diagnostic> {

@@ -11,7 +11,7 @@ use super::names::check_name;
 use super::pool::{Pool, Target};
 use super::program::{program, program_varies};
 use super::statement::CLASSES;
-use crate::{Process, SpecId, TaskSpec};
+use crate::{Process, SpecId, TaskSpec, MAX_TASKS};
 
 const KEYS: [&str; 15] = [
     "when",
@@ -41,9 +41,6 @@ const VARYING_KEYS: [&str; 7] = [
     "working_set",
     "start",
 ];
-
-/// The most tasks that exist from the start.
-pub(super) const MAX_TASKS: u32 = 1_000_000;
 
 /// The most text that programs can come to when each instance has its own, in bytes.
 const MAX_TEXT_BYTES: u64 = 128 << 20;

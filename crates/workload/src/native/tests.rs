@@ -647,3 +647,32 @@ fn a_task_can_change_others() {
         ]
     );
 }
+
+#[test]
+fn more_than_a_machine_can_hold_is_refused() {
+    let task = "duration = \"1s\"\n[task.t]\nprogram = \"run 1ms\"\n";
+    says(
+        &format!("{task}count = 4294967295\n"),
+        "w.toml:4: task.t.count: 4294967295 is out of range; expected a whole number from 0 to 1000000",
+    );
+    says(
+        &format!("{task}[channel.x]\ncapacity = 4294967295\n"),
+        "w.toml:5: channel.x.capacity: 4294967295 is out of range; expected a whole number from 1 to 1000000",
+    );
+    says(
+        &file(THINGS, "send x 4294967295\nreceive x all"),
+        "w.toml:17: task.t.program: \"4294967295\" is not a number that fits here; expected a whole number from 1 to 1000000",
+    );
+    says(
+        &format!("{task}each = 1000000\ncount = \"{{2 * 600000}}\"\n"),
+        "w.toml:5: task.t.count: 1200000 is out of range; expected a whole number from 0 to 1000000",
+    );
+    says(
+        &format!("{task}each = 1000000\ncount = 1000000\n"),
+        "w.toml:2: task: there are 1000000000000 tasks; expected at most 1000000",
+    );
+    says(
+        "[task.t]\nprogram = \"\"\"\nfor k 4294967295\n  run 1ms\nend\n\"\"\"\n",
+        "w.toml:4: task.t.program: the program is too long once it is written out; expected at most 1000000 lines",
+    );
+}

@@ -284,7 +284,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// An integer, saturating as json-c's do, or some other number.
+    /// An integer of 64 bits, or some other number.
     fn number(&mut self) -> Result<Value, Diagnostic> {
         const INFINITE: &str = "-infinity";
         let next = self.rest.get(..INFINITE.len());
@@ -298,7 +298,9 @@ impl<'a> Parser<'a> {
             None => (1, text),
         };
         if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) {
-            let size = digits.parse::<i64>().unwrap_or(i64::MAX);
+            let size: Result<i64, _> = digits.parse();
+            let range = format!("{} to {}", i32::MIN, i32::MAX);
+            let size = size.map_err(|_| self.error(format!("{text} is out of range"), &range))?;
             return Ok(Value::Int(sign * size));
         }
         match text.parse::<f64>() {

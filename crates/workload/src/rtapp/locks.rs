@@ -11,14 +11,13 @@ use super::task::{Step, Task};
 
 /// Follows a task through its phases, twice round whatever goes round, since the second time
 /// begins with what the first left locked.
-pub(super) fn check(task: &Task, warnings: &mut Vec<Diagnostic>) -> Result<(), Diagnostic> {
+pub(super) fn check(task: &Task) -> Result<(), Diagnostic> {
     let mut held = BTreeSet::new();
-    let mut said = BTreeSet::new();
     for _ in 0..twice(task.rounds) {
         for phase in &task.phases {
             for _ in 0..twice(phase.rounds) {
                 for step in &phase.events {
-                    follow(step, &mut held, &mut said, warnings)?;
+                    follow(step, &mut held)?;
                 }
             }
             if phase.rounds.is_none() {
@@ -34,16 +33,11 @@ fn twice(rounds: Option<u32>) -> u32 {
     rounds.unwrap_or(2).min(2)
 }
 
-fn follow<'a>(
-    step: &'a Step,
-    held: &mut BTreeSet<&'a str>,
-    said: &mut BTreeSet<&'a str>,
-    warnings: &mut Vec<Diagnostic>,
-) -> Result<(), Diagnostic> {
+fn follow<'a>(step: &'a Step, held: &mut BTreeSet<&'a str>) -> Result<(), Diagnostic> {
     match &step.event {
-        Event::Lock(mutex) if !held.insert(mutex) && said.insert(&step.key) => {
-            let problem = format!("the task holds \"{mutex}\" already and waits for itself");
-            warnings.push(at(step, problem, ""));
+        Event::Lock(mutex) if !held.insert(mutex) => {
+            let problem = format!("the task holds \"{mutex}\" already and would wait for itself for ever");
+            return Err(at(step, problem, "an unlock before it, in each round of a loop"));
         }
         Event::Unlock(mutex) if !held.remove(mutex.as_str()) => {
             let problem = format!("the task does not hold \"{mutex}\"");

@@ -19,7 +19,7 @@ use std::str::FromStr;
 use schedlab_input::Diagnostic;
 
 use crate::builder::Builder;
-use crate::Workload;
+use crate::{Workload, MAX_TASKS};
 use event::Event;
 use global::Global;
 use json::{Document, Value};
@@ -130,7 +130,7 @@ fn read(
     let survey = Survey::of(&tasks, options.suspend);
     survey.check(&tasks, warnings)?;
     for task in &tasks {
-        locks::check(task, warnings)?;
+        locks::check(task)?;
     }
     warn_of_costs(&tasks, warnings);
     let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str());
@@ -229,6 +229,11 @@ fn tasks(
             return Err(object.error(member, problem, "another name"));
         }
         tasks.push(task::parse(member, global.policy, warnings)?);
+        let instances: u64 = tasks.iter().map(|task: &Task| u64::from(task.instances)).sum();
+        if instances > u64::from(MAX_TASKS) {
+            let problem = format!("with this task there are {instances} instances");
+            return Err(object.error(member, problem, format!("at most {MAX_TASKS} in all")));
+        }
     }
     Ok(tasks)
 }

@@ -83,7 +83,7 @@ impl<'a> Object<'a> {
         )
     }
 
-    /// An integer, cut to 32 bits as json-c does.
+    /// An integer of 32 bits.  json-c cuts larger ones to that range; nobody means that.
     pub fn int(&self, key: &str) -> Result<Option<i32>, Diagnostic> {
         let Some(member) = self.get(key) else {
             return Ok(None);
@@ -94,7 +94,10 @@ impl<'a> Object<'a> {
     /// The integer a member has to be.
     pub fn int_of(&self, member: &Member) -> Result<i32, Diagnostic> {
         match member.node.value {
-            Value::Int(value) => Ok(clamp(value)),
+            Value::Int(value) => i32::try_from(value).map_err(|_| {
+                let range = format!("{} to {}", i32::MIN, i32::MAX);
+                self.error(member, format!("{value} is out of range"), range)
+            }),
             _ => Err(self.wrong_type(member, "an integer")),
         }
     }
@@ -143,9 +146,4 @@ impl<'a> Object<'a> {
             });
         }
     }
-}
-
-/// Cut to the range of an int.
-pub(super) fn clamp(value: i64) -> i32 {
-    value.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32
 }

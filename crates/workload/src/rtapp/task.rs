@@ -7,6 +7,7 @@ use super::event::{self, Event};
 use super::global::policy;
 use super::json::{Member, Value};
 use super::object::Object;
+use crate::MAX_TASKS;
 
 /// A task as the file describes it.
 #[derive(Debug)]
@@ -54,9 +55,6 @@ impl Params {
         matches!(self.class, TaskClass::Fifo | TaskClass::Rr)
     }
 }
-
-/// How many threads a task may have.
-const INSTANCES_MAX: i32 = 1_000_000;
 
 /// The highest CPU number a machine can have here.
 const CPU_MAX: i64 = 1023;
@@ -213,10 +211,10 @@ fn events(object: &Object, warnings: &mut Vec<Diagnostic>) -> Result<Vec<Step>, 
 
 fn instances(object: &Object) -> Result<u32, Diagnostic> {
     match (object.int("instance")?, object.get("instance")) {
-        (Some(n), Some(member)) if !(0..=INSTANCES_MAX).contains(&n) => Err(object.error(
+        (Some(n), Some(member)) if !(0..=MAX_TASKS as i32).contains(&n) => Err(object.error(
             member,
             format!("{n} is out of range"),
-            format!("0 to {INSTANCES_MAX}"),
+            format!("0 to {MAX_TASKS}"),
         )),
         (instances, _) => Ok(instances.unwrap_or(1) as u32),
     }

@@ -121,9 +121,34 @@ fn what_will_go_wrong_is_warned_of() {
         read(forks).warnings,
         ["file.json:1: tasks.a.fork: rt-app stops with an error after 1024 forks"]
     );
-    let twice = task("\"loop\":2,\"lock\":\"m\"").warnings;
+}
+
+#[test]
+fn a_lock_that_is_never_given_back_is_refused() {
+    let message = "file.json:1: tasks.t.lock: the task holds \"m\" already and would wait for itself for ever; \
+                   expected an unlock before it, in each round of a loop";
+    assert_eq!(refused_task("\"loop\":2,\"lock\":\"m\""), message);
+    assert_eq!(refused_task("\"lock\":\"m\",\"run\":1"), message);
+    assert!(task("\"loop\":1,\"lock\":\"m\",\"run\":1").warnings.is_empty());
+}
+
+#[test]
+fn numbers_beyond_the_range_are_refused() {
     assert_eq!(
-        twice,
-        ["file.json:1: tasks.t.lock: the task holds \"m\" already and waits for itself"]
+        refused_task("\"lock\":\"m\",\"loop\":99999999999999999999"),
+        "file.json:1: 99999999999999999999 is out of range; expected -2147483648 to 2147483647"
+    );
+    assert_eq!(
+        refused_task("\"run\":1,\"loop\":4294967295"),
+        "file.json:1: tasks.t.loop: 4294967295 is out of range; expected -2147483648 to 2147483647"
+    );
+}
+
+#[test]
+fn more_tasks_than_fit_are_refused() {
+    let text = "{\"tasks\":{\"a\":{\"instance\":600000,\"run\":1},\n\"b\":{\"instance\":600000,\"run\":1}}}";
+    assert_eq!(
+        refused(text),
+        "file.json:2: tasks.b: with this task there are 1200000 instances; expected at most 1000000 in all"
     );
 }

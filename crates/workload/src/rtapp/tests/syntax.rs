@@ -18,12 +18,6 @@ fn null_is_as_good_as_nothing() {
 }
 
 #[test]
-fn integers_are_cut_to_32_bits_as_in_json_c() {
-    let workload = task("\"run\": 99999999999999999999, \"loop\": 1");
-    assert_eq!(ops(&workload, "t"), [run(2_147_483_647)]);
-}
-
-#[test]
 fn repeated_keys_as_json_c_keeps_them() {
     // The spec's example: {"run":1,"sleep":2,"run":3} becomes {"run":3,"sleep":2}.
     let text = "{\"tasks\":{\"t\":{\"loop\":1,\"run\":1,\"sleep\":2,\"run\":3}}}";
