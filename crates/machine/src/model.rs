@@ -16,7 +16,7 @@ pub struct Machine {
     pub cpus: Vec<Cpu>,
     /// Caches; [`Cpu::cache`] refers to them by index.
     pub caches: Vec<Cache>,
-    /// Speed of each of two busy SMT siblings in thousandths of a CPU whose siblings idle.
+    /// Speed of each of two busy SMT siblings in thousandths of a CPU with idle siblings.
     pub smt_speed_milli: u32,
     /// What things cost.
     pub costs: Costs,
@@ -28,8 +28,8 @@ pub struct Machine {
     pub smp: bool,
     /// Tick rate for policies that do not bring their own.
     pub hz: u32,
-    /// Tick rate of the kernel, where that is not the policy's affair: at each of its ticks the
-    /// policy gets as many of its own as have become due.  None: the policy's own rate.
+    /// Tick rate of the kernel, where it differs from the policy's: each tick of the kernel delivers the
+    /// policy ticks that have become due.  None: the policy's own rate.
     pub kernel_hz: Option<u32>,
     /// A tick takes up to this much longer than [`Costs::tick`], evenly drawn: nothing a real machine
     /// does takes the same time each time, and tasks that run for exactly as long tie for ever.
@@ -43,7 +43,7 @@ pub struct Cpu {
     pub core: u32,
     /// Memory node.
     pub node: u32,
-    /// The cache whose warmth counts: the largest it has, an index into [`Machine::caches`].
+    /// The cache that is modelled: its largest, an index into [`Machine::caches`].
     /// CPUs with the same one share a last-level cache.
     pub cache: u32,
     /// Speed relative to the machine's fastest CPU, 1 to 1024.

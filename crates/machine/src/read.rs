@@ -125,7 +125,7 @@ fn topology(
     }
 }
 
-/// A machine of which only the first CPUs are used; caches nobody uses are gone.
+/// A machine reduced to its first CPUs, without the caches that none of these uses.
 fn first_cpus(
     root: &Table<'_>,
     base: &Machine,

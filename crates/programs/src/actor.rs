@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use schedlab_trace::{MarkId, Ns, TaskClass, Time};
 use schedlab_workload::{
-    Amount, Op, SpecId, Stream, TaskSpec, TimerScope, Times, Workload, MAX_OWN_TIMERS,
+    Amount, Cursor, Op, SpecId, Stream, TaskSpec, TimerScope, Workload, LONGEST, MAX_OWN_TIMERS,
 };
 
 use crate::resources::NotOwner;
@@ -20,9 +20,6 @@ use crate::system::{
     now, rest, set_cpus, set_name, set_standing, sleep, sleep_until, wake, Standing,
 };
 use crate::work::Work;
-
-/// Longer than any run: what lasts longer makes no difference, but could overflow.
-const FOREVER: Ns = Ns(1 << 53);
 
 /// Stack of a thread; programs need little.
 const STACK_BYTES: usize = 128 << 10;
@@ -125,17 +122,12 @@ struct Actor {
     me: TaskSlot,
     slot: &'static Slot,
     ops: &'static [Op],
-    pc: usize,
-    /// How often each loop it is in is still to run.
-    loops: Vec<u32>,
-    numbers: Stream,
+    cursor: Cursor,
     work: Work,
     start: Time,
     clock: Time,
     /// The clock that came with the message it received last.
     received_clock: Time,
-    /// Messages its last receive-all took.
-    received: u32,
     own_timers: [Option<Time>; MAX_OWN_TIMERS],
 }
 
@@ -148,14 +140,11 @@ impl Actor {
             me,
             slot,
             ops: &play.workload.programs[spec.program.0 as usize].ops,
-            pc: 0,
-            loops: Vec::with_capacity(schedlab_workload::MAX_LOOP_DEPTH),
-            numbers: Stream::of_task(play.seed, &spec.name, instance),
+            cursor: Cursor::new(Stream::of_task(play.seed, &spec.name, instance)),
             work: play.work,
             start: Time::ZERO,
             clock: Time::ZERO,
             received_clock: Time::ZERO,
-            received: 0,
             own_timers: [None; MAX_OWN_TIMERS],
         }
     }
@@ -172,8 +161,7 @@ impl Actor {
             }
         }
         (self.clock, self.received_clock) = (self.start, self.start);
-        while let Some(&op) = self.ops.get(self.pc) {
-            self.pc += 1;
+        while let Some(op) = self.cursor.step(self.ops) {
             if op == Op::Exit {
                 break;
             }
@@ -186,10 +174,10 @@ impl Actor {
     fn wait_for_start(&mut self) -> Result<(), Problem> {
         let spec = self.play.spec(self.me);
         if spec.dormant {
-            let Some(&(Op::SemWait(semaphore) | Op::SemSleep(semaphore))) = self.ops.first() else {
+            let first = self.cursor.step(self.ops);
+            let Some(Op::SemWait(semaphore) | Op::SemSleep(semaphore)) = first else {
                 return Err(self.problem("is dormant, but does not begin with a semaphore"));
             };
-            self.pc = 1;
             self.play.stage.lie_down(self.me, semaphore);
         }
         // So that nothing happens for the first time when it counts.
@@ -221,7 +209,7 @@ impl Actor {
                 let amount = self.amount(amount);
                 self.work.run(amount);
             }
-            Op::RunInKernel(amount) => self.work.run(amount.min(FOREVER)),
+            Op::RunInKernel(amount) => self.work.run(amount.min(LONGEST)),
             Op::RunFor(amount) => {
                 let end = now() + self.amount(amount);
                 while now() < end {
@@ -232,6 +220,8 @@ impl Actor {
             Op::SleepUntil(since_start) => sleep_until(stage.start() + since_start),
             Op::Rest => self.rest(),
             Op::Uninterruptible | Op::WorkingSet(_) | Op::Exec | Op::Exit => {}
+            // The cursor has done what these do.
+            Op::Loop { .. } | Op::EndLoop { .. } => {}
             Op::TimedSleep(amount) => {
                 let amount = self.amount(amount);
                 self.clock = now() + amount;
@@ -241,7 +231,7 @@ impl Actor {
                 timer,
                 period,
                 relative,
-            } => self.wait_for_timer(timer, period.min(FOREVER), relative),
+            } => self.wait_for_timer(timer, period.min(LONGEST), relative),
             Op::Lock(mutex) => stage.lock(self.me, mutex),
             Op::Unlock(mutex) => {
                 let unlocked = stage.unlock(self.me, mutex);
@@ -265,7 +255,7 @@ impl Actor {
             }
             Op::ReceiveAll { channel } => {
                 let (received, clock) = stage.receive_all(self.me, channel);
-                self.received = received;
+                self.cursor.received = received;
                 self.received_clock = clock.unwrap_or(self.received_clock);
             }
             Op::Disk { disk, service } => {
@@ -287,8 +277,6 @@ impl Actor {
             Op::Repin(spec, set) => self.for_each_of(spec, |task| {
                 self.play.bind(stage.slot(task).thread.load(SeqCst), set)
             })?,
-            Op::Loop { times, end } => self.begin_loop(times, end),
-            Op::EndLoop { start } => self.end_loop(start),
             Op::Mark { mark, count } => stage.mark(self.me, mark, What::Count(count)),
             Op::StartClock => self.clock = now(),
             Op::TakeClock => self.clock = self.received_clock,
@@ -298,14 +286,8 @@ impl Actor {
     }
 
     fn amount(&mut self, amount: Amount) -> Ns {
-        let amount = match amount {
-            Amount::Fixed(ns) => ns,
-            Amount::Drawn(index) => {
-                let distribution = &self.play.workload.distributions[index as usize];
-                Ns(self.numbers.draw(distribution))
-            }
-        };
-        amount.min(FOREVER)
+        let distributions = &self.play.workload.distributions;
+        self.cursor.amount(amount, distributions)
     }
 
     fn problem(&self, problem: &str) -> Problem {
@@ -355,37 +337,6 @@ impl Actor {
         };
         if !missed {
             sleep_until(next);
-        }
-    }
-
-    // ---- control flow -----------------------------------------------------------------------
-
-    fn begin_loop(&mut self, times: Times, end: u32) {
-        let rounds = match times {
-            Times::Fixed(rounds) => rounds,
-            Times::Received => self.received,
-            Times::Forever => u32::MAX,
-        };
-        match rounds {
-            0 => self.pc = end as usize + 1,
-            rounds => self.loops.push(rounds),
-        }
-    }
-
-    fn end_loop(&mut self, start: u32) {
-        let Some(Op::Loop { times, .. }) = self.ops.get(start as usize) else {
-            return;
-        };
-        let Some(rounds) = self.loops.last_mut() else {
-            return;
-        };
-        if *times != Times::Forever {
-            *rounds -= 1;
-        }
-        if *rounds > 0 {
-            self.pc = start as usize + 1;
-        } else {
-            self.loops.pop();
         }
     }
 }

@@ -20,7 +20,7 @@ pub enum Unit {
     Share,
 }
 
-/// A number of the recording beside that of the replay.
+/// A number in the recording and in the replay.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Distance {
     /// What was measured.
@@ -35,14 +35,14 @@ pub struct Distance {
     pub target: Option<f64>,
 }
 
-/// A replay under the recording's own scheduler, beside the recording.
+/// A replay under the recording's own scheduler compared with the recording.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct SelfCheck {
     /// The scheduler.
     pub policy: String,
     /// Tasks of the recording.
     pub tasks: u64,
-    /// Tasks whose CPU time differs, by name: recorded, replayed.
+    /// Tasks with another CPU time in the replay, by name: recorded, replayed.
     pub differing: Vec<(String, Ns, Ns)>,
     /// The work that was rebuilt: all of it is recorded CPU time, and all of it is done again.
     pub work_ns: Ns,
@@ -177,7 +177,7 @@ fn idle_share(metrics: &Metrics) -> f64 {
     }
 }
 
-/// Tasks whose CPU time is not what was recorded, to the nanosecond.
+/// Tasks with a CPU time that differs from the recorded one, to the nanosecond.
 fn differing(
     recorded: &Metrics,
     replayed: &Metrics,

@@ -32,7 +32,7 @@ impl Identities {
     }
 }
 
-/// Gives tasks of a replay back who they were before the sink behind it sees them.
+/// Gives the tasks of a replay their names and ids of the recording, and passes the trace on to an inner sink.
 #[derive(Debug)]
 pub struct Identified<S> {
     identities: Identities,
@@ -50,7 +50,7 @@ impl<S> Identified<S> {
         }
     }
 
-    /// By task id of the simulation, the task's id in the recording; and the sink behind it.
+    /// The ids in the recording by task id of the simulation, and the inner sink.
     pub fn into_parts(self) -> (Vec<Option<TaskId>>, S) {
         (self.recorded, self.sink)
     }

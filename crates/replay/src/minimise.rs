@@ -47,7 +47,7 @@ impl fmt::Display for Symptom {
     }
 }
 
-/// Watches for a symptom; as a sink behind [`Identified`](crate::Identified) it needs ids of the simulation.
+/// Watches for a symptom.  As the inner sink of [`Identified`](crate::Identified) it needs ids of the simulation.
 #[derive(Clone, Debug)]
 pub struct Watch {
     tasks: BTreeSet<TaskId>,
@@ -58,7 +58,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Watches nobody yet.
+    /// Watches no task yet.
     pub fn new(longer_than: Ns) -> Watch {
         Watch {
             tasks: BTreeSet::new(),
@@ -68,7 +68,7 @@ impl Watch {
         }
     }
 
-    /// Watches this task, too.
+    /// Also watches this task.
     pub fn add(&mut self, task: TaskId) {
         self.tasks.insert(task);
     }
@@ -126,7 +126,7 @@ impl Sink for Watch {
     }
 }
 
-/// What is left.
+/// The smallest part found.
 #[derive(Clone, Debug)]
 pub struct Minimised {
     /// What to rebuild to see the symptom.

@@ -9,7 +9,7 @@ use serde::Serialize;
 pub struct ReactionTimes {
     /// Until an idle CPU ran what another CPU had queued on it.
     pub idle_ns: Option<Ns>,
-    /// Until a task was preempted by one another CPU had queued beside it.
+    /// Until a task was preempted by one that another CPU had queued on its CPU.
     pub interrupt_ns: Option<Ns>,
     /// Until a task was preempted by one it had woken itself on its own CPU: the kernel's way back.
     pub preemption_ns: Option<Ns>,

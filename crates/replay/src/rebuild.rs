@@ -23,10 +23,10 @@ pub struct Options {
     pub until: Option<Time>,
 }
 
-/// Does nothing; stands where a wakeup may turn out to have been one.
+/// Does nothing: a placeholder for a wakeup that is not yet confirmed.
 const NOTHING: Op = Op::Run(Amount::Fixed(Ns::ZERO));
 
-/// Rebuilds the workload behind a trace that goes by; [`finish`](Rebuild::finish) gives it.
+/// Rebuilds from a trace, event by event, the workload that produced it; [`finish`](Rebuild::finish) gives it.
 #[derive(Debug)]
 pub struct Rebuild {
     options: Options,
@@ -71,7 +71,7 @@ enum Begin {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Place {
-    /// It existed; nobody knows whether it slept.
+    /// It existed; the trace does not say whether it slept.
     Unknown,
     Waiting,
     Running {
@@ -207,7 +207,7 @@ impl Rebuild {
         }
     }
 
-    /// A task that slept from the start, as far as anybody knows, is woken.
+    /// A task is woken that slept from the start, as far as the trace tells.
     fn begins(&mut self, now: Time, task: TaskId) {
         let Some(life) = self.life(task) else { return };
         match life.wanted.take() {
@@ -260,7 +260,7 @@ impl Rebuild {
         }
     }
 
-    /// What stood for a wakeup was one.
+    /// Turns the placeholder into the wakeup.
     fn post(&mut self, waker: TaskId, at: usize, task: TaskId) {
         if let Some(waker) = self.life(waker) {
             waker.ops[at] = Op::SemPost(task.0);
@@ -360,7 +360,7 @@ impl Life {
         };
     }
 
-    /// The trace ends: what the task would have done next, nobody knows.
+    /// The trace ends; what the task would have done next is unknown.
     fn rest(&mut self, end: Time) {
         self.put_down(end);
         if self.place != Place::Dead {

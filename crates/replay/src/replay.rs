@@ -14,7 +14,7 @@ pub enum Mode {
     /// world that does not wait.
     Open,
     /// They happen as long after the task began to wait as was recorded: sleeps and devices that
-    /// start when somebody asks them to.
+    /// start when they are woken.
     #[default]
     Closed,
 }
@@ -58,13 +58,13 @@ pub struct Counts {
     pub events: u64,
     /// Blocks another task ended.
     pub woken_by_tasks: u64,
-    /// Blocks an interrupt ended, or nobody knows who.
+    /// Blocks that an interrupt or an unknown waker ended.
     pub woken_from_outside: u64,
-    /// Of these, how many nobody knows who ended.
+    /// Of these, blocks with an unknown waker.
     pub woken_by_unknown: u64,
     /// Wakeups of tasks that were not asleep: they change nothing.
     pub spurious_wakeups: u64,
-    /// Tasks that were there, but nobody saw them do anything.
+    /// Tasks that existed, but did nothing in the trace.
     pub unseen: u64,
     /// Tasks that ran or waited for a CPU when the recording ended.  A replay has a switch more for
     /// each: it comes to rest.

@@ -261,8 +261,14 @@ impl<'a, S: Sink> Simulation<'a, S> {
             foreground: description.foreground,
         };
         let id = self.host.add_task(&new, parent);
-        let rng = Stream::of_task(self.setup.seed, &description.name, instance);
-        let task = Task::new(spec, instance, rng, start, description.working_set_bytes);
+        let numbers = Stream::of_task(self.setup.seed, &description.name, instance);
+        let task = Task::new(
+            spec,
+            instance,
+            numbers,
+            start,
+            description.working_set_bytes,
+        );
         self.tasks.push(task);
         self.members[spec as usize].push(id);
         self.population.born();
@@ -377,15 +383,10 @@ impl<'a, S: Sink> Simulation<'a, S> {
 
     /// Has anything random been drawn by the policy, a task or the machine?
     fn seed_used(&self) -> bool {
-        let seed = self.setup.seed;
-        let drew = |task: &Task| {
-            let name = &self.setup.workload.tasks[task.spec as usize].name;
-            task.rng != Stream::of_task(seed, name, task.instance)
-        };
         matches!(self.setup.tie_break, TieBreak::Shuffled(_))
             || self.host.drew_random()
-            || self.jitter != Stream::of_machine(seed)
-            || self.tasks.iter().any(drew)
+            || self.jitter != Stream::of_machine(self.setup.seed)
+            || self.tasks.iter().any(|task| task.cursor.has_drawn())
     }
 
     /// The task's name, for messages.

@@ -3,42 +3,41 @@
 use schedlab_machine::Timers;
 use schedlab_policy::enq;
 use schedlab_trace::{CpuId, EventKind, Ns, Overhead, Sink, TaskId, Time};
-use schedlab_workload::{Amount, Op, SpecId, TimerScope, Times};
+use schedlab_workload::{Amount, Op, SpecId, TimerScope, LONGEST};
 
 use crate::engine::Simulation;
 use crate::error::SimError;
 use crate::queue::Actor;
 use crate::task::{Computing, State};
 
-/// Longer than any run: what lasts longer makes no difference, but could overflow.
-const FOREVER_NS: u64 = 1 << 53;
-
 /// Most batches of messages in one channel, so that channels nobody empties do not take all memory.
 const MOST_BATCHES: usize = 4 << 20;
 
-impl<S: Sink> Simulation<'_, S> {
+impl<'p, S: Sink> Simulation<'p, S> {
     /// What a task does next; none if it exits.
     pub(crate) fn next_op(&self, task: TaskId) -> Option<Op> {
-        let workload = self.setup.workload;
         let t = self.task(task);
-        let program = workload.tasks[t.spec as usize].program;
-        let ops = &workload.programs[program.0 as usize].ops;
-        ops.get(t.pc as usize).copied()
+        t.cursor.peek(self.program(t.spec))
+    }
+
+    /// The operations of the tasks of a specification.
+    fn program(&self, spec: u32) -> &'p [Op] {
+        let workload = self.setup.workload;
+        let program = workload.tasks[spec as usize].program;
+        &workload.programs[program.0 as usize].ops
     }
 
     /// The running task does its next operation.
     pub(crate) fn step(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
-        let workload = self.setup.workload;
-        let t = self.task(task);
-        let program = &workload.programs[workload.tasks[t.spec as usize].program.0 as usize];
-        let Some(&op) = program.ops.get(t.pc as usize) else {
+        let ops = self.program(self.task(task).spec);
+        let t = self.task_mut(task);
+        let deaf = t.cursor.is_uninterruptible(ops);
+        let Some(op) = t.cursor.step(ops) else {
             return self.exit(cpu, task);
         };
-        let before = t.pc.checked_sub(1).map(|pc| program.ops[pc as usize]);
-        self.task_mut(task).deaf = before == Some(Op::Uninterruptible);
-        self.task_mut(task).in_kernel = false;
-        self.task_mut(task).pc += 1;
-        let again = std::mem::take(&mut self.task_mut(task).retrying);
+        t.deaf = deaf;
+        t.in_kernel = false;
+        let again = std::mem::take(&mut t.retrying);
         if is_syscall(&op) && !again {
             let cost = self.setup.machine.costs.syscall;
             self.charge(cpu, Overhead::Syscall, cost);
@@ -49,7 +48,7 @@ impl<S: Sink> Simulation<'_, S> {
                 self.begin_work(task, ns);
             }
             Op::RunInKernel(ns) => {
-                self.begin_work(task, ns.0.min(FOREVER_NS));
+                self.begin_work(task, ns.min(LONGEST).0);
                 self.task_mut(task).in_kernel = true;
             }
             Op::RunFor(amount) => {
@@ -64,7 +63,8 @@ impl<S: Sink> Simulation<'_, S> {
             }
             Op::SleepUntil(since_start) => self.sleep_until(cpu, task, Time::ZERO + since_start),
             Op::Rest => self.rest(cpu, task),
-            Op::Uninterruptible => {}
+            // The cursor has done what these do.
+            Op::Uninterruptible | Op::Loop { .. } | Op::EndLoop { .. } => {}
             Op::TimedSleep(amount) => {
                 let ns = self.amount(task, amount);
                 self.task_mut(task).clock_start = self.now + Ns(ns);
@@ -114,8 +114,6 @@ impl<S: Sink> Simulation<'_, S> {
                 self.for_each_of(spec, |sim, other| sim.set_cpus(cpu, other, set))?;
             }
             Op::WorkingSet(bytes) => self.set_working_set(cpu, task, bytes),
-            Op::Loop { times, end } => self.begin_loop(task, times, end),
-            Op::EndLoop { start } => self.end_loop(task, start),
             Op::Mark { mark, count } => self.emit(cpu, EventKind::Mark { task, mark, count }),
             Op::StartClock => self.task_mut(task).clock_start = self.now,
             Op::TakeClock => {
@@ -132,14 +130,8 @@ impl<S: Sink> Simulation<'_, S> {
     }
 
     fn amount(&mut self, task: TaskId, amount: Amount) -> u64 {
-        let ns = match amount {
-            Amount::Fixed(ns) => ns.0,
-            Amount::Drawn(index) => {
-                let distribution = &self.setup.workload.distributions[index as usize];
-                self.tasks[task.index()].rng.draw(distribution)
-            }
-        };
-        ns.min(FOREVER_NS)
+        let distributions = &self.setup.workload.distributions;
+        self.task_mut(task).cursor.amount(amount, distributions).0
     }
 
     /// The task is about to sleep.
@@ -162,7 +154,7 @@ impl<S: Sink> Simulation<'_, S> {
     /// The task will do the same operation again when it next runs.
     pub(crate) fn retry(&mut self, task: TaskId) {
         let t = self.task_mut(task);
-        t.pc -= 1;
+        t.cursor.step_back();
         t.retrying = true;
     }
 
@@ -212,7 +204,7 @@ impl<S: Sink> Simulation<'_, S> {
             TimerScope::Own(i) => &mut self.tasks[task.index()].own_timers[i as usize],
             TimerScope::Shared(i) => &mut self.resources.shared_timers[i as usize],
         };
-        let next = slot.unwrap_or(start) + period.min(Ns(FOREVER_NS));
+        let next = slot.unwrap_or(start) + period.min(LONGEST);
         let missed = next <= now;
         *slot = Some(if missed && relative { now } else { next });
         if missed {
@@ -338,13 +330,11 @@ impl<S: Sink> Simulation<'_, S> {
 
     /// The task sleeps from the start where its program begins, on a semaphore.
     pub(crate) fn lay_down(&mut self, task: TaskId) -> Result<(), SimError> {
-        let workload = self.setup.workload;
-        let spec = &workload.tasks[self.task(task).spec as usize];
-        let first = workload.programs[spec.program.0 as usize].ops.first();
-        let Some(&(Op::SemWait(semaphore) | Op::SemSleep(semaphore))) = first else {
+        let ops = self.program(self.task(task).spec);
+        let first = self.task_mut(task).cursor.step(ops);
+        let Some(Op::SemWait(semaphore) | Op::SemSleep(semaphore)) = first else {
             return Err(self.misuse(task, "is dormant, but does not begin with a semaphore"));
         };
-        self.task_mut(task).pc = 1;
         let s = &mut self.resources.semaphores[semaphore as usize];
         s.waiters.push_back(task);
         Ok(())
@@ -433,7 +423,7 @@ impl<S: Sink> Simulation<'_, S> {
         let waking = c.senders.len().min(taken as usize);
         let senders: Vec<TaskId> = c.senders.drain(..waking).collect();
         let t = self.task_mut(task);
-        t.received = taken;
+        t.cursor.received = taken;
         t.received_clock = clock;
         for sender in senders {
             self.wake(cpu, sender)?;
@@ -485,46 +475,6 @@ impl<S: Sink> Simulation<'_, S> {
         self.charge_work(cpu, Overhead::Syscall);
         self.task_mut(task).yielding = gives_up;
         Ok(())
-    }
-
-    // ---- control flow -----------------------------------------------------------------------
-
-    fn begin_loop(&mut self, task: TaskId, times: Times, end: u32) {
-        let t = self.task_mut(task);
-        let rounds = match times {
-            Times::Fixed(n) => n,
-            Times::Received => t.received,
-            Times::Forever => u32::MAX,
-        };
-        if rounds == 0 {
-            t.pc = end + 1;
-        } else {
-            t.loops[t.depth as usize] = rounds;
-            t.depth += 1;
-        }
-    }
-
-    fn end_loop(&mut self, task: TaskId, start: u32) {
-        let workload = self.setup.workload;
-        let spec = self.task(task).spec as usize;
-        let ops = &workload.programs[workload.tasks[spec].program.0 as usize].ops;
-        let forever = matches!(
-            ops[start as usize],
-            Op::Loop {
-                times: Times::Forever,
-                ..
-            }
-        );
-        let t = self.task_mut(task);
-        let rounds = &mut t.loops[t.depth as usize - 1];
-        if !forever {
-            *rounds -= 1;
-        }
-        if *rounds > 0 {
-            t.pc = start + 1;
-        } else {
-            t.depth -= 1;
-        }
     }
 
     #[cold]

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use schedlab_trace::{CpuId, TaskId, Time};
-use schedlab_workload::{Stream, MAX_LOOP_DEPTH, MAX_OWN_TIMERS};
+use schedlab_workload::{Cursor, Stream, MAX_OWN_TIMERS};
 
 /// Where a task is.  Exactly one of these at any time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,11 +51,8 @@ pub(crate) struct Task {
     pub spec: u32,
     /// Its number among the tasks of that specification.
     pub instance: u32,
-    /// The next operation of its program.
-    pub pc: u32,
-    /// Loops it is in, and how often each is still to run.
-    pub depth: u32,
-    pub loops: [u32; MAX_LOOP_DEPTH],
+    /// Where it is in its program.
+    pub cursor: Cursor,
     /// It does an operation over again after sleeping in it: no second system call.
     pub retrying: bool,
     /// Its operation at hand was announced by an [`Op::Uninterruptible`](schedlab_workload::Op).
@@ -66,8 +63,6 @@ pub(crate) struct Task {
     pub wanted_early: bool,
     /// What is left of the current send or receive, if that has begun.
     pub transfer_left: Option<u32>,
-    /// Messages its last receive-all took.
-    pub received: u32,
     /// The CPU whose run queue it waits on, or waited on last.
     pub queued_on: CpuId,
     /// Since when.
@@ -76,7 +71,6 @@ pub(crate) struct Task {
     pub yielding: bool,
     /// It must leave its CPU for this one as soon as it calls schedule().
     pub move_to: Option<CpuId>,
-    pub rng: Stream,
     pub start: Time,
     pub clock_start: Time,
     /// The clock that came with the message it received last.
@@ -106,26 +100,22 @@ pub(crate) struct Task {
 }
 
 impl Task {
-    pub fn new(spec: u32, instance: u32, rng: Stream, start: Time, working_set: u64) -> Task {
+    pub fn new(spec: u32, instance: u32, numbers: Stream, start: Time, working_set: u64) -> Task {
         Task {
             state: State::Unborn,
             computing: Computing::Nothing,
             spec,
             instance,
-            pc: 0,
-            depth: 0,
-            loops: [0; MAX_LOOP_DEPTH],
+            cursor: Cursor::new(numbers),
             retrying: false,
             deaf: false,
             in_kernel: false,
             wanted_early: false,
             transfer_left: None,
-            received: 0,
             queued_on: CpuId(0),
             queued_since: Time::ZERO,
             yielding: false,
             move_to: None,
-            rng,
             start,
             clock_start: start,
             received_clock: start,

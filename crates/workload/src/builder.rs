@@ -14,7 +14,7 @@ pub(crate) struct Builder {
 }
 
 impl Builder {
-    /// An empty workload of this name that came from there.
+    /// An empty workload of this name, read from `source`.
     pub fn new(name: impl Into<String>, source: impl Into<String>) -> Self {
         let workload = Workload {
             name: name.into(),
@@ -29,8 +29,7 @@ impl Builder {
         Builder { workload }
     }
 
-    /// Adds another workload's tasks beside those that are there; the processes stay apart, and the duration
-    /// stays what it is.
+    /// Adds the tasks of another workload.  The two share no process; the duration does not change.
     pub fn beside<E>(&mut self, add: impl FnOnce(&mut Builder) -> Result<(), E>) -> Result<(), E> {
         let number = |task: &TaskSpec| match task.process {
             Process::Shared(number) => number,
@@ -61,7 +60,7 @@ impl Builder {
         ProgramId(self.workload.programs.len() as u32 - 1)
     }
 
-    /// Adds a channel that holds so many messages.
+    /// Adds a channel that holds `capacity` messages.
     pub fn channel(&mut self, capacity: u32) -> u32 {
         push(&mut self.workload.channels, Channel { capacity })
     }
@@ -71,7 +70,7 @@ impl Builder {
         push(&mut self.workload.semaphores, value)
     }
 
-    /// Adds so many mutexes and gives the first.
+    /// Adds `count` mutexes and returns the number of the first.
     pub fn mutexes(&mut self, count: u32) -> u32 {
         self.workload.nr_mutexes += count;
         self.workload.nr_mutexes - count
@@ -83,7 +82,7 @@ impl Builder {
         self.workload.nr_conditions - 1
     }
 
-    /// Adds a barrier for so many tasks.
+    /// Adds a barrier for this number of tasks.
     pub fn barrier(&mut self, tasks: u32) -> u32 {
         push(&mut self.workload.barriers, tasks)
     }
@@ -123,7 +122,7 @@ impl Builder {
         })
     }
 
-    /// What is not numbered or ordered: duration, warnings, counts of plain objects.
+    /// The workload itself, for its duration, warnings and counts of disks.
     pub fn workload(&mut self) -> &mut Workload {
         &mut self.workload
     }
@@ -201,7 +200,7 @@ impl Ops {
         self
     }
 
-    /// Appends all of another list, whose loops move along.
+    /// Appends another list of operations and adjusts the indices of its loops.
     pub fn append(&mut self, other: Ops) -> &mut Self {
         let offset = self.0.len() as u32;
         self.0.extend(other.0.into_iter().map(|op| match op {
@@ -218,7 +217,7 @@ impl Ops {
         self
     }
 
-    /// Appends a loop around what `body` appends.  Loops that run once or never leave no trace.
+    /// Appends a loop around what `body` appends.  A loop that runs once is replaced by its body, one that never runs by nothing.
     pub fn repeat(&mut self, times: Times, body: impl FnOnce(&mut Ops)) -> &mut Self {
         match times {
             Times::Fixed(0) => return self,

@@ -19,6 +19,7 @@ pub struct Cursor {
     /// Messages the last [`Op::ReceiveAll`] took: the rounds of [`Times::Received`].
     pub received: u32,
     numbers: Stream,
+    has_drawn: bool,
 }
 
 impl Cursor {
@@ -30,6 +31,7 @@ impl Cursor {
             rounds: [0; MAX_LOOP_DEPTH],
             received: 0,
             numbers,
+            has_drawn: false,
         }
     }
 
@@ -66,9 +68,17 @@ impl Cursor {
     pub fn amount(&mut self, amount: Amount, distributions: &[Distribution]) -> Ns {
         let ns = match amount {
             Amount::Fixed(ns) => ns,
-            Amount::Drawn(index) => Ns(self.numbers.draw(&distributions[index as usize])),
+            Amount::Drawn(index) => {
+                self.has_drawn = true;
+                Ns(self.numbers.draw(&distributions[index as usize]))
+            }
         };
         ns.min(LONGEST)
+    }
+
+    /// Has it drawn a random amount?
+    pub fn has_drawn(&self) -> bool {
+        self.has_drawn
     }
 
     fn begin_loop(&mut self, times: Times, end: u32) {
@@ -123,11 +133,20 @@ mod tests {
     fn loops_nest_and_may_be_empty() {
         let times = Times::Fixed;
         let ops = [
-            Op::Loop { times: times(2), end: 7 },
-            Op::Loop { times: times(3), end: 3 },
+            Op::Loop {
+                times: times(2),
+                end: 7,
+            },
+            Op::Loop {
+                times: times(3),
+                end: 3,
+            },
             Op::Yield,
             Op::EndLoop { start: 1 },
-            Op::Loop { times: times(0), end: 6 },
+            Op::Loop {
+                times: times(0),
+                end: 6,
+            },
             Op::Exec,
             Op::EndLoop { start: 4 },
             Op::EndLoop { start: 0 },
@@ -137,7 +156,13 @@ mod tests {
 
     #[test]
     fn loops_run_as_often_as_messages_came_or_for_ever() {
-        let of = |times| [Op::Loop { times, end: 2 }, Op::Yield, Op::EndLoop { start: 0 }];
+        let of = |times| {
+            [
+                Op::Loop { times, end: 2 },
+                Op::Yield,
+                Op::EndLoop { start: 0 },
+            ]
+        };
         assert_eq!(walk(&of(Times::Received), 99, 5).len(), 5);
         assert_eq!(walk(&of(Times::Received), 99, 0).len(), 0);
         assert_eq!(walk(&of(Times::Forever), 99, 0).len(), 99);
@@ -152,6 +177,9 @@ mod tests {
         assert!(cursor.is_uninterruptible(&ops));
         assert_eq!(cursor.step(&ops), Some(Op::Yield));
         cursor.step_back();
-        assert_eq!((cursor.step(&ops), cursor.step(&ops)), (Some(Op::Yield), None));
+        assert_eq!(
+            (cursor.step(&ops), cursor.step(&ops)),
+            (Some(Op::Yield), None)
+        );
     }
 }

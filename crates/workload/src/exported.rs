@@ -8,7 +8,8 @@ use schedlab_trace::TaskClass;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Amount, Distribution, Op, TimerScope, Times, Workload, MAX_LOOP_DEPTH, MAX_OWN_TIMERS, MAX_TASKS,
+    Amount, Distribution, Op, TimerScope, Times, Workload, MAX_LOOP_DEPTH, MAX_OWN_TIMERS,
+    MAX_TASKS,
 };
 
 /// The version of the format.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use schedlab_trace::Ns;
 
-use crate::{Amount, Op, ProgramId, SpecId, TimerScope, Times, Workload};
+use crate::{Amount, Cursor, Op, ProgramId, SpecId, Stream, TimerScope, Workload};
 
 /// What happened.
 #[derive(Default, Debug)]
@@ -28,7 +28,7 @@ pub(crate) struct Outcome {
     pub stuck: Vec<String>,
 }
 
-/// Runs a workload until nobody can go on, its foreground is done or its duration is over.
+/// Runs a workload until no task can go on, its foreground is done or its duration is over.
 pub(crate) fn run(workload: &Workload) -> Outcome {
     Ideal::new(workload).run()
 }
@@ -51,11 +51,9 @@ struct Task {
     spec: usize,
     program: ProgramId,
     parent: Option<usize>,
-    pc: usize,
-    counters: Vec<u32>,
+    cursor: Cursor,
     wait: Wait,
     since: u64,
-    received: u32,
     moved: u32,
     mutex: Option<u32>,
     clock: u64,
@@ -104,11 +102,9 @@ impl<'a> Ideal<'a> {
             spec,
             program: self.workload.tasks[spec].program,
             parent,
-            pc: 0,
-            counters: Vec::new(),
+            cursor: Cursor::new(Stream::of_task(0, "", 0)),
             wait: Wait::Until(start),
             since: 0,
-            received: 0,
             moved: 0,
             mutex: None,
             clock: 0,
@@ -181,13 +177,13 @@ impl<'a> Ideal<'a> {
                 let messages = self.channels[c as usize].len();
                 let room = messages < self.workload.channels[c as usize].capacity as usize;
                 if room && self.is_first(task) {
-                    self.tasks[task].pc -= 1;
+                    self.tasks[task].cursor.step_back();
                     return true;
                 }
                 false
             }
             Wait::Empty(c) if !self.channels[c as usize].is_empty() && self.is_first(task) => {
-                self.tasks[task].pc -= 1;
+                self.tasks[task].cursor.step_back();
                 true
             }
             Wait::Children(all) => {
@@ -208,7 +204,7 @@ impl<'a> Ideal<'a> {
         }
     }
 
-    /// Does nobody wait longer for the same?
+    /// Has no other task waited longer for the same?
     fn is_first(&self, task: usize) -> bool {
         let me = &self.tasks[task];
         self.tasks
@@ -235,10 +231,9 @@ impl<'a> Ideal<'a> {
 
     fn step(&mut self, task: usize) {
         let program = &self.workload.programs[self.tasks[task].program.0 as usize];
-        let Some(op) = program.ops.get(self.tasks[task].pc).copied() else {
+        let Some(op) = self.tasks[task].cursor.step(&program.ops) else {
             return self.exit(task);
         };
-        self.tasks[task].pc += 1;
         self.go_on(task);
         match op {
             Op::RunInKernel(Ns(ns)) => self.compute(task, ns),
@@ -283,7 +278,7 @@ impl<'a> Ideal<'a> {
             Op::Receive { channel, count } => self.receive(task, channel, count),
             Op::ReceiveAll { channel } => {
                 let all = std::mem::take(&mut self.channels[channel as usize]);
-                self.tasks[task].received = all.len() as u32;
+                self.tasks[task].cursor.received = all.len() as u32;
                 if let Some(&clock) = all.back() {
                     self.tasks[task].received_clock = clock;
                 } else {
@@ -301,33 +296,7 @@ impl<'a> Ideal<'a> {
             Op::WaitChild => self.block(task, Wait::Children(false)),
             Op::WaitAll => self.block(task, Wait::Children(true)),
             Op::Yield => self.outcome.yields += 1,
-            Op::Loop { times, end } => {
-                let times = match times {
-                    Times::Fixed(n) => n,
-                    Times::Forever => u32::MAX,
-                    Times::Received => self.tasks[task].received,
-                };
-                match times {
-                    0 => self.tasks[task].pc = end as usize + 1,
-                    n => self.tasks[task].counters.push(n),
-                }
-            }
-            Op::EndLoop { start } => {
-                let forever = matches!(
-                    program.ops[start as usize],
-                    Op::Loop {
-                        times: Times::Forever,
-                        ..
-                    }
-                );
-                let t = &mut self.tasks[task];
-                let left = t.counters.last_mut().expect("a loop");
-                *left -= u32::from(!forever);
-                match *left {
-                    0 => drop(t.counters.pop()),
-                    _ => t.pc = start as usize + 1,
-                }
-            }
+            Op::Loop { .. } | Op::EndLoop { .. } => {}
             Op::Mark { mark, count } => {
                 let name = self.workload.marks[mark.0 as usize].clone();
                 *self.outcome.marks.entry(name).or_default() += u64::from(count);

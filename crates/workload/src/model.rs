@@ -7,7 +7,7 @@
 use schedlab_trace::{MarkId, Ns, TaskClass};
 use serde::{Deserialize, Serialize};
 
-/// How long a file runs that says nothing about it and never ends of itself.
+/// The duration of a file that gives none and would never end.
 pub const DURATION_OF_THE_ENDLESS: Ns = Ns::from_secs(10);
 
 /// The most tasks that exist from the start.
@@ -48,16 +48,16 @@ pub struct Workload {
     pub cpu_sets: Vec<Vec<u32>>,
     /// Names of what the programs count and time.
     pub marks: Vec<String>,
-    /// No sleep is uninterruptible, not even one for a disk: so it is where the workload is played
-    /// with real programs, which cannot sleep in another way for a time of their choice.
+    /// No sleep is uninterruptible, not even one for a disk.  Real programs that play a workload cannot sleep
+    /// uninterruptibly for a chosen time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub open_to_signals: bool,
-    /// How long it runs if the user does not say; none: until its foreground tasks have ended.
+    /// The duration unless the user gives another; none: until the foreground tasks have ended.
     pub duration: Option<Ns>,
-    /// Why it runs for [`DURATION_OF_THE_ENDLESS`], if that is so: a warning for users who do not
-    /// say how long themselves.
+    /// Why it runs for [`DURATION_OF_THE_ENDLESS`], if it does: a warning that is printed unless the user
+    /// gives a duration.
     pub assumed_duration: Option<String>,
-    /// What a reader wants its user to know; printed once.
+    /// Warnings of the reader; printed once.
     pub warnings: Vec<String>,
 }
 
@@ -100,7 +100,7 @@ pub struct TaskSpec {
     pub dormant: bool,
     /// The run does not wait for it to end.
     pub background: bool,
-    /// It is of the group a user looks at: the focused window, the terminal's foreground.
+    /// It belongs to the foreground group: the focused window, or the terminal's foreground job.
     pub foreground: bool,
 }
 
@@ -115,7 +115,7 @@ impl TaskSpec {
     }
 }
 
-/// Whose address space a task lives in.
+/// The address space of a task.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Process {
@@ -159,7 +159,7 @@ pub enum Times {
     Received,
 }
 
-/// Whom a periodic timer belongs to.
+/// Which tasks share a periodic timer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TimerScope {
@@ -187,11 +187,9 @@ pub enum Op {
     Sleep(Amount),
     /// Sleeps (blocks) until so long after the run's start; does nothing if that is over.
     SleepUntil(Ns),
-    /// Sleeps (blocks) for good: the task is as good as ended, but alive, and the run does not
-    /// wait for it.
+    /// Sleeps (blocks) until the end of the run, which does not wait for the task.
     Rest,
-    /// If the operation after this one blocks, it does so deaf to signals, in state D, as one
-    /// that waits for a device does.
+    /// If the next operation blocks, the sleep is uninterruptible (state D), as a wait for a device is.
     Uninterruptible,
     /// Sleeps (blocks) for so long and notes the moment it asked to be woken at, so that the next
     /// [`Op::StopClock`] records how late it woke plus what it did since: a response time.
@@ -226,8 +224,8 @@ pub enum Op {
     SemPost(u32),
     /// Takes one from a semaphore; blocks while it is 0.
     SemWait(u32),
-    /// Takes one from a semaphore and sleeps (blocks) in any case: if it was 0 until somebody posts
-    /// it, else for a moment.  A recorded wait is one: it was seen to sleep.
+    /// Takes one from a semaphore and sleeps (blocks) in any case: until the next post if it was 0,
+    /// else for a moment.  A recorded wait is one: it was seen to sleep.
     SemSleep(u32),
     /// Blocks until as many tasks wait here as the barrier wants.
     Barrier(u32),
@@ -238,7 +236,7 @@ pub enum Op {
         /// How many messages.
         count: u32,
     },
-    /// Takes so many messages from a channel, as they come; blocks while it is empty.
+    /// Takes `count` messages from a channel as they arrive; blocks while it is empty.
     Receive {
         /// The channel.
         channel: u32,
@@ -283,7 +281,7 @@ pub enum Op {
     Repin(SpecId, Option<u32>),
     /// Changes the size of its working set in bytes.
     WorkingSet(u64),
-    /// The start of a loop, whose [`Op::EndLoop`] is at index `end`.
+    /// The start of a loop; its [`Op::EndLoop`] is at index `end`.
     Loop {
         /// How often it runs.
         times: Times,

@@ -1,6 +1,6 @@
 //! `schedlab list`: everything listed exists, and is described.
 
-use crate::common::{json, output};
+use crate::common::{argument, json, output, refused};
 
 #[test]
 fn everything_is_listed() {
@@ -50,4 +50,38 @@ fn machines_and_workloads_are_described() {
     assert_eq!(json(&["list", "machines", "ideal-3"])["cpus"], 3);
     assert!(output(&["list", "workloads", "volanomark"]).contains("--rooms"));
     assert!(output(&["list", "workloads", "mixed"]).starts_with("mixed: "));
+}
+
+/// A file of a user's own has options as the files that come along have.
+#[test]
+fn workload_files_have_options() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("my.toml");
+    let text = "title = \"clients\"\nduration = \"1s\"\n[options.clients]\nshort = \"c\"\ndefault = 2\nmost = 30\n\
+                help = \"Clients\"\n[task.t]\ncount = \"{clients}\"\nprogram = \"run 1ms\"\n";
+    std::fs::write(&file, text).unwrap();
+    let file = argument(&file);
+    let run = |options: &str| {
+        let workload = format!("{file} {options}");
+        json(&["run", "--policy", "o1", "--workload", &workload])
+    };
+    for options in ["--clients 20", "-c 20"] {
+        let result = run(options);
+        assert_eq!(result["tasks"].as_array().unwrap().len(), 20);
+        assert!(result["command"].as_str().unwrap().contains(options));
+    }
+    let help = output(&[
+        "run",
+        "--policy",
+        "o1",
+        "--workload",
+        &format!("{file} --help"),
+    ]);
+    assert!(help.contains("-c, --clients <CLIENTS>"), "{help}");
+    assert_eq!(output(&["list", "workloads", file]), help);
+    let workload = format!("{file} -c 31");
+    assert_eq!(
+        refused(&["run", "--policy", "o1", "--workload", &workload]),
+        "--workload: my --clients: 31 is out of range; expected 0 to 30"
+    );
 }

@@ -1,7 +1,7 @@
 //! chat (chat-1.0.1): VolanoMark's picture in C, with an open loop.
 //!
 //! Every client's sender sends all its messages back to back as soon as all clients are ready;
-//! nobody takes turns and nobody yields.  The server's receiver puts each message into the
+//! users do not take turns and no thread yields.  The server's receiver puts each message into the
 //! queues of the other users; there are no confirmations.
 
 use schedlab_input::Diagnostic;
@@ -159,7 +159,7 @@ impl Chat {
     }
 }
 
-/// A client's thread: waits for all others to be ready, then counts so many messages.
+/// A client's thread: waits until all clients are ready, then handles `messages` messages and counts each.
 fn client(plan: &Plan, messages: u32, step: impl FnOnce(&mut Ops)) -> Ops {
     let mut ops = Ops::new();
     ops.push(Op::Barrier(plan.start));
@@ -170,7 +170,7 @@ fn client(plan: &Plan, messages: u32, step: impl FnOnce(&mut Ops)) -> Ops {
     ops
 }
 
-/// A server's thread: does the same for ever.
+/// A server's thread: repeats its step for ever.
 fn server(step: impl FnOnce(&mut Ops)) -> Ops {
     let mut ops = Ops::new();
     ops.repeat(Times::Forever, step);

@@ -1,4 +1,4 @@
-//! interbench (Con Kolivas, 2005): a simulated player, screen or game beside a load.
+//! interbench (Con Kolivas, 2005): a simulated player, screen or game and a background load.
 //!
 //! As in version 0.31, a timekeeper at SCHED_FIFO 96 sleeps for the benchmarked thread and wakes it, so
 //! that a late timer does not count, and a frame that comes due while the thread is still busy with

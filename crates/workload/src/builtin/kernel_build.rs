@@ -41,7 +41,7 @@ pub(super) struct KernelBuild {
     #[arg(long, default_value = "2ms", value_name = "TIME", value_parser = time)]
     disk: Ns,
     /// gcc -pipe, as kernels have been built since 2.2: pages of 4 KiB of assembler text a median file
-    /// sends from cc1 to as, which runs beside it and wakes up for each; 0: as runs when cc1 has
+    /// sends from cc1 to as, which runs at the same time and wakes up for each; 0: as starts when cc1 has
     /// ended.  A median file of 2.4 has some 200 KiB of it, 50 pages.  Assumed.
     #[arg(long, default_value_t = 0, value_name = "PAGES", value_parser = number(0, 10_000))]
     pipe: u32,
@@ -81,7 +81,7 @@ impl Benchmark for KernelBuild {
 }
 
 impl KernelBuild {
-    /// gcc, which runs cc1 and as by turns: the same for all files.
+    /// gcc, which runs cc1 and then as; one specification for all files.
     fn plain(&self, builder: &mut Builder) -> SpecId {
         let cc1 = self.cc1(builder);
         let cc1 = template(builder, "cc1", cc1, self.working_set);
@@ -91,7 +91,7 @@ impl KernelBuild {
         template(builder, "gcc", gcc, SMALL_BYTES)
     }
 
-    /// Each file's gcc, which runs both beside each other with a pipe of their own.
+    /// A gcc for each file, which runs cc1 and as at the same time with a pipe between them.
     fn piped(&self, builder: &mut Builder) -> Vec<SpecId> {
         let disk = (self.disk > Ns::ZERO).then(|| builder.disk());
         let page = |ns: Ns| Ns(ns.0 / u64::from(self.pipe));
@@ -156,7 +156,7 @@ impl KernelBuild {
         ops
     }
 
-    /// Keeps as many jobs running as it may, waits for the last and links.
+    /// Keeps up to `jobs` jobs running, waits for the last one and links.
     fn make(&self, gccs: &[SpecId], ld: SpecId) -> Ops {
         let jobs = match self.jobs {
             0 => gccs.len(),
@@ -171,7 +171,7 @@ impl KernelBuild {
         ops
     }
 
-    /// Starts these, each when another has ended if it has to wait.  Equal ones are a loop.
+    /// Starts these jobs; with `wait`, each one after another job has ended.  Equal jobs become a loop.
     fn jobs(&self, ops: &mut Ops, gccs: &[SpecId], wait: bool) {
         for equal in gccs.chunk_by(|a, b| a == b) {
             ops.repeat(Times::Fixed(equal.len() as u32), |ops| {

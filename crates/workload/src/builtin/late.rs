@@ -27,7 +27,7 @@ pub struct Late {
     /// Keys: run (CPU time of a period, 0 < run), sleep (0: never), cpu (CPU time after which it
     /// ends, 0: never), count (how many), batches (how many such groups, one after the other; needs
     /// cpu), nice, start (when it begins), ws (working set), vary (how much the CPU time varies: the
-    /// standard deviation of its logarithm), burst (so many periods' work at once, after as many
+    /// standard deviation of its logarithm), burst (the work of this many periods at once, after as many
     /// sleeps), threads (yes: they are threads of one process).  The names vi (1ms/100ms), mozilla
     /// (20ms/300ms; also plausible: 25ms/100ms, 60ms/400ms) and compiler (200ms/10ms, cpu 1.2s)
     /// bring run, sleep and cpu along.  Without --task: 4 vi, 2 mozilla and two batches of 30
@@ -71,7 +71,7 @@ pub struct Task {
     pub working_set_bytes: u64,
     /// How much its CPU time varies: the standard deviation of its logarithm, in thousandths.
     pub vary_milli: u32,
-    /// Periods whose work comes at once, after as many sleeps.
+    /// The number of periods for which the work comes at once, after as many sleeps.
     pub burst: u32,
     /// Are all tasks of the kind threads of one process?
     pub threads: bool,

@@ -1,5 +1,4 @@
-//! What interbench runs beside what it measures: burners, a ring, and programs that wait
-//! for a disk.
+//! The background loads of interbench: burners, a ring of tasks, and programs that wait for a disk.
 //!
 //! The disk is one of 2005 and assumed: 50 MB/s.  Copying to or from the
 //! page cache costs 5 us for 4 KiB, system call included: assumed.
@@ -17,10 +16,10 @@ const COPY: Ns = Ns::from_us(160);
 const DIRTY: u64 = 8;
 /// A burner computes in pieces of this size; it makes no difference to a scheduler.
 const PIECE: Ns = Ns::from_secs(1);
-/// More than any cache holds.
+/// A working set larger than any cache.
 const MUCH_MEMORY: u64 = 256 << 20;
 
-/// Adds loads to a workload.  They never end, and no run waits for them.
+/// Adds loads to a workload.  They never end, and the run does not wait for them.
 pub(super) struct Loads<'b> {
     builder: &'b mut Builder,
     nice: i8,
@@ -29,7 +28,7 @@ pub(super) struct Loads<'b> {
 }
 
 impl<'b> Loads<'b> {
-    /// Loads of this nice value, all in such a process.
+    /// Loads of this nice value and this kind of process.
     pub fn new(builder: &'b mut Builder, nice: i8, process: Process) -> Self {
         Loads {
             builder,
@@ -39,21 +38,21 @@ impl<'b> Loads<'b> {
         }
     }
 
-    /// So many that only compute.
+    /// `count` tasks that only compute.
     pub fn burn(&mut self, count: u32) {
         self.endless("burn", count, 0, |ops| {
             ops.run(Amount::Fixed(PIECE));
         });
     }
 
-    /// One that touches more memory than there is.  Swapping is not modelled: it computes.
+    /// A task that touches more memory than there is.  Swapping is not modelled: it computes.
     pub fn memory(&mut self) {
         self.endless("memload", 1, MUCH_MEMORY, |ops| {
             ops.run(Amount::Fixed(PIECE));
         });
     }
 
-    /// So many that pass tokens round, each of which costs them so much work.
+    /// `count` tasks that pass `tokens` round; each token costs each task `work`.
     pub fn ring(&mut self, count: u32, tokens: u32, work: Ns) {
         let seats: Vec<u32> = (0..count)
             .map(|seat| self.builder.semaphore(u32::from(seat < tokens)))
@@ -67,7 +66,7 @@ impl<'b> Loads<'b> {
         }
     }
 
-    /// One that reads a file larger than memory.
+    /// A task that reads a file larger than memory.
     pub fn read(&mut self) {
         let disk = self.disk();
         self.endless("read", 1, 0, |ops| {
@@ -75,7 +74,7 @@ impl<'b> Loads<'b> {
         });
     }
 
-    /// One that writes such a file: it fills the page cache and waits for the disk by turns.
+    /// A task that writes such a file: it fills the page cache and waits for the disk alternately.
     pub fn write(&mut self) {
         let disk = self.disk();
         self.endless("write", 1, 0, |ops| {

@@ -24,7 +24,7 @@ use schedlab_input::{nearest, Diagnostic};
 use crate::builder::Builder;
 use crate::{native, Workload};
 
-/// What a benchmark whose structure needs Rust has to be.
+/// A benchmark written in Rust.
 trait Benchmark: clap::Parser {
     /// The name users choose it by.
     const NAME: &'static str;

@@ -1,4 +1,4 @@
-//! VolanoMark: chat rooms in Java, the benchmark behind most of what is known about Linux
+//! VolanoMark: chat rooms in Java, the benchmark of most measurements of Linux
 //! schedulers under many threads.
 //!
 //! Each of a room's users has a connection with four threads:

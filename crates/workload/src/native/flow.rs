@@ -206,7 +206,7 @@ impl Flow {
 }
 
 /// Does an operation take time or block, at least after a while?  Taking a mutex or giving up the
-/// CPU does neither when nobody else is there.
+/// CPU does neither when no other task wants it.
 fn passes_time(op: Op, forks: bool) -> bool {
     match op {
         Op::Run(amount) | Op::RunFor(amount) | Op::Sleep(amount) | Op::TimedSleep(amount) => {

@@ -1,4 +1,4 @@
-//! The native workload format: TOML whose tasks run programs of one statement per line.
+//! The native workload format: TOML tables of tasks, each with a program of one statement per line.
 //!
 //! `docs/workloads.md` describes it for people who write it.
 
@@ -36,7 +36,7 @@ pub fn parse(file_name: &str, text: &str) -> Result<Workload, Diagnostic> {
     parse_with(file_name, text, &[])
 }
 
-/// Reads a workload whose options have these values, such as `--clients 20`.
+/// Reads a workload with these options, such as `--clients 20`.
 ///
 /// # Errors
 /// The first mistake in the file, or an argument that does not fit.
@@ -73,7 +73,7 @@ pub fn help(file_name: &str, text: &str) -> Result<Option<String>, Diagnostic> {
 }
 
 /// What a file says it is about.
-pub(crate) fn title(text: &str) -> String {
+pub fn title(text: &str) -> String {
     let document = Document::parse("", text).ok();
     let title = document
         .as_ref()
@@ -115,7 +115,7 @@ fn duration(root: &Table<'_>, scope: &Scope) -> Result<Option<Ns>, Diagnostic> {
     }
 }
 
-/// Adds the built-in workloads that run beside the tasks of the file.
+/// Adds the built-in workloads named in `[beside]`.
 fn beside(root: &Table<'_>, workload: Workload, scope: &Scope) -> Result<Workload, Diagnostic> {
     let mut builder = Builder::on(workload);
     for (name, table) in root.tables("beside")? {
@@ -129,12 +129,20 @@ fn beside(root: &Table<'_>, workload: Workload, scope: &Scope) -> Result<Workloa
         })?;
         let line = table.need("workload", line, expected)?;
         check_name(name).map_err(|problem| table.mistake("", problem))?;
-        builtin::add(&line, &mut builder)?;
+        builtin::add(&line, &mut builder).map_err(|mistake| Diagnostic {
+            problem: match mistake.key.is_empty() {
+                true => mistake.problem,
+                false => format!("{}: {}", mistake.key, mistake.problem),
+            },
+            expected: mistake.expected,
+            nearest: mistake.nearest,
+            ..table.mistake("workload", "")
+        })?;
     }
     Ok(builder.finish())
 }
 
-/// Templates nobody forks are probably a mistake, but a harmless one.
+/// Warns of each template that no task forks: probably a mistake, but a harmless one.
 fn warn_of_unused(root: &Table<'_>, planned: &[Planned], workload: &Workload, pool: &mut Pool) {
     for (index, spec) in workload.tasks.iter().enumerate() {
         if spec.count == 0 && !pool.forked.contains(&(index as u32)) {

@@ -62,7 +62,7 @@ impl Kind {
         }
     }
 
-    /// What has to happen to it on both sides, if anything: who blocks there and who lets go.
+    /// The statement that blocks on it and the one that wakes, if it has both.
     fn sides(self) -> Option<(&'static str, &'static str)> {
         match self {
             Kind::Channel => Some(("receive", "send")),
@@ -123,15 +123,12 @@ impl Names {
     }
 
     fn declare(&mut self, name: &str, table: Table<'_>, scope: &Scope) -> Result<(), Diagnostic> {
-        let parameter = self.kind.parameter();
-        let keys: Vec<_> = ["when", "count"]
-            .into_iter()
-            .chain(parameter.map(|(key, ..)| key))
-            .collect();
+        let parameter = self.kind.parameter().map(|(key, ..)| key);
+        let keys: Vec<_> = ["when", "count"].into_iter().chain(parameter).collect();
         let table = table.only(&keys)?;
         let count = integer(&table, "count", 1..=i64::from(MAX_THINGS), scope)?.map(|n| n as u32);
         let nr_different = match parameter {
-            Some((key, ..)) if matches!(table.string(key), Ok(Some(text)) if varies(text)) => {
+            Some(key) if matches!(table.string(key), Ok(Some(text)) if varies(text)) => {
                 count.unwrap_or(1)
             }
             _ => 1,
@@ -234,7 +231,7 @@ impl Names {
         }
     }
 
-    /// Once all programs are read: is somebody waiting for what nobody does?
+    /// Once all programs are read: refuses things that tasks wait for and no task provides; warns of unused ones.
     pub fn check_use(&self, file: &str) -> Result<Vec<String>, Diagnostic> {
         let mut warnings = Vec::new();
         for (name, declared) in &self.declared {

@@ -1,6 +1,7 @@
 //! `[options]`: what a user can choose on the line that names the file, as in `my.toml --clients 20`,
 //! and `[constants]`: what the file calculates from them.
 
+use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use schedlab_input::{quantity, Diagnostic, Table};
 
@@ -45,7 +46,7 @@ pub(super) fn scope(root: &Table<'_>, name: &str, args: &[String]) -> Result<Sco
         scope.set(option.name, value);
     }
     for option in &options {
-        option.check_range(name, &scope)?;
+        option.check_range(name, &matches, &scope)?;
     }
     constants(root, &mut scope)?;
     Ok(scope)
@@ -199,7 +200,7 @@ impl<'a> Declared<'a> {
         let text: &String = matches.get_one(self.name).expect("it has a default");
         self.read(text).map_err(|expected| {
             let problem = format!("\"{text}\" is not valid");
-            let mistake = bad_option(file, &self.flag(), problem, expected);
+            let mistake = self.wrong(file, matches, problem, expected);
             match &self.kind {
                 Kind::Word(words) => mistake.suggest(text, words.iter().copied()),
                 _ => mistake,
@@ -226,7 +227,12 @@ impl<'a> Declared<'a> {
     }
 
     /// Is the value within `least` and `most`?  Both can depend on other options.
-    fn check_range(&self, file: &str, scope: &Scope) -> Result<(), Diagnostic> {
+    fn check_range(
+        &self,
+        file: &str,
+        matches: &ArgMatches,
+        scope: &Scope,
+    ) -> Result<(), Diagnostic> {
         let (values, unit) = match scope.get(self.name) {
             Some(Value::Number(value, unit)) => (vec![*value], *unit),
             Some(Value::List(values)) => (values.clone(), Unit::One),
@@ -243,7 +249,21 @@ impl<'a> Declared<'a> {
             most => format!("{} to {}", text(least), text(most)),
         };
         let problem = format!("{} is out of range", text(out));
-        Err(bad_option(file, &self.flag(), problem, range))
+        Err(self.wrong(file, matches, problem, range))
+    }
+
+    /// A value that does not fit: one that was given, or the default in the file.
+    fn wrong(
+        &self,
+        file: &str,
+        matches: &ArgMatches,
+        problem: String,
+        expected: String,
+    ) -> Diagnostic {
+        match matches.value_source(self.name) {
+            Some(ValueSource::CommandLine) => bad_option(file, &self.flag(), problem, expected),
+            _ => self.table.mistake("default", problem).expected(expected),
+        }
     }
 
     fn bound(&self, key: &str, unit: Unit, scope: &Scope) -> Result<Option<i64>, Diagnostic> {

@@ -21,7 +21,7 @@ const MAX_OPS: usize = 10_000_000;
 pub(super) enum Target {
     /// The specification with this number.
     Spec(SpecId),
-    /// A task whose instances differ.
+    /// A task with instances that differ.
     Varies,
 }
 

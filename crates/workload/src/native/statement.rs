@@ -112,7 +112,7 @@ impl<'p> Reader<'p> {
         Ok(Some(statement))
     }
 
-    /// None: no statement at all, or not with so many words.
+    /// None: no such statement, or the wrong number of words.
     fn op(&mut self, words: &[&str]) -> Result<Option<Op>, Diagnostic> {
         Ok(Some(match *words {
             ["run", amount] => Op::Run(self.pool.amount(amount)?),
@@ -201,7 +201,9 @@ impl<'p> Reader<'p> {
         Ok(Some(match *words {
             ["mark", mark, ref count @ ..] if count.len() <= 1 => Op::Mark {
                 mark: self.pool.mark(mark)?,
-                count: count.first().map_or(Ok(1), |count| number(count, 1..=u32::MAX))?,
+                count: count
+                    .first()
+                    .map_or(Ok(1), |count| number(count, 1..=u32::MAX))?,
             },
             ["start-clock"] => {
                 self.clock_started = true;

@@ -31,7 +31,7 @@ const KEYS: [&str; 15] = [
     "program",
 ];
 
-/// The keys whose strings can differ between instances.
+/// The keys with strings that can differ between instances.
 const VARYING_KEYS: [&str; 7] = [
     "name",
     "nice",

@@ -280,7 +280,7 @@ fn mistakes_in_programs_have_their_own_line() {
         "send x.1",
         "17: task.t.program: channel \"x\" is a single one; expected \"x\" without number",
     );
-    refuses("send x 0", "17: task.t.program: \"0\" is not a number that fits here; expected a whole number from 1 to 4294967295");
+    refuses("send x 0", "17: task.t.program: \"0\" is not a number that fits here; expected a whole number from 1 to 1000000");
     refuses(
         "nice 20",
         "17: task.t.program: \"20\" is not a nice value; expected a whole number from -20 to 19",
@@ -675,4 +675,90 @@ fn more_than_a_machine_can_hold_is_refused() {
         "[task.t]\nprogram = \"\"\"\nfor k 4294967295\n  run 1ms\nend\n\"\"\"\n",
         "w.toml:4: task.t.program: the program is too long once it is written out; expected at most 1000000 lines",
     );
+}
+
+/// A file with an option of each type; the task "t" computes for so long.
+const OPTIONS: &str = "duration = \"1s\"\n\
+    [options.clients]\nshort = \"c\"\ndefault = 2\nleast = 1\nmost = \"{2 * base}\"\nhelp = \"Clients\"\n\
+    [options.base]\ndefault = 50\nhelp = \"Base\"\n\
+    [options.work]\ndefault = \"2ms\"\nleast = \"1us\"\nhelp = \"Work\"\n\
+    [options.sigma]\ndefault = \"0.5\"\nmost = \"3\"\nhelp = \"Sigma\"\n\
+    [options.nices]\ndefault = [0, 5]\nleast = -20\nmost = 19\nhelp = \"nice values\"\n\
+    [options.kind]\ndefault = \"own\"\nwords = \"own parent\"\nhelp = \"Kind\"\n\
+    [options.fast_start]\nshort = \"f\"\ndefault = false\nexcludes = \"kind\"\nhelp = \"Fast\"\n\
+    [constants]\ntwice = \"{2 * work}\"\n\
+    [task.t]\nname = \"t{nices[i]}\"\ncount = \"{len(nices)}\"\neach = \"{clients}\"\nnice = \"{nices[i]}\"\nprocess = \"{kind}\"\n\
+    program = \"\"\"\nfor k 2\n  run {(k + 1) * twice}\nend\nif {fast_start}\n  yield\nend\nsleep lognormal(1ms, {sigma})\n\"\"\"\n";
+
+fn with(line: &str) -> Result<Workload, String> {
+    let args: Vec<String> = line.split_whitespace().map(String::from).collect();
+    super::parse_with("o.toml", OPTIONS, &args).map_err(|mistake| mistake.to_string())
+}
+
+#[test]
+fn options_are_given_on_the_line_of_the_file() {
+    let tasks = |workload: &Workload| -> Vec<(String, u32, i8)> {
+        let tasks = workload.tasks.iter();
+        tasks.map(|t| (t.name.clone(), t.count, t.nice)).collect()
+    };
+    let plain = with("").unwrap();
+    assert_eq!(tasks(&plain), [("t0".into(), 2, 0), ("t5".into(), 2, 5)]);
+    let ms = |n| Op::Run(Amount::Fixed(Ns::from_ms(n)));
+    assert_eq!(plain.programs[0].ops[..2], [ms(4), ms(8)]);
+    assert_eq!(plain.source, "o.toml");
+    let line = "-c 7 --nices -5,19,0 --work 1ms --sigma 0 -f";
+    let given = with(line).unwrap();
+    let expected = [
+        ("t-5".into(), 7, -5),
+        ("t0".into(), 7, 0),
+        ("t19".into(), 7, 19),
+    ];
+    assert_eq!(tasks(&given), expected);
+    let sleep = Op::Sleep(Amount::Fixed(Ns::from_ms(1)));
+    assert_eq!(given.programs[0].ops, [ms(2), ms(4), Op::Yield, sleep]);
+    let quoted = line.replace("-5,19,0", "'-5,19,0'");
+    assert_eq!(given.source, format!("o.toml {quoted}"));
+    let help = super::help("o.toml", OPTIONS).unwrap().unwrap();
+    assert!(
+        help.contains("-c, --clients <CLIENTS>") && help.contains("--fast-start"),
+        "{help}"
+    );
+}
+
+#[test]
+fn options_that_do_not_fit_are_refused() {
+    for (line, message) in [
+        ("--client 3", "--workload: o: there is no option \"--client\"; expected an option of \"o --help\" (did you mean \"--clients\"?)"),
+        ("-c 101", "--workload: o --clients: 101 is out of range; expected 1 to 100"),
+        ("-c 101 --base 20", "--workload: o --clients: 101 is out of range; expected 1 to 40"),
+        ("--clients many", "--workload: o --clients: \"many\" is not valid; expected a whole number"),
+        ("--work 0", "--workload: o --work: 0ns is out of range; expected at least 1000ns"),
+        ("--work 3", "--workload: o --work: \"3\" is not valid; expected a duration with its unit, such as \"250ns\", \"10us\", \"2ms\", \"1.5s\""),
+        ("--nices 3,20", "--workload: o --nices: 20 is out of range; expected -20 to 19"),
+        ("--nices 3,3", "o.toml:35: task.t: another task is named \"t3\"; expected another name"),
+        ("--kind onw", "--workload: o --kind: \"onw\" is not valid; expected one of own, parent (did you mean \"own\"?)"),
+        ("-f --kind own", "--workload: o --fast-start: --fast-start and --kind exclude each other; expected one of them"),
+    ] {
+        let message = message.replace("--kind exclude", "--kind <KIND> exclude");
+        assert_eq!(with(line).unwrap_err(), message, "{line}");
+    }
+}
+
+#[test]
+fn mistakes_in_options_have_their_line() {
+    let task = "[task.t]\nprogram = \"run 1ms\"\n";
+    for (option, message) in [
+        ("[options.a]\ndefault = 5\nmost = 4\nhelp = \"A\"\n", "w.toml:4: options.a.default: 5 is out of range; expected 0 to 4"),
+        ("[options.a]\nhelp = \"A\"\n", "w.toml:3: options.a.default: missing; expected false, a number, numbers in [ ], or a time, size or word in quotes"),
+        ("[options.a]\ndefault = 5\n", "w.toml:3: options.a.help: missing; expected one sentence about it"),
+        ("[options.i]\ndefault = 5\nhelp = \"I\"\n", "w.toml:3: options.i: this name has a meaning already; expected another name"),
+        ("[options.a]\ndefault = 5\nhelp = \"A\"\nshort = \"h\"\n", "w.toml:6: options.a.short: -h asks for help; expected one letter of its own"),
+        ("[constants]\nb = \"{a + 1}\"\na = \"{1}\"\n", "w.toml:4: constants.b: {a + 1}: there is no value \"a\"; expected an option, a constant, i, n or a variable of \"for\""),
+        ("[beside.x]\nworkload = \"kernel-biuld\"\n", "w.toml:4: beside.x.workload: there is no workload"),
+        ("[mutex.m]\nwhen = \"{2}\"\n", "w.toml:4: mutex.m.when: 2 is neither 0 nor 1; expected a condition in braces, such as \"{clients > 0}\""),
+    ] {
+        let text = format!("{task}{option}");
+        let error = parse("w.toml", &text).unwrap_err().to_string();
+        assert!(error.starts_with(message), "{error}");
+    }
 }

@@ -72,7 +72,7 @@ pub(super) enum Access {
     Chase,
 }
 
-/// Reads the event behind a key.
+/// Reads the event of a key.
 type Reader = fn(&Object, &Member, &mut Vec<Diagnostic>) -> Result<Event, Diagnostic>;
 
 /// Prefixes of keys in rt-app's order; the first that fits decides.
@@ -140,7 +140,7 @@ fn negative(object: &Object, member: &Member, value: i32) -> Diagnostic {
     object.error(member, problem, "0 or more")
 }
 
-/// The string behind suspend, which may be missing altogether.
+/// The value of suspend: a string, or nothing.
 fn suspend(object: &Object, member: &Member) -> Result<Option<String>, Diagnostic> {
     match member.node.value {
         super::json::Value::Missing => Ok(None),
@@ -148,7 +148,7 @@ fn suspend(object: &Object, member: &Member) -> Result<Option<String>, Diagnosti
     }
 }
 
-/// The object behind an event.  rt-app takes anything else for one without keys.
+/// The object of an event.  rt-app takes any other value for an object without keys.
 fn details<'a>(member: &'a Member, path: &'a str) -> Object<'a> {
     Object::of(path, &member.node).unwrap_or(Object {
         path,

@@ -97,7 +97,7 @@ impl<'a> Parser<'a> {
         self.rest.chars().next()
     }
 
-    /// Takes so many bytes, which end at a character's border.
+    /// Takes this number of bytes, which must end between two characters.
     fn take(&mut self, bytes: usize) -> &'a str {
         let (taken, rest) = self.rest.split_at(bytes);
         self.line += taken.matches('\n').count();

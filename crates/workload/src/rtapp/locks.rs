@@ -36,8 +36,13 @@ fn twice(rounds: Option<u32>) -> u32 {
 fn follow<'a>(step: &'a Step, held: &mut BTreeSet<&'a str>) -> Result<(), Diagnostic> {
     match &step.event {
         Event::Lock(mutex) if !held.insert(mutex) => {
-            let problem = format!("the task holds \"{mutex}\" already and would wait for itself for ever");
-            return Err(at(step, problem, "an unlock before it, in each round of a loop"));
+            let problem =
+                format!("the task holds \"{mutex}\" already and would wait for itself for ever");
+            return Err(at(
+                step,
+                problem,
+                "an unlock before it, in each round of a loop",
+            ));
         }
         Event::Unlock(mutex) if !held.remove(mutex.as_str()) => {
             let problem = format!("the task does not hold \"{mutex}\"");

@@ -292,7 +292,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Work of so many microseconds; if the file fixes the length of a loop, whole loops only,
+    /// Work of `time_us` microseconds; if the file fixes the length of a loop, whole loops only,
     /// counted for each full second and the rest apart, as rt-app does.
     fn work(&self, time_us: u32) -> Ns {
         let Some(loop_ns) = self.global.loop_ns.map(u64::from) else {
@@ -322,7 +322,7 @@ impl Lowering<'_> {
     }
 }
 
-/// Work of so many accesses.  The costs are assumed: sequential ones hit a prefetched line,
+/// Work of `count` accesses.  The costs are assumed: sequential ones hit a prefetched line,
 /// random ones often miss, and chasing pointers waits for each.
 fn memory_run(run: &MemoryRun) -> Ns {
     let access_ns = match (run.access, run.random) {

@@ -27,7 +27,7 @@ use object::Object;
 use survey::Survey;
 use task::Task;
 
-/// How to read what has been read in more than one way.
+/// How to read what versions of rt-app read differently.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Keys that occur more than once in an object.
@@ -50,7 +50,7 @@ pub enum RepeatedKeys {
 /// What a suspended task waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SuspendMeaning {
-    /// The given name if somebody resumes it and no task is called so, else the task's own.
+    /// The given name if some task resumes it and no task has that name, else the task's own.
     #[default]
     Auto,
     /// The task's own name: rt-app since May 2025.
@@ -229,7 +229,10 @@ fn tasks(
             return Err(object.error(member, problem, "another name"));
         }
         tasks.push(task::parse(member, global.policy, warnings)?);
-        let instances: u64 = tasks.iter().map(|task: &Task| u64::from(task.instances)).sum();
+        let instances: u64 = tasks
+            .iter()
+            .map(|task: &Task| u64::from(task.instances))
+            .sum();
         if instances > u64::from(MAX_TASKS) {
             let problem = format!("with this task there are {instances} instances");
             return Err(object.error(member, problem, format!("at most {MAX_TASKS} in all")));

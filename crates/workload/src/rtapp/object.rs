@@ -40,7 +40,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// The last member of this key, whose value counts; null counts as none, as in rt-app.
+    /// The last member with this key, which is the one that counts; null counts as none, as in rt-app.
     pub fn get(&self, key: &str) -> Option<&'a Member> {
         let found = self.members.iter().rev().find(|member| member.key == key);
         found.filter(|member| member.node.value != Value::Null)
@@ -83,7 +83,7 @@ impl<'a> Object<'a> {
         )
     }
 
-    /// An integer of 32 bits.  json-c cuts larger ones to that range; nobody means that.
+    /// An integer of 32 bits.  FIDELITY: json-c cuts larger ones to that range; here they are errors.
     pub fn int(&self, key: &str) -> Result<Option<i32>, Diagnostic> {
         let Some(member) = self.get(key) else {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! What can only be said of all tasks together: who wakes whom, how many a barrier waits for,
+//! Checks that need all tasks: which task wakes which, how many a barrier waits for,
 //! which timers are absolute, who is forked.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -176,7 +176,7 @@ impl Survey {
         }
     }
 
-    /// Says once for each name that nobody wakes those who wait for it.
+    /// Warns once for each name that tasks wait for and no task wakes.
     fn warn_of_sleepers(&self, tasks: &[Task], warnings: &mut Vec<Diagnostic>) {
         let mut woken: BTreeSet<&str> = BTreeSet::new();
         for (_, step) in all_steps(tasks) {

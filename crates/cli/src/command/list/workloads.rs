@@ -1,6 +1,9 @@
 //! Workloads, and one of them in detail.
 
-use schedlab_workload::builtin;
+use std::path::Path;
+
+use schedlab_input::read_text;
+use schedlab_workload::{builtin, native};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -9,7 +12,7 @@ use super::{text, unknown, Listing};
 
 #[derive(Serialize)]
 struct WorkloadJson {
-    name: &'static str,
+    name: String,
     summary: String,
     /// Has it options of its own?
     options: bool,
@@ -26,11 +29,24 @@ pub fn all() -> Result<Listing, Failure> {
     Listing::new(text::columns(&rows), &workloads)
 }
 
-/// One workload and its options.
+/// One workload, or a user's file, and its options.
 pub fn one(name: &str) -> Result<Listing, Failure> {
+    if name.ends_with(".toml") {
+        let text = read_text(Path::new(name))?;
+        let (summary, help) = (native::title(&text), native::help(name, &text)?);
+        let text = help
+            .clone()
+            .unwrap_or_else(|| format!("{name}: {summary}\n"));
+        let file = WorkloadJson {
+            name: name.to_string(),
+            summary,
+            options: help.is_some(),
+        };
+        return Listing::new(text, &file);
+    }
     let workloads = everything();
     let Some(workload) = workloads.iter().find(|w| w.name == name) else {
-        let names: Vec<&str> = workloads.iter().map(|w| w.name).collect();
+        let names: Vec<&str> = workloads.iter().map(|w| w.name.as_str()).collect();
         return Err(unknown("workload", name, &names));
     };
     let help = builtin::find(name).and_then(|builtin| builtin.help());
@@ -40,7 +56,7 @@ pub fn one(name: &str) -> Result<Listing, Failure> {
 
 fn everything() -> Vec<WorkloadJson> {
     let describe = |builtin: builtin::Builtin| WorkloadJson {
-        name: builtin.name,
+        name: builtin.name.to_string(),
         summary: builtin.summary(),
         options: builtin.help().is_some(),
     };

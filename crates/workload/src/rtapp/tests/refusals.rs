@@ -129,7 +129,9 @@ fn a_lock_that_is_never_given_back_is_refused() {
                    expected an unlock before it, in each round of a loop";
     assert_eq!(refused_task("\"loop\":2,\"lock\":\"m\""), message);
     assert_eq!(refused_task("\"lock\":\"m\",\"run\":1"), message);
-    assert!(task("\"loop\":1,\"lock\":\"m\",\"run\":1").warnings.is_empty());
+    assert!(task("\"loop\":1,\"lock\":\"m\",\"run\":1")
+        .warnings
+        .is_empty());
 }
 
 #[test]
