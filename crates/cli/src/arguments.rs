@@ -23,7 +23,7 @@ pub use rtapp::RtappArguments;
 #[derive(Parser)]
 #[command(
     name = "schedlab",
-    version,
+    version = crate::version::VERSION,
     max_term_width = 100,
     after_long_help = crate::failure::Exit::table(),
     disable_help_subcommand = true
@@ -150,6 +150,9 @@ pub struct CompareArguments {
     /// The policies, separated by commas, each as for `run --policy`; or `all`, each in its default variant.
     #[arg(long, value_name = "POLICIES", value_hint = ValueHint::FilePath)]
     pub policies: String,
+    /// The policy that differences refer to, one of --policies.  It is shown first.  Default: the first.
+    #[arg(long, value_name = "POLICY")]
+    pub baseline: Option<String>,
     /// What every run is made of.
     #[command(flatten)]
     pub common: CommonArguments,

@@ -38,6 +38,7 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::Parser;
+use schedlab_trace::printable_lines;
 
 use crate::arguments::{Arguments, Command};
 use crate::failure::{Exit, Failure};
@@ -125,7 +126,7 @@ fn print(text: &str) -> Result<(), Failure> {
 /// Tells the user something beside the result.
 fn note(text: &str) {
     // When standard error is gone, nobody wants notes.
-    let _ = writeln!(io::stderr(), "schedlab: {text}");
+    let _ = writeln!(io::stderr(), "schedlab: {}", printable_lines(text));
 }
 
 fn standard_output(error: io::Error) -> Failure {

@@ -8,6 +8,7 @@ use schedlab_input::{reason, Diagnostic};
 use schedlab_lab::Reason;
 use schedlab_policy::{CompileError, Hook};
 use schedlab_sim::SimError;
+use schedlab_trace::printable_lines;
 
 use crate::interrupt::signal_seen;
 
@@ -136,7 +137,11 @@ impl Failure {
             }
         }
         // When even standard error is gone, the exit status has to do.
-        let _ = writeln!(io::stderr(), "schedlab: {self}");
+        let _ = writeln!(
+            io::stderr(),
+            "schedlab: {}",
+            printable_lines(&self.to_string())
+        );
         match self {
             Failure::Interrupted(signal) => ExitCode::from(128 + *signal as u8),
             Failure::Input(_) | Failure::Compile(_) => Exit::BadInput.into(),

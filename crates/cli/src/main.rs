@@ -11,6 +11,7 @@ mod progress;
 mod results;
 mod runs;
 mod usage;
+mod version;
 
 use std::process::ExitCode;
 

@@ -10,6 +10,7 @@ use schedlab_report::{json, render_html, text, ReportInfo, Run};
 use crate::arguments::Format;
 use crate::failure::Failure;
 use crate::outputs::{Finished, TextFile};
+use crate::version::{program, VERSION};
 
 /// The report and the JSON file a user asks for.
 pub struct Files {
@@ -62,7 +63,7 @@ pub fn report_info(command: String, machine: String) -> ReportInfo {
     ReportInfo {
         command,
         machine,
-        version: format!("schedlab {}", env!("CARGO_PKG_VERSION")),
+        version: program(),
     }
 }
 
@@ -105,8 +106,8 @@ impl Form {
 /// One run as an object, several as a comparison.
 fn as_json(runs: &[Run]) -> Result<String, Failure> {
     match runs {
-        [run] => json::run(run),
-        runs => json::comparison(runs),
+        [run] => json::run(run, VERSION),
+        runs => json::comparison(runs, VERSION),
     }
     .map_err(|error| Failure::Other(error.to_string()))
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use schedlab_trace::{CpuId, Ns, PrevState, Time};
+use schedlab_trace::{printable, CpuId, Ns, PrevState, Time};
 use serde::{Serialize, Serializer};
 
 /// How a wait began.
@@ -119,13 +119,13 @@ impl fmt::Display for Began {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Began::Unseen => write!(f, "waiting already"),
-            Began::WokenBy(task) => write!(f, "woken by {task}"),
+            Began::WokenBy(task) => write!(f, "woken by {}", printable(task)),
             Began::WokenByInterrupt => write!(f, "woken by an interrupt"),
-            Began::Forked(Some(task)) => write!(f, "forked by {task}"),
+            Began::Forked(Some(task)) => write!(f, "forked by {}", printable(task)),
             Began::Forked(None) => write!(f, "new"),
-            Began::Preempted(Some(task)) => write!(f, "preempted by {task}"),
+            Began::Preempted(Some(task)) => write!(f, "preempted by {}", printable(task)),
             Began::Preempted(None) => write!(f, "preempted"),
-            Began::Yielded(Some(task)) => write!(f, "yielded to {task}"),
+            Began::Yielded(Some(task)) => write!(f, "yielded to {}", printable(task)),
             Began::Yielded(None) => write!(f, "yielded"),
             Began::Moved => write!(f, "sent to another CPU"),
         }
@@ -151,7 +151,7 @@ impl fmt::Display for Ended {
             Left::Exited => "exited",
             Left::Moved => "went to another CPU",
         };
-        write!(f, "{task} {how}")
+        write!(f, "{} {how}", printable(task))
     }
 }
 
@@ -180,7 +180,8 @@ impl fmt::Display for Wait {
         } = self;
         writeln!(
             f,
-            "{task} waited {ns} from {start} at priority {priority}: {began}"
+            "{} waited {ns} from {start} at priority {priority}: {began}",
+            printable(task)
         )?;
         let cpus: Vec<String> = self.cpus.iter().map(ToString::to_string).collect();
         writeln!(f, "    on the run queue of CPU {}", cpus.join(", then "))?;
@@ -210,7 +211,8 @@ impl fmt::Display for Instead {
                 };
                 write!(
                     f,
-                    "{ns} of {task} on CPU {cpu} at priority {priority}{times}"
+                    "{ns} of {} on CPU {cpu} at priority {priority}{times}",
+                    printable(task)
                 )
             }
             _ => write!(f, "{ns} of CPU {cpu} idling"),

@@ -101,7 +101,7 @@ pub fn exact(time: Ns) -> String {
         ("ms", 1_000_000),
         ("us", 1_000),
     ];
-    let unit = units.iter().find(|(_, ns)| time.0 % ns == 0);
+    let unit = units.iter().find(|(_, ns)| time.0.is_multiple_of(*ns));
     match unit {
         Some((name, ns)) => format!("{}{name}", time.0 / ns),
         None => format!("{}ns", time.0),

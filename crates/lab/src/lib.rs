@@ -9,6 +9,7 @@ mod batch;
 pub mod choose;
 mod command;
 mod error;
+pub mod identity;
 mod parallel;
 mod result;
 mod seeds;

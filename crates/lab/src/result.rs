@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use schedlab_measure::{Measure, Metrics};
 use schedlab_recording::{Mended, Recording};
-use schedlab_report::{Run, World};
+use schedlab_report::{Identity, Run, World};
 use schedlab_trace::{HashSink, Sink, Tee, TraceHash, TraceInfo};
 
 use crate::{Ending, Trial};
@@ -33,6 +33,7 @@ impl Trial {
             seed: self.seed,
             duration_ns: metrics.duration_ns,
             trace_hash,
+            identity: self.identity(),
             command: command.to_string(),
             metrics,
             end: ending.clause().to_string(),
@@ -59,7 +60,10 @@ impl<S: Sink> Recorded<S> {
         let Tee(hash, Tee(measure, sink)) = sinks;
         let metrics = measure.finish();
         let run = Run {
-            world: World::Kernel,
+            world: match recording.is_simulated {
+                true => World::SimulatedTrace,
+                false => World::Kernel,
+            },
             policy: info.policy.clone(),
             variant: String::new(),
             tunables: BTreeMap::new(),
@@ -68,6 +72,7 @@ impl<S: Sink> Recorded<S> {
             seed: 0,
             duration_ns: metrics.duration_ns,
             trace_hash: hash.finish(),
+            identity: Identity::default(),
             command: String::new(),
             metrics,
             end: "recorded".to_string(),

@@ -165,6 +165,16 @@ pub struct TaskMetrics {
     pub activity: Activity,
 }
 
+impl Metrics {
+    /// Leaves Jain's index out: where tasks do a given amount of work it says nothing about the scheduler.
+    pub fn drop_fairness(&mut self) {
+        self.fairness.jain = None;
+        for group in &mut self.groups {
+            group.fairness.jain = None;
+        }
+    }
+}
+
 /// Jain's fairness index over the CPU time of tasks that were there from the trace's start to its end.
 ///
 /// If their nice values differ, CPU time counts by the weight of nice (Linux 6.6: 1024 for nice 0, about a

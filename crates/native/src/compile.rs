@@ -9,11 +9,12 @@ use std::{env, fs, io};
 use schedlab_input::reason;
 use tempfile::TempDir;
 
+use crate::source;
 use crate::{ffi, Policy};
 
 /// What a policy includes, so that a binary far from its sources can compile one: the contract, what families of
 /// policies share, the policies themselves, and the native dialect.  Path and text.
-const INCLUDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/included.rs"));
+pub(crate) const INCLUDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/included.rs"));
 
 /// Where a policy's includes are found, in a folder that [`write_headers`] filled.
 pub const INCLUDE_FOLDERS: [&str; 3] = ["policy", "policies", "native"];
@@ -69,11 +70,10 @@ impl Policy {
     /// See [`CompileError`].
     pub fn compile_unless(source: &Path, stop: &dyn Fn() -> bool) -> Result<Policy, CompileError> {
         let compiled = Compiled::from_source(source, stop)?;
-        load(
-            &compiled.library,
-            &source.display().to_string(),
-            &compiled.name,
-        )
+        let shown = source.display().to_string();
+        let policy = load(&compiled.library, &shown, &compiled.name)?;
+        source::remember(policy, source);
+        Ok(policy)
     }
 
     /// Loads a policy from the shared library NAME.so that [`compile_library`] made of NAME.c.

@@ -17,6 +17,7 @@ mod memory;
 mod policy;
 mod requests;
 mod seed;
+mod source;
 mod tunables;
 
 pub use assignment::Assignment;

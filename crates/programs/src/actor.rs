@@ -91,7 +91,8 @@ impl Play {
             .copied()
             .filter(|c| *c < self.nr_cpus)
             .collect();
-        let cpus = |e: io::Error| format!("CPUs {named:?} of {}: {e}", self.nr_cpus);
+        let numbers: Vec<String> = named.iter().map(u32::to_string).collect();
+        let cpus = |e: io::Error| format!("CPUs {} of {}: {e}", numbers.join(", "), self.nr_cpus);
         set_cpus(thread, &there).map_err(cpus)
     }
 

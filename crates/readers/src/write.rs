@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use schedlab_recording::{
     Comm, KernelEvent, KernelEventKind, KernelState, Pid, Recording, TaskRef,
 };
-use schedlab_trace::WakeContext;
+use schedlab_trace::{WakeContext, SIMULATED_HEADING};
 
 /// How a recording is printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,12 +81,20 @@ impl<'a> Writer<'a> {
     /// What the format says before the first event.
     fn heading(&self, out: &mut impl Write) -> io::Result<()> {
         let recording = self.recording;
+        let simulated = |out: &mut dyn Write| match recording.is_simulated {
+            true => writeln!(out, "{SIMULATED_HEADING}"),
+            false => Ok(()),
+        };
         match (self.format, &recording.release) {
-            (TextFormat::PerfScript, Some(release)) => writeln!(out, "# os release : {release}"),
-            (TextFormat::PerfScript, None) => Ok(()),
+            (TextFormat::PerfScript, Some(release)) => {
+                writeln!(out, "# os release : {release}")?;
+                simulated(out)
+            }
+            (TextFormat::PerfScript, None) => simulated(out),
             (TextFormat::Ftrace, _) => {
                 let cpus = recording.nr_cpus();
                 writeln!(out, "# tracer: nop")?;
+                simulated(out)?;
                 writeln!(out, "#                              #P:{cpus}")?;
                 writeln!(
                     out,

@@ -91,7 +91,7 @@ impl Notes {
         let line = bytes.iter().position(|byte| *byte == b'\n')?;
         let mut notes: Notes = serde_json::from_slice(&bytes[..line]).ok()?;
         let records = &bytes[line + 1..];
-        if records.len() % RECORD_BYTES > 0 || notes.start_ns > notes.end_ns {
+        if !records.len().is_multiple_of(RECORD_BYTES) || notes.start_ns > notes.end_ns {
             return None;
         }
         for record in records.chunks_exact(RECORD_BYTES) {

@@ -32,6 +32,8 @@ pub struct Recording {
     pub span: (Time, Time),
     /// The kernel's release, as `uname -r` prints it, if it is known.
     pub release: Option<String>,
+    /// Is it the trace of a simulation, not of a kernel?
+    pub is_simulated: bool,
     /// Events the kernel says it lost.
     pub nr_lost: u64,
     /// What is known about tasks that existed at the start.
@@ -62,6 +64,7 @@ impl Recording {
             has_contexts: true,
             span: (Time::ZERO, Time::ZERO),
             release: None,
+            is_simulated: false,
             nr_lost: 0,
             tasks: Vec::new(),
             counters: Vec::new(),

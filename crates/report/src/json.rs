@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use schedlab_measure::{Headline, Summary};
-use schedlab_trace::{Ns, TraceHash};
+use schedlab_trace::{printable_json, Ns, TraceHash};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::run::{Comparison, Run, Setup, World};
+use crate::run::{Comparison, Identity, Run, Setup, World};
 
 /// A run.  What it is comes first, then everything measured but the points of figures.
 #[derive(Serialize)]
@@ -21,6 +21,8 @@ struct RunJson<'a> {
     seed: Option<u64>,
     duration_ns: Ns,
     trace_hash: TraceHash,
+    #[serde(flatten)]
+    identity: Identity,
     command: &'a str,
     end: &'a str,
     warnings: &'a [String],
@@ -37,6 +39,8 @@ struct SetupJson<'a> {
     workload: &'a str,
     machine: &'a str,
     seeds: Vec<u64>,
+    /// Are the traces of several seeds one and the same?  Then the metrics are of one run.
+    equal_for_all_seeds: bool,
     trace_hashes: Vec<TraceHash>,
     metrics: Vec<HeadlineJson>,
 }
@@ -49,33 +53,43 @@ struct HeadlineJson {
     summary: Summary,
 }
 
+/// A document, and the program that wrote it.
+#[derive(Serialize)]
+struct Versioned<'a, T> {
+    schedlab: &'a str,
+    #[serde(flatten)]
+    content: T,
+}
+
 #[derive(Serialize)]
 struct ComparisonJson<'a> {
     runs: Vec<RunJson<'a>>,
     summary: Vec<SetupJson<'a>>,
 }
 
-/// One run, as an object.
-pub fn run(run: &Run) -> Result<String, serde_json::Error> {
-    to_text(&run_json(run)?)
+/// One run, as an object; `version` is the program's.
+pub fn run(run: &Run, version: &str) -> Result<String, serde_json::Error> {
+    to_text(run_json(run)?, version)
 }
 
 /// Several runs, as an object with the array `runs` and, for each set-up, medians and intervals in the array `summary`.
-pub fn comparison(runs: &[Run]) -> Result<String, serde_json::Error> {
+pub fn comparison(runs: &[Run], version: &str) -> Result<String, serde_json::Error> {
     let comparison = Comparison::new(runs);
     let headlines = Headline::all(comparison.metrics());
-    to_text(&ComparisonJson {
+    let document = ComparisonJson {
         runs: runs.iter().map(run_json).collect::<Result<_, _>>()?,
         summary: comparison
             .setups
             .iter()
             .map(|s| setup_json(s, &headlines))
             .collect(),
-    })
+    };
+    to_text(document, version)
 }
 
-fn to_text(value: &impl Serialize) -> Result<String, serde_json::Error> {
-    serde_json::to_string_pretty(value).map(|text| text + "\n")
+fn to_text(content: impl Serialize, schedlab: &str) -> Result<String, serde_json::Error> {
+    let text = serde_json::to_string_pretty(&Versioned { schedlab, content })?;
+    Ok(printable_json(&text).into_owned() + "\n")
 }
 
 fn run_json(run: &Run) -> Result<RunJson<'_>, serde_json::Error> {
@@ -96,6 +110,7 @@ fn run_json(run: &Run) -> Result<RunJson<'_>, serde_json::Error> {
         seed: (run.world == World::Simulator).then_some(run.seed),
         duration_ns: run.duration_ns,
         trace_hash: run.trace_hash,
+        identity: run.identity,
         command: &run.command,
         end: &run.end,
         warnings: &run.warnings,
@@ -106,7 +121,7 @@ fn run_json(run: &Run) -> Result<RunJson<'_>, serde_json::Error> {
 fn setup_json<'a>(setup: &Setup<'a>, headlines: &[Headline]) -> SetupJson<'a> {
     let run = setup.shown();
     let summarize = |headline: &Headline| {
-        let summary = headline.summarize(setup.runs.iter().map(|r| &r.metrics))?;
+        let summary = headline.summarize(setup.results().iter().map(|r| &r.metrics))?;
         Some(HeadlineJson {
             headline: headline.clone(),
             summary,
@@ -119,6 +134,7 @@ fn setup_json<'a>(setup: &Setup<'a>, headlines: &[Headline]) -> SetupJson<'a> {
         workload: &run.workload,
         machine: &run.machine,
         seeds: setup.runs.iter().map(|r| r.seed).collect(),
+        equal_for_all_seeds: setup.is_equal_for_all_seeds(),
         trace_hashes: setup.runs.iter().map(|r| r.trace_hash).collect(),
         metrics: headlines.iter().filter_map(summarize).collect(),
     }

@@ -13,4 +13,4 @@ pub mod table;
 pub mod text;
 
 pub use html::{render_html, ReportError, ReportInfo, PAGE_STYLE};
-pub use run::{Comparison, Run, Setup, World};
+pub use run::{Comparison, Identity, Run, Setup, World};

@@ -15,6 +15,23 @@ pub enum World {
     Simulator,
     /// In a real kernel.
     Kernel,
+    /// In a simulator; this is its trace, read again.
+    #[serde(rename = "simulated-trace")]
+    SimulatedTrace,
+}
+
+/// What was run, by hashes: equal hashes, equal inputs.  None where it is not known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Identity {
+    /// The policy's source with all it includes, its variant and the tunables that were set.
+    #[serde(rename = "policy_hash")]
+    pub policy: Option<TraceHash>,
+    /// The workload as it was understood, whatever file it came from.
+    #[serde(rename = "workload_hash")]
+    pub workload: Option<TraceHash>,
+    /// The machine as it was understood.
+    #[serde(rename = "machine_hash")]
+    pub machine: Option<TraceHash>,
 }
 
 /// One run: what was asked, what came out, and how to do it again.
@@ -38,6 +55,8 @@ pub struct Run {
     pub duration_ns: Ns,
     /// The trace's name: equal hashes, equal traces.
     pub trace_hash: TraceHash,
+    /// What was run, by hashes.
+    pub identity: Identity,
     /// The exact command that does it again.
     pub command: String,
     /// What was measured.
@@ -121,9 +140,9 @@ impl<'a> Comparison<'a> {
         self.runs().map(|r| &r.metrics)
     }
 
-    /// Has any set-up several seeds?
+    /// Has any set-up several seeds with different results?
     pub fn has_intervals(&self) -> bool {
-        self.setups.iter().any(|s| s.runs.len() > 1)
+        self.setups.iter().any(|s| s.results().len() > 1)
     }
 }
 
@@ -147,6 +166,20 @@ impl<'a> Setup<'a> {
                 .join(" "),
             labels,
             runs,
+        }
+    }
+
+    /// Are there several seeds, all with one trace?  Then nothing in the run is random.
+    pub fn is_equal_for_all_seeds(&self) -> bool {
+        let first = self.runs[0].trace_hash;
+        self.runs.len() > 1 && self.runs.iter().all(|run| run.trace_hash == first)
+    }
+
+    /// The runs that statistics are of: one, if all seeds have one trace.
+    pub fn results(&self) -> &[&'a Run] {
+        match self.is_equal_for_all_seeds() {
+            true => &self.runs[..1],
+            false => &self.runs,
         }
     }
 

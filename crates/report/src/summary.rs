@@ -29,7 +29,7 @@ pub fn headlines(comparison: &Comparison) -> Table {
             headlines.iter().map(|h| headline_cell(h, setup)).collect()
         }),
         layout: Layout::FieldsAsRows,
-        notes: interval_note(comparison).into_iter().collect(),
+        notes: seed_notes(comparison),
     }
 }
 
@@ -61,7 +61,7 @@ fn headline_field(headline: &Headline) -> Field {
 }
 
 fn headline_cell(headline: &Headline, setup: &Setup) -> Cell {
-    summary_cell(headline.summarize(setup.runs.iter().map(|r| &r.metrics)))
+    summary_cell(headline.summarize(setup.results().iter().map(|r| &r.metrics)))
 }
 
 /// A median; with its interval if it stands for several runs.
@@ -72,10 +72,26 @@ fn summary_cell(summary: Option<Summary>) -> Cell {
     })
 }
 
-/// What the intervals of a comparison say.
+/// What the intervals of a comparison say, and which set-ups have none.
+fn seed_notes(comparison: &Comparison) -> Vec<String> {
+    let setups = || comparison.setups.iter();
+    let equal: Vec<&str> = setups()
+        .filter(|s| s.is_equal_for_all_seeds())
+        .map(|s| s.label.as_str())
+        .collect();
+    let equal = match equal.len() {
+        0 => None,
+        n if n == comparison.setups.len() => Some("Equal for all seeds".to_string()),
+        _ => Some(format!("Equal for all seeds: {}", equal.join(", "))),
+    };
+    interval_note(comparison).into_iter().chain(equal).collect()
+}
+
+/// What the intervals of a comparison say; none if there are none.
 fn interval_note(comparison: &Comparison) -> Option<String> {
-    let most = comparison.setups.iter().map(|s| s.runs.len()).max()?;
-    let least = comparison.setups.iter().map(|s| s.runs.len()).min()?;
+    let setups = || comparison.setups.iter().map(|s| s.results().len());
+    let most = setups().max().filter(|most| *most > 1)?;
+    let least = setups().filter(|n| *n > 1).min()?;
     let seeds = if least == most {
         format!("{most} seeds")
     } else {
@@ -87,7 +103,7 @@ fn interval_note(comparison: &Comparison) -> Option<String> {
             "[95 % confidence interval by bootstrap; of fewer than {BOOTSTRAP_MIN}: lowest, highest]"
         ),
     };
-    (most > 1).then(|| format!("Medians of {seeds} {interval}"))
+    Some(format!("Medians of {seeds} {interval}"))
 }
 
 fn interval_kind(n: usize) -> Interval {
@@ -183,13 +199,13 @@ pub fn groups(comparison: &Comparison, limit: usize) -> Table {
         fields: GROUP_COLUMNS.iter().map(field).collect(),
         subjects,
         layout: Layout::FieldsAsColumns,
-        notes: interval_note(comparison).into_iter().chain(more).collect(),
+        notes: seed_notes(comparison).into_iter().chain(more).collect(),
     }
 }
 
 fn group_subject(setup: &Setup, name: &str, contest: usize) -> Subject {
     let activities: Vec<&Activity> = setup
-        .runs
+        .results()
         .iter()
         .filter_map(|r| r.metrics.groups.iter().find(|g| *g.name == *name))
         .map(|g| &g.activity)
@@ -232,7 +248,7 @@ pub fn counters(comparison: &Comparison) -> Table {
 
 fn counter_cell(setup: &Setup, name: &str) -> Cell {
     let counts = setup
-        .runs
+        .results()
         .iter()
         .filter_map(|r| r.metrics.counters.get(name));
     summary_cell(Summary::of(counts.map(|c| *c as f64).collect()))

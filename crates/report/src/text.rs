@@ -1,8 +1,10 @@
 //! What the command line prints: tables, then what it takes to do it again.
 
+use schedlab_trace::printable;
+
 use crate::run::{Comparison, Run, World};
 use crate::summary;
-use crate::table::{escape_markdown, printable, Table, Terminal};
+use crate::table::{escape_markdown, Table, Terminal};
 
 /// Tasks and CPUs shown of a single run.
 const MAX_ROWS: usize = 20;
@@ -52,7 +54,7 @@ pub fn markdown(runs: &[Run]) -> String {
         for (name, hash) in hashes {
             out += &format!("- {}: trace `{hash}`\n", escape_markdown(&name));
         }
-        out += &format!("\n{}\n", fenced(command));
+        out += &format!("\n{}\n", fenced(&printable(command)));
     }
     out
 }
@@ -81,6 +83,7 @@ pub fn headline(comparison: &Comparison) -> String {
     let machines = list(|r| r.machine.clone());
     let ends = list(|r| match r.world {
         World::Simulator => format!("{} simulated ({})", r.duration_ns, r.end),
+        World::SimulatedTrace => format!("{} of a simulation's trace", r.duration_ns),
         World::Kernel => format!("{} in a real kernel ({})", r.duration_ns, r.end),
     });
     // Where runs end at times of their own, the summary has them.
@@ -153,10 +156,14 @@ pub fn warnings(comparison: &Comparison) -> Vec<String> {
 pub fn reproduce<'a>(comparison: &Comparison<'a>) -> Vec<(&'a str, Vec<(String, String)>)> {
     let mut commands: Vec<(&str, Vec<(String, String)>)> = Vec::new();
     for setup in &comparison.setups {
-        for run in &setup.runs {
+        for run in setup.results() {
             let name = match run.world {
+                World::Simulator if setup.is_equal_for_all_seeds() => {
+                    let seeds: Vec<u64> = setup.runs.iter().map(|r| r.seed).collect();
+                    format!("{} seeds {}: equal for all", setup.label, ranges(&seeds))
+                }
                 World::Simulator => format!("{} seed {}", setup.label, run.seed),
-                World::Kernel => setup.label.clone(),
+                World::Kernel | World::SimulatedTrace => setup.label.clone(),
             };
             let trace = (name, run.trace_hash.to_string());
             match commands.iter_mut().find(|(c, _)| *c == run.command) {

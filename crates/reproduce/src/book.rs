@@ -7,7 +7,7 @@ use schedlab_report::table::HtmlTable;
 use schedlab_report::PAGE_STYLE;
 use schedlab_trace::TraceHash;
 
-use crate::{Claim, Exhibit, Findings, Report, Verdict};
+use crate::{Claim, Exhibit, Findings, Report, Verdicts};
 
 /// What the book says about itself.
 #[derive(Clone, Debug)]
@@ -23,9 +23,7 @@ pub struct BookInfo {
 #[template(path = "book.html")]
 struct Book<'a> {
     chapters: Vec<Chapter<'a>>,
-    holds: usize,
-    fails: usize,
-    not_testable: usize,
+    verdicts: Verdicts,
     command: &'a str,
     version: &'a str,
     figure_style: &'static str,
@@ -60,15 +58,10 @@ struct Shown<'a> {
 
 /// The book.
 pub fn render_book(reports: &[Report], info: &BookInfo) -> String {
-    let count = |verdict| {
-        let claims = reports.iter().flat_map(|r| &r.findings.claims);
-        claims.filter(|c| c.verdict == verdict).count()
-    };
+    let claims = reports.iter().flat_map(|r| &r.findings.claims);
     let book = Book {
         chapters: reports.iter().map(chapter).collect(),
-        holds: count(Verdict::Holds),
-        fails: count(Verdict::Fails),
-        not_testable: count(Verdict::NotTestable),
+        verdicts: claims.collect(),
         command: &info.command,
         version: &info.version,
         figure_style: STYLE,

@@ -1,5 +1,7 @@
 //! Claims and verdicts.
 
+use std::fmt;
+
 use serde::Serialize;
 
 /// What became of a claim.
@@ -61,4 +63,79 @@ pub struct Ablation {
     pub measured: String,
     /// What that shows.
     pub lesson: String,
+}
+
+/// How many claims have which verdict.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Verdicts {
+    /// Claims that hold.
+    pub holds: usize,
+    /// Claims that fail.
+    pub fails: usize,
+    /// Claims that nobody can judge here.
+    pub not_testable: usize,
+}
+
+impl<'a> FromIterator<&'a Claim> for Verdicts {
+    fn from_iter<I: IntoIterator<Item = &'a Claim>>(claims: I) -> Verdicts {
+        let mut verdicts = Verdicts::default();
+        for claim in claims {
+            match claim.verdict {
+                Verdict::Holds => verdicts.holds += 1,
+                Verdict::Fails => verdicts.fails += 1,
+                Verdict::NotTestable => verdicts.not_testable += 1,
+            }
+        }
+        verdicts
+    }
+}
+
+impl Verdicts {
+    /// All claims.
+    pub fn all(self) -> usize {
+        self.holds + self.fails + self.not_testable
+    }
+}
+
+impl fmt::Display for Verdicts {
+    /// "3 claims: 1 holds, 2 fail, 0 not testable here".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let one = |n: usize, one: &'static str, many: &'static str| if n == 1 { one } else { many };
+        write!(
+            f,
+            "{} {}: {} {}, {} {}, {} not testable here",
+            self.all(),
+            one(self.all(), "claim", "claims"),
+            self.holds,
+            one(self.holds, "holds", "hold"),
+            self.fails,
+            one(self.fails, "fails", "fail"),
+            self.not_testable
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_claim_holds_and_two_hold() {
+        let text = |holds, fails, not_testable| {
+            Verdicts {
+                holds,
+                fails,
+                not_testable,
+            }
+            .to_string()
+        };
+        assert_eq!(
+            text(1, 0, 0),
+            "1 claim: 1 holds, 0 fail, 0 not testable here"
+        );
+        assert_eq!(
+            text(2, 1, 1),
+            "4 claims: 2 hold, 1 fails, 1 not testable here"
+        );
+    }
 }

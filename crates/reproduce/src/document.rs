@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use crate::{Ablation, Claim, Report, Verdict};
+use crate::{Claim, Report, Verdicts};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -73,8 +73,9 @@ pub fn markdown(reports: &[Report], command: &str) -> String {
 
 const HEAD: &str = "# Results
 
-Every claim of the papers, done again on simulated versions of their machines; the same command draws the
-figures. Written by ";
+Every claim of the papers and its verdict on simulated versions of their machines. `schedlab reproduce all --report book`
+writes a book with the figures, why a claim fails, and what changes when a mechanism is taken away; so does `schedlab
+reproduce ID` for one claim on the terminal. Written by ";
 
 /// How many claims of each paper hold.
 fn totals(reports: &[Report]) -> String {
@@ -88,18 +89,15 @@ fn totals(reports: &[Report]) -> String {
         }
     }
     let mut line = |name: &str, mine: &dyn Fn(&Report) -> bool| {
-        let claims = || {
-            let reports = reports.iter().filter(|r| mine(r));
-            reports.flat_map(|r| &r.findings.claims)
-        };
-        let of = |verdict| claims().filter(|c| c.verdict == verdict).count();
+        let reports = reports.iter().filter(|r| mine(r));
+        let verdicts: Verdicts = reports.flat_map(|r| &r.findings.claims).collect();
         let _ = writeln!(
             text,
             "| {name} | {} | {} | {} | {} |",
-            claims().count(),
-            of(Verdict::Holds),
-            of(Verdict::Fails),
-            of(Verdict::NotTestable)
+            verdicts.all(),
+            verdicts.holds,
+            verdicts.fails,
+            verdicts.not_testable
         );
     };
     for paper in papers {
@@ -123,7 +121,7 @@ pub fn section(report: &Report) -> String {
     for claim in &report.findings.claims {
         text += &row(claim);
     }
-    text + &notes(&report.findings.claims)
+    text
 }
 
 fn row(claim: &Claim) -> String {
@@ -134,36 +132,4 @@ fn row(claim: &Claim) -> String {
     let cells =
         [&claim.id, &claim.sentence, &claim.paper, &measured].map(|cell| cell.replace('|', "\\|"));
     format!("| {} | **{}** |\n", cells.join(" | "), claim.verdict.text())
-}
-
-/// Reasons and ablations, below the table.
-fn notes(claims: &[Claim]) -> String {
-    let mut text = String::new();
-    for claim in claims {
-        if !claim.reason.is_empty() {
-            let _ = write!(
-                text,
-                "\n- **{}** {}: {}",
-                claim.id,
-                claim.verdict.text(),
-                claim.reason
-            );
-        }
-        for ablation in &claim.ablations {
-            let Ablation {
-                change,
-                measured,
-                lesson,
-            } = ablation;
-            let _ = write!(
-                text,
-                "\n- **{}** with {change}: {measured}; {lesson}",
-                claim.id
-            );
-        }
-    }
-    match text.is_empty() {
-        true => text,
-        false => text + "\n",
-    }
 }

@@ -24,10 +24,10 @@ pub mod testbed;
 mod trial;
 
 pub use book::{render_book, BookInfo};
-pub use claim::{Ablation, Claim, Verdict};
+pub use claim::{Ablation, Claim, Verdict, Verdicts};
 pub use document::{json, markdown, section};
 pub use error::Error;
-pub use findings::{Exhibit, Findings};
+pub use findings::{Exhibit, Findings, UNEXPLAINED};
 pub use lab::{Lab, Observed};
 pub use paper::{ClaimData, Paper};
 pub use question::{questions, Answer, Look, Programs, Question, World};

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use textwrap::{fill, Options};
 
-use crate::{Claim, Report, Verdict};
+use crate::{Claim, Report, Verdicts};
 
 /// Width of the columns before the text: id and verdict.
 const INDENT: usize = 8 + 21;
@@ -54,14 +54,6 @@ fn one(claim: &Claim, width: usize) -> String {
 }
 
 fn totals(reports: &[Report]) -> String {
-    let claims = || reports.iter().flat_map(|r| &r.findings.claims);
-    let of = |verdict| claims().filter(|c| c.verdict == verdict).count();
-    let count = claims().count();
-    format!(
-        "{count} {}: {} hold, {} fail, {} not testable here\n",
-        if count == 1 { "claim" } else { "claims" },
-        of(Verdict::Holds),
-        of(Verdict::Fails),
-        of(Verdict::NotTestable)
-    )
+    let claims = reports.iter().flat_map(|r| &r.findings.claims);
+    format!("{}\n", claims.collect::<Verdicts>())
 }

@@ -63,7 +63,7 @@ impl<S: Sink> Simulation<'_, S> {
         let old = std::mem::replace(&mut self.tasks[task.index()].state, state);
         assert!(
             follows(old, state),
-            "task {task}: {state:?} cannot follow {old:?}"
+            "task {task} is {old} and cannot become {state}"
         );
         *self.population.of(old) -= 1;
         *self.population.of(state) += 1;
@@ -137,7 +137,14 @@ impl<S: Sink> Simulation<'_, S> {
         let p = &self.population;
         if p.total() != self.tasks.len() as u32 || p.busy_cpus != p.running || p.queued != p.waiting
         {
-            let detail = format!("{p:?} for {} tasks", self.tasks.len());
+            let detail = format!(
+                "of {} tasks {} wait and {} are queued, {} run and {} CPUs are busy",
+                self.tasks.len(),
+                p.waiting,
+                p.queued,
+                p.running,
+                p.busy_cpus
+            );
             return Err(self.violation(Rule::TaskLost, CpuId(0), None, None, detail));
         }
         Ok(())
@@ -180,7 +187,7 @@ impl<S: Sink> Simulation<'_, S> {
                 ))
             }
             state => {
-                let detail = format!("it is {state:?}");
+                let detail = format!("it is {state}");
                 Err(self.violation(
                     Rule::NotRunnable,
                     cpu,

@@ -54,7 +54,7 @@ pub enum SimError {
         name: String,
     },
     /// The workload asks for CPUs the machine has not.
-    #[error("task {task} may only use CPUs {cpus:?}, but the machine has {nr_cpus}")]
+    #[error("task {task} may only use CPUs {}, but the machine has {nr_cpus}", list(.cpus))]
     NoCpuFor {
         /// The task's name.
         task: String,
@@ -153,4 +153,10 @@ impl fmt::Display for Violation {
         }
         write!(f, ": {}", self.detail)
     }
+}
+
+/// Numbers as people list them: "0, 2, 5".
+fn list(numbers: &[u32]) -> String {
+    let texts: Vec<String> = numbers.iter().map(u32::to_string).collect();
+    texts.join(", ")
 }

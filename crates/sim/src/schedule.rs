@@ -349,7 +349,7 @@ impl<S: Sink> Simulation<'_, S> {
             return Err(self.violation(Rule::Placement, cpu, None, Some(task), detail));
         }
         if self.task(task).state != State::Waiting {
-            let detail = format!("moved to CPU {to} while {:?}", self.task(task).state);
+            let detail = format!("moved to CPU {to} while it is {}", self.task(task).state);
             return Err(self.violation(Rule::NotRunnable, cpu, None, Some(task), detail));
         }
         self.waiting_no_more(from, task)?;

@@ -1,6 +1,7 @@
 //! A task as the simulated kernel knows it.
 
 use std::collections::VecDeque;
+use std::fmt;
 
 use schedlab_trace::{CpuId, TaskId, Time};
 use schedlab_workload::{Cursor, Stream, MAX_OWN_TIMERS};
@@ -26,6 +27,23 @@ pub(crate) enum State {
     Zombie,
     /// Gone.
     Reaped,
+}
+
+impl fmt::Display for State {
+    /// As a clause: "it is asleep".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            State::Unborn => write!(f, "not yet started"),
+            State::Waiting => write!(f, "waiting on a run queue"),
+            State::Running(cpu) => write!(f, "running on CPU {cpu}"),
+            State::Blocking { cpu, .. } => write!(f, "about to sleep on CPU {cpu}"),
+            State::Sleeping { .. } => write!(f, "asleep"),
+            State::Waking { .. } => write!(f, "being woken"),
+            State::Exiting(cpu) => write!(f, "exiting on CPU {cpu}"),
+            State::Zombie => write!(f, "dead"),
+            State::Reaped => write!(f, "dead and reaped"),
+        }
+    }
 }
 
 /// Work is counted in 1/1024 ns of the fastest CPU, so that slow CPUs need no rounding.

@@ -43,7 +43,7 @@ impl<S: Sink> Simulation<'_, S> {
             }
             State::Unborn => self.rouse(cpu, task, by)?,
             state => {
-                let detail = format!("woken while {state:?}");
+                let detail = format!("woken while it is {state}");
                 return Err(self.violation(Rule::TaskLost, cpu, None, Some(task), detail));
             }
         }

@@ -10,6 +10,9 @@ use crate::{
     CpuId, Event, EventKind, PrevState, Sink, TaskId, TaskInfo, Time, TraceInfo, WakeContext,
 };
 
+/// The line that tells traces of simulations from those of kernels.
+pub const SIMULATED_HEADING: &str = "# simulated by schedlab";
+
 /// Exactly four characters: interrupts off, no reschedule pending, interrupt context, depth of
 /// preemption-off.  Old and new versions of Perfetto's reader agree on four only.
 const IN_SCHEDULER: &str = "d..2";
@@ -199,9 +202,13 @@ impl<W: Write> FtraceSink<W> {
 impl<W: Write> Sink for FtraceSink<W> {
     fn begin(&mut self, info: &TraceInfo) {
         self.follower.begin(info.nr_cpus);
+        let simulated = match info.has_costs {
+            true => format!("{SIMULATED_HEADING}\n"),
+            false => String::new(),
+        };
         self.out.text(format_args!(
             "# tracer: nop\n\
-             #\n\
+             {simulated}#\n\
              #           TASK-PID       TGID   CPU#  ||||  TIMESTAMP  FUNCTION\n"
         ));
     }

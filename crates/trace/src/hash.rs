@@ -1,6 +1,6 @@
 //! The 128-bit hash that names a run: equal hashes, equal traces.
 
-use std::fmt;
+use std::{fmt, io};
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -30,6 +30,28 @@ impl TraceHash {
         let mut sink = HashSink::default();
         hashes.into_iter().for_each(|hash| sink.text(hash));
         sink.finish()
+    }
+}
+
+/// Names whatever is written to it by a hash, for what has no trace: sources, descriptions.
+#[derive(Default)]
+pub struct TextHash(HashSink);
+
+impl TextHash {
+    /// The hash of what was written.
+    pub fn finish(&self) -> TraceHash {
+        self.0.finish()
+    }
+}
+
+impl io::Write for TextHash {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.state.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

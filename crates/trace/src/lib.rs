@@ -14,6 +14,7 @@ mod ftrace;
 mod hash;
 mod output;
 mod perfetto;
+mod printable;
 mod proto;
 mod sink;
 mod units;
@@ -24,8 +25,9 @@ pub use event::{
     WakeContext,
 };
 pub use follow::pid;
-pub use ftrace::FtraceSink;
-pub use hash::{HashSink, TraceHash};
-pub use perfetto::PerfettoSink;
+pub use ftrace::{FtraceSink, SIMULATED_HEADING};
+pub use hash::{HashSink, TextHash, TraceHash};
+pub use perfetto::{PerfettoSink, SIMULATED_VERSION};
+pub use printable::{is_unprintable, printable, printable_json, printable_lines};
 pub use sink::{Sink, Tee};
 pub use units::{CpuId, MarkId, Ns, TaskId, Time};

@@ -17,6 +17,9 @@ pub struct ReplayArguments {
     /// The policies, separated by commas, each as for `run --policy`; or `all`.
     #[arg(long, value_name = "POLICIES", default_value = "all", value_hint = ValueHint::FilePath)]
     pub policies: String,
+    /// The policy that differences refer to, one of --policies.  It is shown first.  Default: the recording.
+    #[arg(long, value_name = "POLICY", conflicts_with = "minimise")]
+    pub baseline: Option<String>,
     /// What becomes of events from outside: timers, devices, the network.
     #[arg(long, value_name = "MODE", default_value = "closed")]
     pub mode: ReplayMode,

@@ -6,7 +6,7 @@ use clap::Parser;
 use schedlab_explain::{first_difference, Difference, Explain, Explanation, Order, Step};
 use schedlab_input::Diagnostic;
 use schedlab_replay::{fit, machine_like, Identified, Identities, Options};
-use schedlab_trace::{Sink, Tee};
+use schedlab_trace::{printable, printable_json, Sink, Tee};
 use serde::Serialize;
 
 use crate::arguments::{
@@ -166,7 +166,7 @@ fn formatted(
         };
         let text = serde_json::to_string_pretty(&json);
         return text
-            .map(|text| text + "\n")
+            .map(|text| printable_json(&text).into_owned() + "\n")
             .map_err(|e| Failure::Other(e.to_string()));
     }
     let fence = match arguments.format {
@@ -190,7 +190,9 @@ fn waits(run: &str, explanation: &Explanation) -> String {
         worst,
     } = explanation;
     let mut out = format!(
-        "{run} ({policy}): {tasks} tasks waited {waits} times, {waited} in all; the worst {}:\n\n",
+        "{} ({}): {tasks} tasks waited {waits} times, {waited} in all; the worst {}:\n\n",
+        printable(run),
+        printable(policy),
         worst.len()
     );
     for (index, wait) in worst.iter().enumerate() {
@@ -212,13 +214,14 @@ fn parting(difference: Option<Difference>) -> String {
     let did = |step: &Step| {
         let task = step.task.as_deref().unwrap_or("nothing");
         match step.time {
-            Some(time) => format!("  {}: {task} from {time} on\n", step.policy),
+            Some(time) => format!("  {}: {} from {time} on\n", step.policy, printable(task)),
             None => format!("  {}: the run ended\n", step.policy),
         }
     };
     let after = after.unwrap_or_else(|| "nothing".into());
     format!(
-        "They first differ on CPU {cpu}, after {same} equal switches, the last to {after}; then it ran\n{}{}",
+        "They first differ on CPU {cpu}, after {same} equal switches, the last to {}; then it ran\n{}{}",
+        printable(&after),
         did(&then[0]),
         did(&then[1])
     )

@@ -23,6 +23,7 @@ use super::{note, print};
 pub fn kernel_runs(
     command: &'static str,
     policies: &str,
+    baseline: Option<&str>,
     common: &CommonArguments,
 ) -> Result<(), Failure> {
     let task = task(common)?;
@@ -33,7 +34,8 @@ pub fn kernel_runs(
     } else {
         "--policies"
     };
-    let schedulers = Scheduler::of_list(flag, policies, &set, &interrupt)?;
+    let mut schedulers = Scheduler::of_list(flag, policies, &set, &interrupt)?;
+    choose::to_front(&mut schedulers, baseline, Scheduler::names)?;
     Scheduler::check_watchdog(&schedulers, common.vm.watchdog)?;
     let traces = common.trace.as_deref();
     let traces = traces

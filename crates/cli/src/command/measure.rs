@@ -11,7 +11,7 @@ use schedlab_recording::{KernelEventKind, KernelState, Mended, Pid, Recording};
 use schedlab_report::quantity::Unit;
 use schedlab_report::table::{Cell, Field, Layout, Subject, Table, Terminal};
 use schedlab_report::{json, text, Run};
-use schedlab_trace::TraceInfo;
+use schedlab_trace::{printable_json, TraceInfo};
 use serde::Serialize;
 
 use crate::arguments::{Format, MeasureArguments, View};
@@ -19,6 +19,7 @@ use crate::failure::Failure;
 use crate::outputs::Finished;
 use crate::perf_sched::{Latency, Timehist};
 use crate::results::{report_info, Files};
+use crate::version::VERSION;
 
 use super::record::called;
 use super::{note, print, standard_output};
@@ -124,10 +125,10 @@ fn first_stem(name: &str) -> String {
 fn with_recording(run: &Run, recorded: &Recorded) -> Result<String, Failure> {
     let failed = |error: serde_json::Error| Failure::Other(error.to_string());
     let mut value: serde_json::Value =
-        serde_json::from_str(&json::run(run).map_err(failed)?).map_err(failed)?;
+        serde_json::from_str(&json::run(run, VERSION).map_err(failed)?).map_err(failed)?;
     value["recording"] = serde_json::to_value(recorded).map_err(failed)?;
     let text = serde_json::to_string_pretty(&value).map_err(failed)?;
-    Ok(text + "\n")
+    Ok(printable_json(&text).into_owned() + "\n")
 }
 
 /// What a recording holds, and what it lacks.

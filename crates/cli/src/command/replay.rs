@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use schedlab_input::{stem, Diagnostic};
-use schedlab_lab::choose::{policies, policy, Assignments};
+use schedlab_lab::choose::{names, policies, policy, to_front, Assignments};
 use schedlab_lab::{CommandLine, Recorded, Trial};
 use schedlab_machine::{Machine, MAX_CPUS};
 use schedlab_measure::Measure;
@@ -41,7 +41,8 @@ const RECORDED: &str = "recorded";
 pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     let set = Assignments::read(&[], &arguments.set)?;
-    let chosen = policies("--policies", &arguments.policies, &set, &interrupt.stop())?;
+    let mut chosen = policies("--policies", &arguments.policies, &set, &interrupt.stop())?;
+    to_front(&mut chosen, arguments.baseline.as_deref(), names)?;
     let files = Files::create(arguments.report.as_deref(), arguments.json.as_deref())?;
     let export = TextFile::create_if("--export", arguments.export.as_deref(), "json")?;
     let mut source = Source::read(&arguments.recording)?;
@@ -104,6 +105,10 @@ pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
         let (ending, hash) = (&result.ending, result.trace_hash);
         runs.push(trial.report(ending, hash, result.metrics, &command));
     }
+    for run in &mut runs {
+        // Each task does the work that was recorded: how much of the CPU it gets is not the policy's doing.
+        run.metrics.drop_fairness();
+    }
     let printed = Printed {
         recording: arguments.recording.display().to_string(),
         replay: &replay,
@@ -113,6 +118,9 @@ pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
         mended,
     };
     let mut written = traces.finish(&runs)?;
+    if arguments.baseline.is_some() && runs.len() > 1 {
+        runs.swap(0, 1);
+    }
     let info = report_info(command, machine.title.clone());
     written.extend(files.write_as(&printed.remarked(&runs), &info, || printed.json(&runs))?);
     if let Some(export) = export {

@@ -15,6 +15,7 @@ use crate::arguments::{ListFormat, ReproduceArguments, World};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::progress::Note;
+use crate::version::program;
 
 /// Does the experiments again, prints their claims and verdicts, and writes the book.
 pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
@@ -23,6 +24,9 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         return super::asked::ask(arguments, &interrupt);
     }
     let chosen = choose(&arguments.experiments)?;
+    if let Some(folder) = &arguments.report {
+        can_be_written(folder)?;
+    }
     let stop = || interrupt.signal().is_some();
     let note = Note::new();
     let count = chosen.len();
@@ -107,7 +111,7 @@ fn write_book(
     }
     let info = BookInfo {
         command: command.clone(),
-        version: concat!("schedlab ", env!("CARGO_PKG_VERSION")).to_string(),
+        version: program(),
     };
     write(&folder.join("index.html"), &render_book(reports, &info))?;
     write(&folder.join("results.json"), &json(reports))?;
@@ -125,6 +129,16 @@ fn write_book(
         }
     }
     Ok(())
+}
+
+/// Experiments take minutes: a place that cannot be written to is known before them.  Nothing is left there.
+fn can_be_written(folder: &Path) -> Result<(), Failure> {
+    let parents = folder.ancestors().filter(|a| !a.as_os_str().is_empty());
+    let there = parents.into_iter().find(|a| a.symlink_metadata().is_ok());
+    let there = there.unwrap_or(Path::new("."));
+    tempfile::tempfile_in(there)
+        .map(drop)
+        .map_err(Failure::writing(folder))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {

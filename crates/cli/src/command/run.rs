@@ -11,7 +11,8 @@ use super::result::{perform, Asked};
 /// Runs a workload under one policy and prints what was measured.
 pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
     if arguments.common.world == World::Vm {
-        return kernel_runs("run", &arguments.policy, &arguments.common).map(|()| Exit::Success);
+        return kernel_runs("run", &arguments.policy, None, &arguments.common)
+            .map(|()| Exit::Success);
     }
     let interrupt = Interrupt::listen()?;
     let set = Assignments::read(&arguments.common.tunables, &arguments.common.set)?;

@@ -9,7 +9,7 @@ use schedlab_trace::Ns;
 
 use crate::failure::{Exit, Failure};
 use crate::interrupt::Interrupt;
-use schedlab_lab::choose::{policies, policy, policy_file, Assignments};
+use schedlab_lab::choose::{names, policies, policy, policy_file, Assignments};
 use schedlab_lab::exact;
 
 /// What the user calls the kernel's own scheduler.
@@ -77,6 +77,23 @@ impl Scheduler {
             written,
             tuned,
         })
+    }
+
+    /// The policy with its settings, if it is one of ours.
+    pub fn tuned(&self) -> Option<&Tuned> {
+        match self {
+            Scheduler::Policy { tuned, .. } => Some(tuned),
+            _ => None,
+        }
+    }
+
+    /// What a user may call it.
+    pub fn names(&self) -> Vec<String> {
+        match self {
+            Scheduler::Policy { written, tuned, .. } => names(&(written.clone(), tuned.clone())),
+            Scheduler::Program(words) => words.iter().take(1).cloned().collect(),
+            Scheduler::Own => vec![NONE.to_string()],
+        }
     }
 
     /// What `--policy` says.

@@ -4,8 +4,9 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use schedlab_lab::{exact, quoted, CommandLine, Recorded};
-use schedlab_report::Run;
+use schedlab_lab::{exact, identity, quoted, CommandLine, Recorded};
+use schedlab_policy::Nice;
+use schedlab_report::{Identity, Run};
 use schedlab_trace::{Ns, TraceInfo};
 use schedlab_vm::{Clock, Content, Kernel, Listener, Machine, Outcome, State, VmError};
 
@@ -233,6 +234,9 @@ impl KernelSession {
             policy: format!("{policy} {variant}").trim().to_string(),
             workload: self.task.name(),
             machine: self.machine_name(outcome),
+            nice_is_weighted: scheduler
+                .tuned()
+                .is_some_and(|tuned| tuned.policy.promise().nice == Nice::Weighted),
             ..TraceInfo::default()
         }
     }
@@ -251,6 +255,10 @@ impl KernelSession {
                 .map(|set| (set.target(), set.values_text()))
                 .collect(),
             seed: self.task.seed(),
+            identity: Identity {
+                policy: scheduler.tuned().map(identity::policy),
+                ..run.identity
+            },
             command: command.to_string(),
             end: format!("exit status {}", outcome.ended.exit.code()),
             ..run

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use schedlab_trace::{Event, EventKind, PrevState, Sink, TaskId, TaskInfo, Time};
+use schedlab_trace::{printable, Event, EventKind, PrevState, Sink, TaskId, TaskInfo, Time};
 
 use super::seconds;
 
@@ -80,7 +80,7 @@ impl Latency {
     }
 
     fn line(&self, task: &Task, average: u64, out: &mut String) {
-        let who = format!("{}:{} ", task.name, task.pid);
+        let who = format!("{}:{} ", printable(&task.name), task.pid);
         let ms = |ns: u64| ns as f64 / 1e6;
         let at = |time: Option<Time>| seconds(time.map_or(0, |time| self.start.0 + time.0));
         // Writing to a string does not fail.

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufWriter, Write};
 
-use schedlab_trace::{Event, EventKind, Sink, TaskId, TaskInfo, Time, TraceInfo};
+use schedlab_trace::{printable, Event, EventKind, Sink, TaskId, TaskInfo, Time, TraceInfo};
 
 use super::{ms, seconds};
 
@@ -131,7 +131,7 @@ impl<W: Write> Sink for Timehist<W> {
             true => format!("[{pid}]"),
             false => format!("[{pid}/{}]", info.process),
         };
-        self.tasks[info.id.index()].label = format!("{}{ids}", info.name);
+        self.tasks[info.id.index()].label = format!("{}{ids}", printable(&info.name));
     }
 
     fn event(&mut self, event: &Event) {

@@ -3,6 +3,7 @@
 mod common;
 mod determinism;
 mod faulty_policies;
+mod hostile_names;
 mod interrupt;
 mod licences;
 mod list;
@@ -10,6 +11,7 @@ mod mistakes;
 mod new;
 mod portable;
 mod programs;
+mod readme;
 mod record;
 mod recordings;
 mod replay;

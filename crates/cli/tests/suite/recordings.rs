@@ -159,3 +159,19 @@ fn mistakes() {
         "{message}"
     );
 }
+
+/// A trace of the simulator's own is no recording of a kernel.
+#[test]
+fn a_trace_of_a_simulation_is_called_one() {
+    let folder = tempfile::tempdir().unwrap();
+    for extension in ["pftrace", "ftrace"] {
+        let trace = folder.path().join(format!("x.{extension}"));
+        let trace = argument(&trace);
+        let workload = ["--workload", "hogs -n 2", "--duration", "100ms"];
+        output(&[&["run", "--policy", "o1", "--trace", trace], &workload[..]].concat());
+        let shown = schedlab(&["measure", trace]).output().unwrap();
+        let shown = text(&shown.stdout);
+        assert!(shown.contains("of a simulation's trace"), "{shown}");
+        assert!(!shown.contains("real kernel"), "{shown}");
+    }
+}

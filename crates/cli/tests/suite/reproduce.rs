@@ -60,7 +60,7 @@ fn the_table_has_every_claim_and_their_sum() {
     let table = output(&["reproduce", "ule-smt", "--quick"]);
     assert!(table.contains("  C42   fails "), "{table}");
     assert!(
-        table.ends_with("1 claim: 0 hold, 1 fail, 0 not testable here\n"),
+        table.ends_with("1 claim: 0 hold, 1 fails, 0 not testable here\n"),
         "{table}"
     );
 }
@@ -212,4 +212,18 @@ fn a_folder_that_cannot_be_written_is_named() {
     let book = ["reproduce", "ule-smt", "--quick", "--report", "/proc/book"];
     let message = failed(SYSTEM, &book);
     assert!(message.contains("/proc/book"), "{message}");
+}
+
+/// Experiments take long: a place for the book that cannot be written to is refused before they begin.
+#[test]
+fn a_place_that_cannot_be_written_to_is_refused_first() {
+    let message = refused(&["reproduce", "all", "--report", "/proc/book/of/results"]);
+    assert!(message.starts_with("/proc/book/of/results: "), "{message}");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let below = file.join("book");
+    let message = refused(&["reproduce", "all", "--report", argument(&below)]);
+    assert!(message.starts_with(argument(&below)), "{message}");
+    assert_eq!(names(folder.path()), ["file"]);
 }

@@ -440,7 +440,7 @@ fn rtapp_files_are_read_as_asked() {
 
 #[test]
 fn other_commands_print_what_they_promise() {
-    assert!(output(&["--version"]).starts_with("schedlab "));
+    assert!(output(&["--version"]).starts_with(concat!("schedlab ", env!("CARGO_PKG_VERSION"))));
     assert!(output(&["run", "--help"]).contains("--hook-timeout"));
     assert!(
         output(&["run", "--policy", "o1", "--workload", "hogs --help"]).contains("Usage: hogs")
@@ -460,4 +460,63 @@ fn reader_that_goes_away_is_no_error() {
         .unwrap();
     drop(child.stdout.take());
     assert!(child.wait().unwrap().success());
+}
+
+/// Results name the program and what was run: equal inputs, equal hashes.
+#[test]
+fn json_names_the_program_and_its_inputs() {
+    let run = |more: &[&str]| {
+        let arguments = ["run", "--policy", "o1", "--duration", "50ms"];
+        let work: &[&str] = match more.contains(&"--workload") {
+            true => &[],
+            false => &["--workload", "hogs -n 2"],
+        };
+        json(&[&arguments[..], work, more].concat())
+    };
+    let plain = run(&[]);
+    let version = plain["schedlab"].as_str().unwrap();
+    assert_eq!(output(&["--version"]), format!("schedlab {version}\n"));
+    let differ = |more: &[&str]| {
+        let other = run(more);
+        let keys = ["policy_hash", "workload_hash", "machine_hash"];
+        for key in keys {
+            assert_eq!(plain[key].as_str().unwrap().len(), 32, "{key}");
+        }
+        keys.map(|key| plain[key] != other[key])
+    };
+    assert_eq!(differ(&["--seed", "2"]), [false, false, false]);
+    assert_eq!(differ(&["--set", "exit_weight=4"]), [true, false, false]);
+    assert_eq!(differ(&["--workload", "hogs -n 3"]), [false, true, false]);
+    assert_eq!(differ(&["--machine", "ideal-2"]), [false, false, true]);
+}
+
+/// The baseline is shown first; without one it is the first policy named.
+#[test]
+fn a_baseline_can_be_chosen() {
+    let compare = |more: &[&str]| {
+        let arguments = ["compare", "--policies", "o1,elsc,linux24:2.4.0"];
+        let workload = ["--workload", "hogs -n 2", "--duration", "50ms"];
+        let result = json(&[&arguments[..], &workload[..], more].concat());
+        let runs = result["runs"].as_array().unwrap().clone();
+        let names = runs
+            .iter()
+            .map(|run| run["policy"].as_str().unwrap().to_string());
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!(compare(&[]), ["o1", "elsc", "linux24"]);
+    assert_eq!(compare(&["--baseline", "elsc"]), ["elsc", "o1", "linux24"]);
+    for name in ["linux24", "linux24:2.4.0"] {
+        assert_eq!(compare(&["--baseline", name]), ["linux24", "o1", "elsc"]);
+    }
+    let message = refused(&[
+        "compare",
+        "--policies",
+        "o1,elsc",
+        "--workload",
+        "hogs",
+        "--baseline",
+        "elcs",
+    ]);
+    assert!(message.starts_with("--baseline: "), "{message}");
+    assert!(message.contains("elsc"), "{message}");
 }

@@ -11,7 +11,7 @@ mod schema;
 use std::io::{BufRead, BufReader, Read};
 
 use schedlab_recording::{KernelState, Pid, Recording, TaskRef};
-use schedlab_trace::{kernel_version, CpuId};
+use schedlab_trace::{kernel_version, CpuId, SIMULATED_VERSION};
 
 use self::compact::Compact;
 use self::message::{Fields, Value};
@@ -266,10 +266,16 @@ impl Reader {
             }
             let mut utsname = Fields::of(value.bytes());
             while let Some((number, value)) = utsname.next()? {
-                if number == system_info::UTSNAME_RELEASE {
-                    let release = text(value);
-                    self.states = States::of_release(&release);
-                    self.intake.recording.release = Some(release.into_owned());
+                match number {
+                    system_info::UTSNAME_RELEASE => {
+                        let release = text(value);
+                        self.states = States::of_release(&release);
+                        self.intake.recording.release = Some(release.into_owned());
+                    }
+                    system_info::UTSNAME_VERSION => {
+                        self.intake.recording.is_simulated = text(value) == SIMULATED_VERSION;
+                    }
+                    _ => {}
                 }
             }
         }

@@ -19,6 +19,7 @@ pub mod packet {
 pub mod system_info {
     pub const UTSNAME: u32 = 1;
     pub const NUM_CPUS: u32 = 8;
+    pub const UTSNAME_VERSION: u32 = 2;
     pub const UTSNAME_RELEASE: u32 = 3;
 }
 

@@ -13,6 +13,7 @@ use std::borrow::Cow;
 use std::io::BufRead;
 
 use schedlab_recording::Recording;
+use schedlab_trace::SIMULATED_HEADING;
 
 use crate::failure::Failure;
 use crate::intake::Intake;
@@ -123,6 +124,7 @@ impl Reader {
     /// A line that is no event.
     fn other(&mut self, line: &str) -> Result<(), Failure> {
         let known = match self.format {
+            _ if line == SIMULATED_HEADING => Some(Other::Simulated),
             Format::PerfScript => perf_script::other(line),
             _ => ftrace::other(line),
         };
@@ -135,6 +137,10 @@ impl Reader {
             Some(Other::Release(release)) => {
                 self.intake.report.nr_other_lines += 1;
                 self.intake.recording.release = Some(release);
+            }
+            Some(Other::Simulated) => {
+                self.intake.report.nr_other_lines += 1;
+                self.intake.recording.is_simulated = true;
             }
             Some(Other::Lost(events)) => self.intake.lost(events),
             None => {
@@ -179,6 +185,8 @@ enum Other {
     Cpus(u64),
     /// The kernel is of this release.
     Release(String),
+    /// There was no kernel: schedlab simulated one.
+    Simulated,
     /// So many events were lost, if it says how many.
     Lost(Option<u64>),
 }

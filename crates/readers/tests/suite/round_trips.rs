@@ -8,7 +8,8 @@ use schedlab_recording::{
     Carries, KernelEvent, KernelEventKind, KernelState, Pid, Recording, TaskRef,
 };
 use schedlab_trace::{
-    CpuId, Event, EventKind, PerfettoSink, PrevState, Sink, TaskId, TaskInfo, Tee, Time, TraceInfo,
+    CpuId, Event, EventKind, FtraceSink, PerfettoSink, PrevState, Sink, TaskClass, TaskId,
+    TaskInfo, Tee, Time, TraceInfo,
 };
 
 fn written(recording: &Recording, format: TextFormat) -> (Vec<u8>, Vec<String>) {
@@ -46,6 +47,62 @@ fn ftrace_text() {
     assert_eq!((again.nr_lost, report.nr_gaps), (7, 1));
     assert_eq!(again.nr_cpus(), 5);
     assert_eq!(notes, [] as [&str; 0]);
+}
+
+/// Traces of simulations say so, in every format, and what is written of one that was read says it again.
+#[test]
+fn simulations_are_told_from_kernels() {
+    for has_costs in [true, false] {
+        let info = TraceInfo {
+            nr_cpus: 1,
+            has_costs,
+            ..TraceInfo::default()
+        };
+        let mut sinks = Tee(PerfettoSink::new(Vec::new()), FtraceSink::new(Vec::new()));
+        play_one_task(&info, &mut sinks);
+        let Tee(perfetto, ftrace) = sinks;
+        let (perfetto, ftrace) = (perfetto.finish().unwrap(), ftrace.finish().unwrap());
+        for file in [perfetto, ftrace] {
+            let (recording, _) = read_from(&file[..], "file").unwrap();
+            assert_eq!(recording.is_simulated, has_costs);
+            for format in [TextFormat::Ftrace, TextFormat::PerfScript] {
+                let (text, _) = written(&recording, format);
+                let (again, _) = read_from(&text[..], "text").unwrap();
+                assert_eq!(again.is_simulated, has_costs, "{format:?}");
+            }
+        }
+    }
+}
+
+/// A task that runs for 1 µs.
+fn play_one_task(info: &TraceInfo, sink: &mut impl Sink) {
+    sink.begin(info);
+    sink.task(&TaskInfo {
+        id: TaskId(0),
+        name: "a".into(),
+        group: "a".into(),
+        process: 7,
+        pid: Some(7),
+        nice: 0,
+        class: TaskClass::Normal,
+        rt_priority: 0,
+    });
+    let task = Some(TaskId(0));
+    for (ns, prev, prev_state, next) in [
+        (0, None, PrevState::Idle, task),
+        (1000, task, PrevState::Sleeping, None),
+    ] {
+        sink.event(&Event {
+            time: Time(ns),
+            cpu: CpuId(0),
+            kind: EventKind::Switch {
+                prev,
+                prev_state,
+                next,
+            },
+        });
+    }
+    sink.end(Time(2000));
 }
 
 /// Names with all that could mislead a reader; ftrace's text has them readable.

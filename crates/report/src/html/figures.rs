@@ -6,10 +6,12 @@ use crate::quantity::Unit;
 use crate::run::{Comparison, Setup};
 use crate::summary::group_names;
 use crate::svg::{
-    round_up, AreaStack, Axis, Bar, BarGroup, Bars, Figure, HeatMap, Plot, Segment, Series,
-    StackRow, StackedBars, Style, HALF_WIDTH, WIDTH,
+    round_up, AreaStack, Axis, Bar, BarGroup, Bars, Figure, HeatMap, Segment, Series, StackRow,
+    StackedBars, Style, HALF_WIDTH, WIDTH,
 };
 use crate::table::{Cell, Table};
+
+use super::multiples::{Curves, Figures, Shape};
 
 /// Bars of one row of the summary, one for each set-up; none unless all have a value and two differ.
 pub fn headline_bars(comparison: &Comparison, table: &Table, field: usize) -> Option<Figure> {
@@ -46,8 +48,8 @@ pub fn headline_bars(comparison: &Comparison, table: &Table, field: usize) -> Op
     )
 }
 
-/// How many tasks waited, over time, all set-ups overlaid.
-pub fn waiting(comparison: &Comparison) -> Option<Figure> {
+/// How many tasks waited, over time.
+pub(super) fn waiting(comparison: &Comparison) -> Option<Figures> {
     let series: Vec<Series> = comparison
         .setups
         .iter()
@@ -79,11 +81,21 @@ pub fn waiting(comparison: &Comparison) -> Option<Figure> {
         .flat_map(|s| &s.points)
         .map(|p| p.0)
         .fold(0.0, f64::max);
-    let x = Axis::linear("time since start", Unit::Time, 0.0, end);
-    let y = Axis::linear("tasks waiting", Unit::Count, 0.0, round_up(most));
-    let mut plot = Plot::sized("Tasks waiting on run queues", x, y, WIDTH, 260.0);
-    plot.lines(&series);
-    (end > 0.0).then(|| plot.finish())
+    let mean = |s: &Series| s.points.iter().map(|p| p.1).sum::<f64>() / s.points.len() as f64;
+    let key = |s: &Series| Some(mean(s)).filter(|mean| mean.is_finite());
+    let curves = Curves {
+        title: "Tasks waiting on run queues".to_string(),
+        x: Axis::linear("time since start", Unit::Time, 0.0, end),
+        y: Axis::linear("tasks waiting", Unit::Count, 0.0, round_up(most)),
+        shape: Shape::Lines,
+        markers: vec![Vec::new(); series.len()],
+        keys: series
+            .iter()
+            .map(|s| key(s).map(|mean| (mean, format!("mean {mean:.2}"))))
+            .collect(),
+        series,
+    };
+    (end > 0.0).then(|| curves.figures(comparison, WIDTH, 260.0))
 }
 
 /// Who got the CPUs: a bar for each set-up.

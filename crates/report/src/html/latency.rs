@@ -4,7 +4,9 @@ use schedlab_measure::{CdfPoint, Metrics};
 
 use crate::quantity::Unit;
 use crate::run::Comparison;
-use crate::svg::{Axis, Figure, Marker, Plot, Series, Style, HALF_WIDTH};
+use crate::svg::{Axis, Marker, Series, Style, HALF_WIDTH};
+
+use super::multiples::{Curves, Figures, Shape};
 
 /// Which of two latencies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,25 +49,31 @@ impl Latency {
     }
 }
 
-/// Shares of samples at most this long, all set-ups overlaid; none without any samples.
-pub fn cdf(comparison: &Comparison, latency: Latency, group: Option<&str>) -> Option<Figure> {
+/// Shares of samples at most this long; none without any samples.
+pub(super) fn cdf(
+    comparison: &Comparison,
+    latency: Latency,
+    group: Option<&str>,
+) -> Option<Figures> {
     let (title, low, high) = range(comparison, latency, group)?;
-    let x = Axis::log(latency.axis(), Unit::Time, low, high);
-    let mut plot = Plot::sized(
-        &title,
-        x,
-        Axis::linear("samples at most this long", Unit::Share, 0.0, 1.0),
-        HALF_WIDTH,
-        280.0,
-    );
-    let series = series(comparison, latency, group, low);
-    plot.steps(&series);
-    plot.markers(&p99_markers(comparison, latency, group));
-    Some(plot.finish())
+    let curves = Curves {
+        title,
+        x: Axis::log(latency.axis(), Unit::Time, low, high),
+        y: Axis::linear("samples at most this long", Unit::Share, 0.0, 1.0),
+        shape: Shape::Steps,
+        series: series(comparison, latency, group, low),
+        markers: p99_markers(comparison, latency, group),
+        keys: keys(comparison, latency, group),
+    };
+    Some(curves.figures(comparison, HALF_WIDTH, 280.0))
 }
 
 /// Shares of samples longer than this, down to the rarest: one in a hundred thousand at most.
-pub fn tail(comparison: &Comparison, latency: Latency, group: Option<&str>) -> Option<Figure> {
+pub(super) fn tail(
+    comparison: &Comparison,
+    latency: Latency,
+    group: Option<&str>,
+) -> Option<Figures> {
     let (title, low, high) = range(comparison, latency, group)?;
     let mut series = series(comparison, latency, group, low);
     let points = series.iter_mut().flat_map(|s| &mut s.points);
@@ -76,16 +84,17 @@ pub fn tail(comparison: &Comparison, latency: Latency, group: Option<&str>) -> O
             rarest = rarest.min(*share);
         }
     }
-    let x = Axis::log(latency.axis(), Unit::Time, low, high);
-    let y = Axis::log(
-        "samples longer than this",
-        Unit::Share,
-        rarest.max(1e-5) / 2.0,
-        1.0,
-    );
-    let mut plot = Plot::sized(&format!("{title}, tail"), x, y, HALF_WIDTH, 280.0);
-    plot.steps(&series);
-    Some(plot.finish())
+    let least = rarest.max(1e-5) / 2.0;
+    let curves = Curves {
+        title: format!("{title}, tail"),
+        x: Axis::log(latency.axis(), Unit::Time, low, high),
+        y: Axis::log("samples longer than this", Unit::Share, least, 1.0),
+        shape: Shape::Steps,
+        markers: vec![Vec::new(); series.len()],
+        series,
+        keys: keys(comparison, latency, group),
+    };
+    Some(curves.figures(comparison, HALF_WIDTH, 280.0))
 }
 
 fn range(
@@ -125,18 +134,40 @@ fn series(comparison: &Comparison, latency: Latency, group: Option<&str>, low: f
         .collect()
 }
 
-/// Where 99 of 100 samples are below.
-fn p99_markers(comparison: &Comparison, latency: Latency, group: Option<&str>) -> Vec<Marker> {
-    let setups = comparison.setups.iter().enumerate();
-    setups
-        .filter_map(|(i, setup)| {
-            let points = latency.points(&setup.shown().metrics, group);
-            let p99 = points.iter().find(|p| p.share >= 0.99)?;
-            Some(Marker {
-                at: (p99.ns.0 as f64, p99.share),
+/// The point of each set-up below which 99 of 100 samples are.
+fn p99<'a>(
+    comparison: &'a Comparison,
+    latency: Latency,
+    group: Option<&'a str>,
+) -> impl Iterator<Item = Option<CdfPoint>> + 'a {
+    let setups = comparison.setups.iter();
+    setups.map(move |setup| {
+        let points = latency.points(&setup.shown().metrics, group);
+        points.iter().find(|p| p.share >= 0.99).copied()
+    })
+}
+
+/// What set-ups are sorted by.
+fn keys(
+    comparison: &Comparison,
+    latency: Latency,
+    group: Option<&str>,
+) -> Vec<Option<(f64, String)>> {
+    p99(comparison, latency, group)
+        .map(|point| point.map(|p| (p.ns.0 as f64, format!("p99 {}", p.ns))))
+        .collect()
+}
+
+fn p99_markers(comparison: &Comparison, latency: Latency, group: Option<&str>) -> Vec<Vec<Marker>> {
+    let points = p99(comparison, latency, group).enumerate();
+    points
+        .map(|(i, point)| {
+            let marker = point.map(|p| Marker {
+                at: (p.ns.0 as f64, p.share),
                 style: Style::Series(i),
-                tip: format!("{}: p99 {}", setup.label, p99.ns),
-            })
+                tip: format!("{}: p99 {}", comparison.setups[i].label, p.ns),
+            });
+            marker.into_iter().collect()
         })
         .collect()
 }

@@ -2,12 +2,15 @@
 
 mod figures;
 mod latency;
+mod multiples;
 mod timeline;
 
 use askama::Template;
 use latency::Latency;
+use multiples::Figures;
 
 use schedlab_measure::Metrics;
+use schedlab_trace::printable_lines;
 
 use crate::run::{Comparison, Run, World};
 use crate::svg::{Figure, STYLE};
@@ -78,9 +81,9 @@ struct Page<'a> {
     summary: HtmlTable,
     glance: Vec<FigureView>,
     groups: Option<HtmlTable>,
-    latency: Vec<Panel<Vec<FigureView>>>,
+    latency: Vec<Panel<Vec<FiguresView>>>,
     per_policy: Vec<Panel<Vec<FigureView>>>,
-    waiting: Option<FigureView>,
+    waiting: Option<FiguresView>,
     shares: Option<FigureView>,
     costs: Vec<FigureView>,
     counters: Option<HtmlTable>,
@@ -95,6 +98,15 @@ struct Page<'a> {
 struct FigureView {
     title: String,
     svg: String,
+}
+
+/// Figures that belong together: a single one, or small ones below a heading.
+#[derive(Template)]
+#[template(path = "figures.html")]
+struct FiguresView {
+    title: String,
+    note: String,
+    figures: Vec<FigureView>,
 }
 
 /// One of several views of the same thing.
@@ -116,7 +128,8 @@ pub fn render_html(runs: &[Run], info: &ReportInfo) -> Result<String, ReportErro
     }
     let comparison = Comparison::new(runs);
     let html = page(&comparison, info).render();
-    Ok(html.expect("a template writes into memory"))
+    let html = html.expect("a template writes into memory");
+    Ok(printable_lines(&html).into_owned())
 }
 
 fn page<'a>(comparison: &'a Comparison, info: &'a ReportInfo) -> Page<'a> {
@@ -150,7 +163,7 @@ fn page<'a>(comparison: &'a Comparison, info: &'a ReportInfo) -> Page<'a> {
         groups: not_empty(&summary::groups(comparison, summary::MAX_GROUPS)),
         latency: latency_panels(comparison),
         per_policy: per_policy(comparison),
-        waiting: figures::waiting(comparison).map(view),
+        waiting: figures::waiting(comparison).map(several),
         shares: figures::shares(comparison).map(view),
         counters: not_empty(&summary::counters(comparison)),
         cpus: sortable(comparison, |metrics| summary::cpus(metrics, 64)),
@@ -188,6 +201,25 @@ fn view(figure: Figure) -> FigureView {
     }
 }
 
+fn several(figures: Figures) -> FiguresView {
+    match figures {
+        Figures::One(figure) => FiguresView {
+            title: String::new(),
+            note: String::new(),
+            figures: vec![view(figure)],
+        },
+        Figures::Many {
+            title,
+            note,
+            figures,
+        } => FiguresView {
+            title,
+            note,
+            figures: figures.into_iter().map(view).collect(),
+        },
+    }
+}
+
 /// The table if there is anything in it.
 fn not_empty(table: &Table) -> Option<HtmlTable> {
     (!table.fields.is_empty() && !table.subjects.is_empty()).then(|| table.html())
@@ -219,7 +251,7 @@ fn bars(comparison: &Comparison, headlines: &Table, labels: &[String]) -> Vec<Fi
 }
 
 /// Latency figures of all tasks and of each group that has any.
-fn latency_panels(comparison: &Comparison) -> Vec<Panel<Vec<FigureView>>> {
+fn latency_panels(comparison: &Comparison) -> Vec<Panel<Vec<FiguresView>>> {
     let all = [("all tasks".to_string(), None)];
     let names = summary::group_names(comparison);
     let groups = names
@@ -241,10 +273,10 @@ fn latency_panels(comparison: &Comparison) -> Vec<Panel<Vec<FigureView>>> {
                     ]
                 })
                 .flatten()
-                .map(view)
+                .map(several)
                 .collect(),
         })
-        .filter(|panel: &Panel<Vec<FigureView>>| !panel.content.is_empty())
+        .filter(|panel: &Panel<Vec<FiguresView>>| !panel.content.is_empty())
         .collect()
 }
 

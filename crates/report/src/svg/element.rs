@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use schedlab_trace::is_unprintable;
+
 /// An element with attributes and children.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Element {
@@ -142,7 +144,7 @@ pub(super) fn label(x: f64, y: f64, text: impl Into<String>) -> Element {
     Element::new("text").set("x", x).set("y", y).text(text)
 }
 
-/// Escapes what has a meaning in XML and drops what XML cannot hold at all.
+/// Escapes what has a meaning in XML; what XML cannot hold, or a reader cannot see, becomes visible.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -153,8 +155,7 @@ fn escape(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             '\t' | '\n' => out.push(c),
-            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
-            c if c.is_control() => out.push('\u{fffd}'),
+            c if is_unprintable(c) => out.extend(c.escape_default()),
             c => out.push(c),
         }
     }
@@ -177,7 +178,7 @@ mod tests {
             .text("<script>&\u{0}");
         assert_eq!(
             e.to_string(),
-            "<text data-x=\"a&quot;b\">&lt;script&gt;&amp;\u{fffd}</text>"
+            "<text data-x=\"a&quot;b\">&lt;script&gt;&amp;\\u{0}</text>"
         );
     }
 

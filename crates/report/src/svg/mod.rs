@@ -44,6 +44,8 @@ pub use timeline::{Highlight, Span, Timeline};
 pub const WIDTH: f64 = 1120.0;
 /// How wide figures are that stand side by side.
 pub const HALF_WIDTH: f64 = 546.0;
+/// How wide small multiples are: four stand side by side.
+pub const SMALL_WIDTH: f64 = 268.0;
 
 /// A finished figure.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use super::element::{label, line, rect, text_width, Element};
 use super::legend::{legend, Key};
-use super::{Figure, Scale, Spacing, Style, Value, HALF_WIDTH};
+use super::{Figure, Scale, Spacing, Style, Value, HALF_WIDTH, SMALL_WIDTH};
 use crate::quantity::Unit;
 
 /// An axis: what it measures and from where to where.
@@ -76,6 +76,8 @@ pub struct Plot {
     pub y: Scale,
     layers: Vec<Element>,
     entries: Vec<(String, Style)>,
+    /// Is it a small multiple, without names of axes and without a legend?
+    is_small: bool,
 }
 
 const HEIGHT: f64 = 300.0;
@@ -102,6 +104,19 @@ impl Plot {
             y_axis: y,
             layers: Vec::new(),
             entries: Vec::new(),
+            is_small: false,
+        }
+    }
+
+    /// An empty plot that is one of several: what the axes measure and whose the series are stands beside them.
+    pub fn small(title: &str, x: Axis, y: Axis) -> Plot {
+        let plot = Plot::sized(title, x, y, SMALL_WIDTH, 150.0);
+        let (x, y) = (&plot.x_axis, &plot.y_axis);
+        Plot {
+            x: Scale::new(x.spacing, (x.low, x.high), (42.0, SMALL_WIDTH - 8.0)),
+            y: Scale::new(y.spacing, (y.low, y.high), (128.0, 6.0)),
+            is_small: true,
+            ..plot
         }
     }
 
@@ -169,7 +184,7 @@ impl Plot {
 
     /// The figure: axes, what was drawn, and a legend above.
     pub fn finish(self) -> Figure {
-        let (legend, legend_height) = if self.entries.is_empty() {
+        let (legend, legend_height) = if self.entries.is_empty() || self.is_small {
             (Element::new("g"), 0.0)
         } else {
             legend(&self.entries, Key::Line, LEFT, self.width)
@@ -222,7 +237,8 @@ impl Plot {
             group.push(line(x, top, x, bottom).class(grid_class(&tick.label)));
             group.push(label(x, bottom + 16.0, &tick.label).class("tick middle"));
         }
-        for tick in self.y.ticks(self.y_axis.unit, 5) {
+        let wanted = if self.is_small { 3 } else { 5 };
+        for tick in self.y.ticks(self.y_axis.unit, wanted) {
             let y = self.y.at(tick.value);
             let rule = line(self.x.start(), y, self.x.end(), y);
             group.push(rule.class(grid_class(&tick.label)));
@@ -230,8 +246,10 @@ impl Plot {
         }
         let (width, height) = (self.x.end() - self.x.start(), bottom - top);
         group.push(rect(self.x.start(), top, width, height).class("frame"));
-        group.push(self.x_label(bottom + 36.0));
-        group.push(self.y_label((top + bottom) / 2.0));
+        if !self.is_small {
+            group.push(self.x_label(bottom + 36.0));
+            group.push(self.y_label((top + bottom) / 2.0));
+        }
         group
     }
 

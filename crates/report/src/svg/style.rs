@@ -16,6 +16,8 @@ const DASHES: usize = 5;
 pub enum Style {
     /// As the series with this number; all up to 40 differ.
     Series(usize),
+    /// In grey, for comparison with a series.
+    Baseline,
     /// As CPU time nobody used.
     Idle,
     /// As CPU time spent on scheduling.
@@ -29,6 +31,7 @@ impl Style {
     pub(super) fn colour(self) -> String {
         match self {
             Style::Series(i) => format!("s{}", i % COLOURS),
+            Style::Baseline => "baseline".to_string(),
             Style::Idle => "idle".to_string(),
             Style::Overhead => "overhead".to_string(),
             Style::Other => "other".to_string(),

@@ -1,6 +1,8 @@
 //! A table laid out: columns of written cells.  What all text renderers share.
 
-use super::text::{pad_left, pad_right, printable, width};
+use schedlab_trace::printable;
+
+use super::text::{pad_left, pad_right, width};
 use super::{Cell, Layout, Table};
 use crate::quantity::{Format, MISSING};
 
@@ -84,7 +86,7 @@ fn write_cell(cell: &Cell, format: &Format) -> Written {
             ..Written::default()
         },
         Cell::Text(text) => Written {
-            value: printable(text),
+            value: printable(text).into_owned(),
             is_text: true,
             ..Written::default()
         },
@@ -107,13 +109,17 @@ fn write_interval((low, high): (f64, f64), format: &Format) -> String {
 }
 
 fn fields_as_rows(table: &Table, written: Vec<Vec<Written>>) -> Grid {
-    let labels = table.fields.iter().map(|f| printable(&f.label)).collect();
+    let labels = table
+        .fields
+        .iter()
+        .map(|f| printable(&f.label).into_owned())
+        .collect();
     let columns = table.subjects.iter().enumerate();
     Grid {
         stubs: vec![(String::new(), labels)],
         columns: columns
             .map(|(i, subject)| Column {
-                heading: printable(subject.labels.join(" ").trim_end()),
+                heading: printable(subject.labels.join(" ").trim_end()).into_owned(),
                 cells: written.iter().map(|row| row[i].clone()).collect(),
             })
             .collect(),
@@ -126,8 +132,11 @@ fn fields_as_columns(table: &Table, written: Vec<Vec<Written>>) -> Grid {
     Grid {
         stubs: stubs
             .map(|(i, heading)| {
-                let labels = table.subjects.iter().map(|s| printable(&s.labels[i]));
-                (printable(heading), labels.collect())
+                let labels = table
+                    .subjects
+                    .iter()
+                    .map(|s| printable(&s.labels[i]).into_owned());
+                (printable(heading).into_owned(), labels.collect())
             })
             .filter(|(_, labels): &(String, Vec<String>)| {
                 labels.is_empty() || labels.iter().any(|l| !l.is_empty())

@@ -1,5 +1,7 @@
 //! Tables for Markdown, as GitHub and most others read it.
 
+use schedlab_trace::is_unprintable;
+
 use super::grid::{Grid, Parts, Written};
 use super::Table;
 
@@ -62,7 +64,7 @@ pub(crate) fn escape(text: &str) -> String {
         ) {
             out.push('\\');
         }
-        if c.is_control() {
+        if is_unprintable(c) {
             out.extend(c.escape_default());
         } else {
             out.push(c);

@@ -15,7 +15,6 @@ pub use html::{HtmlCell, HtmlColumn, HtmlTable};
 pub use terminal::Terminal;
 
 pub(crate) use markdown::escape as escape_markdown;
-pub(crate) use text::printable;
 
 use crate::quantity::Unit;
 

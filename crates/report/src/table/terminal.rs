@@ -3,8 +3,10 @@
 use std::io::IsTerminal;
 use std::ops::Range;
 
+use schedlab_trace::printable;
+
 use super::grid::{Column, Grid, Parts};
-use super::text::{clip, pad_left, pad_right, printable, width, wrap};
+use super::text::{clip, pad_left, pad_right, width, wrap};
 use super::{Layout, Table};
 
 /// The terminal a table is written for.
@@ -80,7 +82,7 @@ impl Terminal {
         let notes = marked.then(|| best.to_string());
         notes
             .into_iter()
-            .chain(table.notes.iter().map(|n| printable(n)))
+            .chain(table.notes.iter().map(|n| printable(n).into_owned()))
             .flat_map(|n| wrap(&n, self.width))
             .collect()
     }

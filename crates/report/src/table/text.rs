@@ -7,25 +7,6 @@ pub(super) fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
 }
 
-/// Text from users, safe to print: control characters become visible, so that a task's
-/// name can neither break a line nor command the terminal.
-pub(crate) fn printable(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() || is_bidi_control(c) {
-            out.extend(c.escape_default());
-        } else {
-            out.push(c);
-        }
-    }
-    out
-}
-
-/// Characters that reorder the text around them.
-fn is_bidi_control(c: char) -> bool {
-    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
 /// At most `limit` columns of it, with a sign where something was cut off.
 pub(super) fn clip(text: &str, limit: usize) -> String {
     if width(text) <= limit {
@@ -76,13 +57,6 @@ mod tests {
         assert_eq!(width("編集"), 4);
         assert_eq!(clip("編集者たち", 5), "編集…");
         assert_eq!(pad_left("編", 4), "  編");
-    }
-
-    #[test]
-    fn control_characters_cannot_reach_the_terminal() {
-        assert_eq!(printable("a\x1b[31mb\nc"), "a\\u{1b}[31mb\\nc");
-        assert_eq!(printable("x\u{202e}y"), "x\\u{202e}y");
-        assert_eq!(printable("naïve 編"), "naïve 編");
     }
 
     #[test]

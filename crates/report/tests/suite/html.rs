@@ -281,3 +281,52 @@ fn a_browser_shows_it() {
         }
     }
 }
+
+/// Names that could break the page are visible in it, and nothing in it is invalid.
+#[test]
+fn control_characters_do_not_reach_the_page() {
+    let mut run = one(vec![("vi\u{1b}[31m\u{202e}", 2, 0.3)]);
+    run.warnings.push("a\u{0}b\u{ffff}".into());
+    let html = render(&[run]);
+    let wrong = html
+        .chars()
+        .find(|c| *c != '\n' && schedlab_trace::is_unprintable(*c));
+    assert_eq!(wrong, None);
+    assert!(html.contains("vi\\u{1b}[31m\\u{202e}"));
+    assert!(html.contains("a\\u{0}b\\u{ffff}"));
+}
+
+/// Fifteen curves on one plot cannot be told apart: each gets a plot of its own, the best first, with
+/// the first policy's curve in grey.
+#[test]
+fn many_distributions_are_drawn_side_by_side() {
+    let policies = ["a", "b", "c", "d", "e", "f"];
+    let run = |i: usize| {
+        Sample {
+            policy: policies[i],
+            variant: "",
+            seed: 1,
+            nr_cpus: 2,
+            groups: vec![("vi", 1, 0.2)],
+            latency_ns: 5e7 / f64::from(1 << (3 * i)),
+            overhead: 0.01,
+        }
+        .run()
+    };
+    let runs: Vec<Run> = (0..6).map(run).collect();
+    let html = render(&runs);
+    let panel = &html[html.find("<h4>Wakeup latency, all tasks</h4>").unwrap()..];
+    let panel = &panel[..panel
+        .find("<h4>Wakeup latency, all tasks, tail</h4>")
+        .unwrap()];
+    let order: Vec<usize> = ["f", "e", "d", "c", "b", "a"]
+        .iter()
+        .map(|p| panel.find(&format!("<figcaption>{p}: p99 ")).unwrap())
+        .collect();
+    assert!(order.is_sorted(), "{order:?}");
+    // All but the first policy's own.
+    assert_eq!(panel.matches("curve baseline").count(), 5);
+    assert!(panel.contains("Grey: a."), "{panel}");
+    let few = render(&runs[..5]);
+    assert!(!few.contains("curve baseline"));
+}

@@ -10,7 +10,7 @@ fn parse(text: &str) -> Value {
 #[test]
 fn a_run_carries_what_is_promised() {
     let run = crate::sample::three(4).remove(2);
-    let value = parse(&json::run(&run).unwrap());
+    let value = parse(&json::run(&run, "0.1.0").unwrap());
     assert_eq!(value["policy"], "o1");
     assert_eq!(value["variant"], "2.6.11");
     assert_eq!(value["workload"], "late --vi 2 --mozilla 1 --make 8");
@@ -36,7 +36,7 @@ fn a_run_carries_what_is_promised() {
 
 #[test]
 fn what_it_is_comes_first() {
-    let text = json::run(&crate::sample::three(1)[0]).unwrap();
+    let text = json::run(&crate::sample::three(1)[0], "0.1.0").unwrap();
     assert!(
         text.starts_with("{\n  \"policy\": \"linux24\",\n  \"variant\": \"2.4.16\",\n"),
         "{text}"
@@ -51,7 +51,7 @@ fn a_comparison_carries_runs_and_intervals() {
     for (i, n) in [30, 10, 20].into_iter().enumerate() {
         runs[3 * i].metrics.total.nr_involuntary_switches = n;
     }
-    let value = parse(&json::comparison(&runs).unwrap());
+    let value = parse(&json::comparison(&runs, "0.1.0").unwrap());
     assert_eq!(value["runs"].as_array().unwrap().len(), 9);
     assert_eq!(value["runs"][4]["policy"], "elsc");
     assert_eq!(value["runs"][4]["seed"], 2);

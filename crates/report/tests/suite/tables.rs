@@ -369,3 +369,48 @@ fn of_many_tasks_those_that_waited_longest_are_shown() {
         rendered.lines().count()
     );
 }
+
+/// A policy, and how fast; each seed of `random` has another trace.
+fn seeds(policy: &'static str, random: bool, messages: f64) -> Vec<Run> {
+    let run = |seed| {
+        let sample = Sample {
+            policy,
+            variant: "",
+            seed: if random { seed } else { 1 },
+            nr_cpus: 2,
+            groups: vec![("vi", 1, 0.2)],
+            latency_ns: 5e4,
+            overhead: (299.0 - messages) / 1000.0,
+        };
+        Run {
+            seed,
+            ..sample.run()
+        }
+    };
+    (1..=10).map(run).collect()
+}
+
+/// Ten seeds with one trace are one result: no interval, and the text says so.
+#[test]
+fn seeds_that_change_nothing_are_no_statistics() {
+    let equal = seeds("o1", false, 250.0);
+    let shown = text::terminal(&equal, plain(120));
+    assert!(shown.contains("Equal for all seeds\n"), "{shown}");
+    assert!(shown.contains("o1 seeds 1–10: equal for all"), "{shown}");
+    assert_eq!(shown.matches("\ntrace ").count(), 1, "{shown}");
+    assert!(!shown.contains("Medians of"), "{shown}");
+    assert!(!shown.contains('['), "{shown}");
+
+    let mixed = [equal, seeds("lottery", true, 240.0)].concat();
+    let shown = text::terminal(&mixed, plain(120));
+    assert!(shown.contains("Equal for all seeds: o1\n"), "{shown}");
+    assert!(shown.contains("Medians of 10 seeds ["), "{shown}");
+    assert_eq!(shown.matches("\ntrace ").count(), 1 + 10, "{shown}");
+    let json: serde_json::Value =
+        serde_json::from_str(&schedlab_report::json::comparison(&mixed, "0.1.0").unwrap()).unwrap();
+    let summary = &json["summary"];
+    assert_eq!(summary[0]["equal_for_all_seeds"], true);
+    assert_eq!(summary[0]["metrics"][0]["n"], 1);
+    assert_eq!(summary[1]["equal_for_all_seeds"], false);
+    assert_eq!(summary[1]["metrics"][0]["n"], 10);
+}

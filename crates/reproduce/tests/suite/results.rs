@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use schedlab_reproduce::{experiments, section, Experiment, Report, Runner};
+use schedlab_reproduce::{experiments, section, Experiment, Report, Runner, Verdict, UNEXPLAINED};
 
 /// Experiments that take a moment; the others are compared by their ids and titles.
 const CHEAP: [&str; 9] = [
@@ -30,7 +30,21 @@ fn find(id: &str) -> &'static Experiment {
 fn done(quick: bool, ids: &[&str]) -> Vec<Report> {
     let chosen: Vec<_> = ids.iter().map(|id| find(id)).collect();
     let runner = Runner::new(quick, None, &|| false);
-    runner.reproduce(&chosen, |_| ()).unwrap()
+    let reports = runner.reproduce(&chosen, |_| ()).unwrap();
+    let claims = reports.iter().flat_map(|r| &r.findings.claims);
+    for claim in claims.filter(|claim| claim.verdict == Verdict::Fails) {
+        let id = &claim.id;
+        assert_ne!(
+            claim.reason, UNEXPLAINED,
+            "{id} fails, measured {}",
+            claim.measured
+        );
+        assert!(
+            !claim.ablations.is_empty(),
+            "{id}: nothing was changed to find the reason"
+        );
+    }
+    reports
 }
 
 /// An experiment's part of a page.

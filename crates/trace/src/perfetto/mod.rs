@@ -19,6 +19,9 @@ use crate::{
     TraceInfo, WakeContext,
 };
 
+/// What the traces of simulations say where those of kernels have the kernel's version (`uname -v`).
+pub const SIMULATED_VERSION: &str = "schedlab, simulated";
+
 /// Readers decode task states by kernel version, so a trace names one, if not its own: states are
 /// written as by 4.14 and later.
 const KERNEL_RELEASE: &str = "6.12.0-schedlab";
@@ -90,6 +93,11 @@ impl<W: Write> PerfettoSink<W> {
 
     fn write_system_info(&mut self) {
         let nr_cpus = self.info.nr_cpus;
+        // Only a simulator knows what the kernel's work cost.
+        let version = match self.info.has_costs {
+            true => SIMULATED_VERSION,
+            false => "schedlab",
+        };
         let release = self.info.release.as_deref();
         let release = release.filter(|r| kernel_version(r) >= Some(STATES_SINCE));
         let release = release.unwrap_or(KERNEL_RELEASE);
@@ -97,7 +105,7 @@ impl<W: Write> PerfettoSink<W> {
             p.message(packet::SYSTEM_INFO, |s| {
                 s.message(system_info::UTSNAME, |u| {
                     u.text(system_info::UTSNAME_SYSNAME, "Linux");
-                    u.text(system_info::UTSNAME_VERSION, "schedlab");
+                    u.text(system_info::UTSNAME_VERSION, version);
                     u.text(system_info::UTSNAME_RELEASE, release);
                 });
                 s.uint(system_info::NUM_CPUS, nr_cpus.into());

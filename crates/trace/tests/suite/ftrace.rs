@@ -15,6 +15,7 @@ fn text(trace: &Trace) -> String {
 /// CPU 0, the helper by waking on CPU 0.  A wakeup names the CPU before the move as its target.
 const SMALL: &str = "\
 # tracer: nop
+# simulated by schedlab
 #
 #           TASK-PID       TGID   CPU#  ||||  TIMESTAMP  FUNCTION
           <idle>-0       (-------) [000] d..2 0.000000000: sched_wakeup_new: comm=editor pid=1 prio=120 target_cpu=000

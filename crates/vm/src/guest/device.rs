@@ -117,7 +117,7 @@ impl Window {
 
     fn store(&mut self, offset: u64, number: u64) {
         let offset = offset as usize;
-        assert!(offset % 8 == 0 && offset + 8 <= self.length);
+        assert!(offset.is_multiple_of(8) && offset + 8 <= self.length);
         // SAFETY: within the mapping, which starts at a page, and aligned; nobody else here has it.
         let place = unsafe { AtomicU64::from_ptr(self.address.add(offset).cast()) };
         place.store(number.to_le(), Ordering::Release);

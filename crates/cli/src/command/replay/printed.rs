@@ -5,12 +5,14 @@ use schedlab_recording::Mended;
 use schedlab_replay::{Replay, SelfCheck, LIMITS};
 use schedlab_report::table::Terminal;
 use schedlab_report::{json, text, Run};
+use schedlab_trace::{printable, printable_json};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::smallest::Smallest;
 use crate::arguments::Format;
 use crate::failure::Failure;
+use crate::version::VERSION;
 
 /// A replay's result, beside the runs.
 pub struct Printed<'a> {
@@ -66,7 +68,7 @@ impl Printed<'_> {
             counts.woken_from_outside,
         );
         for (count, what) in [
-            (counts.woken_by_unknown, "by nobody knows whom"),
+            (counts.woken_by_unknown, "by unknown wakers"),
             (
                 counts.spurious_wakeups,
                 "wakeups of tasks that did not sleep",
@@ -90,7 +92,7 @@ impl Printed<'_> {
                 let distances = self.distances("  ");
                 let mut out = String::new();
                 for (index, remark) in self.remarks().into_iter().enumerate() {
-                    out += &format!("{remark}\n");
+                    out += &format!("{}\n", printable(&remark));
                     if index == 0 {
                         out += &distances;
                     }
@@ -100,7 +102,7 @@ impl Printed<'_> {
             Format::Markdown => {
                 let mut out = String::new();
                 for (index, remark) in self.remarks().into_iter().enumerate() {
-                    out += &format!("- {remark}\n");
+                    out += &format!("- {}\n", printable(&remark));
                     if index == 0 {
                         out += &self.distances("  - ");
                     }
@@ -135,7 +137,7 @@ impl Printed<'_> {
     /// For machines.
     pub fn json(&self, runs: &[Run]) -> Result<String, Failure> {
         let broken = |error: serde_json::Error| Failure::Other(error.to_string());
-        let result = json::comparison(runs).map_err(broken)?;
+        let result = json::comparison(runs, VERSION).map_err(broken)?;
         let json = Json {
             recording: &self.recording,
             mode: self.replay.mode,
@@ -147,6 +149,6 @@ impl Printed<'_> {
             result: serde_json::from_str(&result).map_err(broken)?,
         };
         let text = serde_json::to_string_pretty(&json).map_err(broken)?;
-        Ok(text + "\n")
+        Ok(printable_json(&text).into_owned() + "\n")
     }
 }

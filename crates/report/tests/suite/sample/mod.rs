@@ -186,6 +186,7 @@ impl Sample {
             seed: self.seed,
             duration_ns: Ns(DURATION_NS),
             trace_hash: TraceHash(hash << 64 | hash),
+            identity: Default::default(),
             command: format!(
                 "schedlab run --policy {} --workload 'late --vi 2 --mozilla 1 --make 8' \
                  --machine netfinity-7000-4p --duration 10s --seed {}",

@@ -1,0 +1,78 @@
+//! What was run, by hashes that results carry.
+
+use std::io::Write;
+
+use schedlab_machine::Machine;
+use schedlab_policy::Tuned;
+use schedlab_report::Identity;
+use schedlab_trace::{TextHash, TraceHash};
+use schedlab_workload::Workload;
+
+use crate::Trial;
+
+impl Trial {
+    /// The hashes of policy, workload and machine.
+    pub fn identity(&self) -> Identity {
+        Identity {
+            policy: Some(policy(&self.tuned)),
+            workload: Some(workload(&self.workload)),
+            machine: Some(machine(&self.machine)),
+        }
+    }
+}
+
+/// The hash of a policy: its source with all it includes, its variant and the tunables that were set.
+pub fn policy(tuned: &Tuned) -> TraceHash {
+    let settings = tuned.changed().iter();
+    let settings = settings.map(|set| format!("{}={}", set.target(), set.values_text()));
+    let sources = tuned.policy.sources().into_iter();
+    let texts = sources.flat_map(|(file, text)| [file, text]);
+    let texts: Vec<String> = texts.chain([tuned.name()]).chain(settings).collect();
+    TraceHash::of_all(texts.iter().map(String::as_str))
+}
+
+/// The hash of a workload as it was understood: its names and its file do not count.
+fn workload(workload: &Workload) -> TraceHash {
+    let Workload {
+        name: _,
+        source: _,
+        tasks,
+        programs,
+        distributions,
+        nr_mutexes,
+        nr_conditions,
+        semaphores,
+        barriers,
+        channels,
+        nr_disks,
+        nr_shared_timers,
+        cpu_sets,
+        marks,
+        open_to_signals,
+        duration,
+        assumed_duration: _,
+        warnings: _,
+    } = workload;
+    let objects = (
+        nr_mutexes,
+        nr_conditions,
+        semaphores,
+        barriers,
+        channels,
+        nr_disks,
+        nr_shared_timers,
+        cpu_sets,
+    );
+    let work = (tasks, programs, distributions, marks);
+    let mut hash = TextHash::default();
+    serde_json::to_writer(&mut hash, &(work, objects, open_to_signals, duration))
+        .expect("a workload is numbers and text");
+    hash.finish()
+}
+
+/// The hash of a machine as it was understood.
+fn machine(machine: &Machine) -> TraceHash {
+    let mut hash = TextHash::default();
+    write!(hash, "{machine:?}").expect("a hash takes everything");
+    hash.finish()
+}

@@ -1,0 +1,111 @@
+//! The C source a policy was compiled from: what identifies it beyond its name.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::{fs, ptr};
+
+use crate::compile::INCLUDED;
+use crate::policy::Policy;
+
+/// Sources of policies compiled in this process, by the address of their tables.
+static COMPILED: Mutex<BTreeMap<usize, BTreeMap<String, String>>> = Mutex::new(BTreeMap::new());
+
+impl Policy {
+    /// The policy's own C file and everything it includes, as path and text in the order of paths.
+    /// Files the compiler found elsewhere are not among them.
+    pub fn sources(&self) -> BTreeMap<String, String> {
+        let compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+        match compiled.get(&ptr::from_ref(self.0).addr()) {
+            Some(sources) => sources.clone(),
+            None => {
+                let file = format!("policies/{0}/{0}.c", self.name());
+                let text = shipped(&file).unwrap_or_default();
+                closure(&file, text, None)
+            }
+        }
+    }
+}
+
+/// Keeps the sources of a policy compiled from a file.
+pub(crate) fn remember(policy: Policy, source: &Path) {
+    let text = fs::read_to_string(source).unwrap_or_default();
+    let name = source.file_name().unwrap_or_default().to_string_lossy();
+    let sources = closure(&name, &text, source.parent());
+    let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+    compiled.insert(ptr::from_ref(policy.0).addr(), sources);
+}
+
+/// The text of a file that comes with the program, by its path.
+fn shipped(path: &str) -> Option<&'static str> {
+    let found = INCLUDED.iter().find(|(name, _)| *name == path);
+    found.map(|(_, text)| *text)
+}
+
+/// A file and what it includes, from `folder` or from what comes with the program.
+fn closure(file: &str, text: &str, folder: Option<&Path>) -> BTreeMap<String, String> {
+    let mut sources = BTreeMap::new();
+    let mut next = vec![(file.to_string(), text.to_string())];
+    while let Some((file, text)) = next.pop() {
+        if sources.contains_key(&file) {
+            continue;
+        }
+        let beside = Path::new(&file).parent().unwrap_or(Path::new(""));
+        for name in text.lines().filter_map(included) {
+            let own = folder.and_then(|folder| fs::read_to_string(folder.join(name)).ok());
+            let own = own.map(|text| (name.to_string(), text));
+            let folders = [
+                beside,
+                Path::new("policy"),
+                Path::new("policies"),
+                Path::new("native"),
+            ];
+            let paths = folders.map(|folder| folder.join(name).display().to_string());
+            let theirs = || {
+                let mut found = paths
+                    .iter()
+                    .filter_map(|p| Some((p.clone(), shipped(p)?.into())));
+                found.next()
+            };
+            next.extend(own.or_else(theirs));
+        }
+        sources.insert(file, text);
+    }
+    sources
+}
+
+/// The name in `#include "NAME"`.
+fn included(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix("#include")?;
+    rest.trim_start().strip_prefix('"')?.split('"').next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_is_its_file_and_what_it_includes() {
+        let sources = Policy::find("affinity24").unwrap().sources();
+        for path in [
+            "policies/affinity24/affinity24.c",
+            "policies/linux24/linux24.c",
+            "policy/policy.h",
+        ] {
+            assert!(sources.contains_key(path), "{path}: {:?}", sources.keys());
+        }
+        assert!(!sources.contains_key("policies/o1/o1.c"));
+    }
+
+    #[test]
+    fn a_file_of_the_users_own_is_its_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = folder.path().join("mine.c");
+        let text = fs::read_to_string("../../policies/mlfq/mlfq.c").unwrap();
+        fs::write(&source, text.replace("POLICY(mlfq,", "POLICY(mine,")).unwrap();
+        let policy = Policy::compile(&source).unwrap();
+        let sources = policy.sources();
+        assert!(sources["mine.c"].contains("POLICY(mine,"));
+        assert!(sources.contains_key("policy/policy.h"));
+    }
+}
