@@ -83,8 +83,8 @@ impl std::error::Error for Diagnostic {}
 /// The longest text shown of what somebody wrote, in characters.
 const MOST_SHOWN: usize = 400;
 
-/// A text that may quote a file, fit for a terminal: control characters escaped, the middle of a
-/// very long one left out.
+/// Makes a text that may quote a file fit for a terminal: escapes control characters and leaves out the middle of a
+/// very long one.
 fn readable(text: &str) -> String {
     let nr_chars = text.chars().count();
     let half = MOST_SHOWN / 2;

@@ -14,7 +14,7 @@ pub const MAX_FILE_BYTES: u64 = 64 << 20;
 /// It is not a file (but a folder, a pipe or a device), cannot be read, is too large or is not UTF-8.
 pub fn read_text(path: &Path) -> Result<String, Diagnostic> {
     let mistake = |problem: String| Diagnostic::new(problem).at(path.display().to_string(), 0);
-    // Looked at before it is opened: to open a pipe waits for somebody who writes.
+    // Checked before it is opened: opening a pipe waits for a writer.
     let found = std::fs::metadata(path)
         .map_err(|e| mistake(format!("the file cannot be opened ({})", reason(&e))))?;
     if !found.is_file() {
@@ -41,7 +41,7 @@ pub fn read_text(path: &Path) -> Result<String, Diagnostic> {
     })
 }
 
-/// What the system says, without the number, which helps nobody.
+/// The text of a system error, without its number.
 pub fn reason(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().into()
@@ -51,7 +51,7 @@ fn count_lines(bytes: &[u8]) -> usize {
     bytes.iter().filter(|&&b| b == b'\n').count()
 }
 
-/// What a file defines is called after it: its name without folder and extension.
+/// The name of what a file defines: the file's name without folder and extension.
 pub fn stem(file_name: &str) -> String {
     Path::new(file_name).file_stem().map_or_else(
         || file_name.to_string(),

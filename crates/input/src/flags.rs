@@ -1,4 +1,4 @@
-//! What clap says about a mistake in flags, in pieces for a [`Diagnostic`](crate::Diagnostic).
+//! The parts of a clap error, for a [`Diagnostic`](crate::Diagnostic).
 
 use clap::error::{ContextKind, ContextValue};
 use clap::Error;

@@ -118,7 +118,7 @@ impl<'a> Table<'a> {
     /// true or false.
     ///
     /// # Errors
-    /// Neither.
+    /// The value is neither.
     pub fn boolean(&self, key: &str) -> Result<Option<bool>, Diagnostic> {
         self.typed(key, "true or false", |value| match value {
             Value::Boolean(truth) => Some(*truth),
@@ -151,7 +151,7 @@ impl<'a> Table<'a> {
     /// A whole number or an array of them, each with its line.
     ///
     /// # Errors
-    /// Something else, or something else within.
+    /// The value, or one in the array, is something else.
     pub fn integers(&self, key: &str) -> Result<Option<Vec<(usize, i64)>>, Diagnostic> {
         let Some(entry) = self.entries.get(key) else {
             return Ok(None);
@@ -174,7 +174,7 @@ impl<'a> Table<'a> {
             .map(Some)
     }
 
-    /// One of some words, each with what it stands for.
+    /// One of several words; each is given with its meaning.
     ///
     /// # Errors
     /// Not one of them.
@@ -228,7 +228,7 @@ impl<'a> Table<'a> {
         )
     }
 
-    /// A table within.
+    /// A table inside this one.
     ///
     /// # Errors
     /// Not a table.
@@ -293,7 +293,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// What `read` makes of a string; it leaves the place of its mistakes to be filled in here.
+    /// The result of `read` on a string.  The file, line and key of its mistakes are filled in here.
     ///
     /// # Errors
     /// Not a string, or one that `read` refuses.

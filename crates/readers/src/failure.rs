@@ -1,4 +1,4 @@
-//! Why a file cannot be read, before its name is known.
+//! Errors of reading, without the name of the file.
 
 use std::io;
 
@@ -27,7 +27,7 @@ impl Failure {
         }
     }
 
-    /// Something wrong at a byte of the file, counted from 0, decompressed.
+    /// Something wrong at a byte of the decompressed file, counted from 0.
     pub fn at_byte(offset: u64, problem: impl AsRef<str>) -> Failure {
         Failure::new(format!("byte {offset}: {}", problem.as_ref()))
     }
@@ -44,7 +44,7 @@ impl Failure {
         self
     }
 
-    /// The message for people.
+    /// The message for the user.
     pub fn in_file(self, file: &str) -> Diagnostic {
         let diagnostic = Diagnostic::new(self.problem).at(file, self.line as usize);
         diagnostic.expected(self.expected)

@@ -1,7 +1,7 @@
-//! Other people's code and damaged files.
+//! Turns panics of a library into errors.
 //!
-//! `tracepoint_decode` slices the formats' texts by bytes and panics where they are not ASCII,
-//! which only a damaged file's are.  Such a panic is caught, and nobody sees it but as an error.
+//! `tracepoint_decode` slices the texts of formats by bytes and panics where they are not ASCII.  Only damaged files have
+//! such texts.  The panic is caught without a message and becomes an error.
 
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
@@ -10,11 +10,11 @@ use std::sync::Once;
 use crate::failure::Failure;
 
 thread_local! {
-    /// Does this thread do something whose panics are nobody's concern?
+    /// Whether panics of this thread are caught here and print nothing.
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Does it; a panic is a failure like others.
+/// Does a job; its panic becomes a failure.
 pub fn guarded<T>(job: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -26,7 +26,7 @@ pub fn guarded<T>(job: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure
         }));
     });
     let outer = GUARDED.replace(true);
-    // What the job was building is dropped unseen.
+    // After a panic nothing that the job built is used.
     let done = panic::catch_unwind(AssertUnwindSafe(job));
     GUARDED.set(outer);
     done.unwrap_or_else(|_| {

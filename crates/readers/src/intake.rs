@@ -1,4 +1,4 @@
-//! Where all readers put what they find.
+//! Collects the events of all readers.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use schedlab_trace::{CpuId, Time, WakeContext};
 use crate::failure::Failure;
 use crate::report::{Format, ReadReport};
 
-/// The highest CPU number believed; the kernel's own limit is 8192.
+/// The highest CPU number that is accepted; the kernel has at most 8192 CPUs.
 pub const MAX_CPU: u64 = 65_535;
 
-/// A recording on its way in.
+/// A recording that is being read.
 pub struct Intake {
     pub recording: Recording,
     pub report: ReadReport,
@@ -38,19 +38,19 @@ impl Intake {
         }
     }
 
-    /// The name's number.
+    /// The number of a name.
     pub fn comm(&mut self, name: &str) -> Comm {
         self.recording.comm(name)
     }
 
-    /// The file says how many CPUs the machine has.
+    /// Sets the number of CPUs that the file names.
     pub fn cpus(&mut self, number: u64) {
         if let Some(last) = number.checked_sub(1).and_then(cpu) {
             self.recording.at_least_cpus(last.0 + 1);
         }
     }
 
-    /// Takes an event.
+    /// Adds an event.
     pub fn push(&mut self, time: Time, cpu: CpuId, kind: KernelEventKind) {
         match kind {
             KernelEventKind::Switch { .. } => self.nr_switches += 1,
@@ -67,8 +67,8 @@ impl Intake {
         self.recording.push(KernelEvent { time, cpu, kind });
     }
 
-    /// The event pushed next is a `sched_wakeup`.  Recordings of `perf sched record` have only
-    /// `sched_wakeup_new`, which is a wakeup, too, but says nothing of sleepers.
+    /// Notes that the recording has `sched_wakeup`.  Recordings of `perf sched record` have only `sched_wakeup_new`, which
+    /// is a wakeup, too, but only of new tasks.
     pub fn has_wakeups(&mut self) {
         self.carries.wakeup = true;
     }
@@ -78,21 +78,21 @@ impl Intake {
         count(&mut self.report.ignored, name);
     }
 
-    /// The kernel lost so many events here; none: it does not say how many.
+    /// The kernel lost events here; `None` if their number is unknown.
     pub fn lost(&mut self, events: Option<u64>) {
         self.report.nr_gaps += 1;
         let lost = &mut self.recording.nr_lost;
         *lost = lost.saturating_add(events.unwrap_or(0));
     }
 
-    /// Says something once.
+    /// Adds a note, if it is not there yet.
     pub fn note(&mut self, note: &str) {
         if !self.report.notes.iter().any(|known| known == note) {
             self.report.notes.push(note.to_string());
         }
     }
 
-    /// All was read.
+    /// Ends the recording.
     ///
     /// # Errors
     /// There is no switch in it, and without switches there is no recording.
@@ -124,12 +124,12 @@ fn count(counts: &mut BTreeMap<String, u64>, name: &str) {
     }
 }
 
-/// A CPU's number, if it can be one.
+/// The CPU with this number, if the number is valid.
 pub fn cpu(number: u64) -> Option<CpuId> {
     (number <= MAX_CPU).then_some(CpuId(number as u32))
 }
 
-/// A thread id, if it can be one.
+/// The thread id, if it is valid.
 pub fn pid(number: u64) -> Option<Pid> {
     number.try_into().ok().map(Pid)
 }
@@ -154,7 +154,7 @@ pub fn context(flags: u64) -> WakeContext {
     }
 }
 
-/// Do a new task's clone flags make it a thread of its parent?
+/// Whether a new task's clone flags make it a thread of its parent's process.
 pub fn is_thread(clone_flags: u64) -> bool {
     const CLONE_THREAD: u64 = 0x10000;
     clone_flags & CLONE_THREAD != 0

@@ -1,4 +1,4 @@
-//! Recordings in files, whoever made them.
+//! Reads recordings from files of several formats.
 //!
 //! ```text
 //!   file ──> open.rs ──────────────> text/ ────────┐
@@ -7,14 +7,14 @@
 //! ```
 //!
 //! [`read`] takes `perf.data`, the text of `perf script`, the text of ftrace and of `trace-cmd
-//! report`, and Perfetto's protocol buffers, plain or compressed (gzip, xz, zstd).  What a file
-//! is, its content says, never its name; where a field stands, the file says, too.
+//! report`, and Perfetto's protocol buffers, plain or compressed (gzip, xz, zstd).  The format is found by the content
+//! of a file, never by its name.  The places of fields are read from the file, too.
 //!
-//! [`write_text`] goes the other way, for the two texts.
+//! [`write_text`] writes the two texts.
 //!
-//! Nothing is left out silently: [`ReadReport`] counts what a file holds that a recording does
-//! not need, and what the file's format cannot tell.  A file that is cut short or damaged is a
-//! [`Diagnostic`](schedlab_input::Diagnostic) with the place, never a panic.
+//! Nothing is left out silently: [`ReadReport`] counts the events that a recording does not need, and names what the
+//! format does not record.  A file that is cut short or damaged gives a [`Diagnostic`](schedlab_input::Diagnostic) with
+//! the place, never a panic.
 
 mod budget;
 mod failure;

@@ -1,4 +1,4 @@
-//! Opening a file: decompressing it and finding out what it is.
+//! Opens a file, decompresses it and finds its format.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -12,10 +12,10 @@ use crate::failure::Failure;
 use crate::report::{Compression, Format, ReadReport};
 use crate::{perf_data, perfetto, text};
 
-/// So much of a file is looked at to find out what it is.
+/// The number of bytes from which the format is found.
 const LOOKED_AT: usize = 64 << 10;
 
-/// What a recording is, for messages.
+/// The formats, for messages.
 const KNOWN: &str =
     "perf.data, the text of perf script, ftrace or trace-cmd report, or a Perfetto \
      trace, plain or compressed with gzip, xz or zstd";
@@ -40,7 +40,7 @@ pub fn read_within(
     let name = path.display().to_string();
     let mistake = |problem: String| Diagnostic::new(problem).at(&name, 0);
     let unopened = |e: io::Error| mistake(format!("the file cannot be opened ({})", reason(&e)));
-    // Looked at before it is opened: to open a pipe waits for somebody who writes.
+    // Checked before it is opened: opening a pipe waits for a writer.
     let found = fs::metadata(path).map_err(unopened)?;
     if found.is_dir() {
         return Err(mistake("this is a folder".into()).expected("a recording"));
@@ -58,7 +58,7 @@ pub fn read_from(stream: impl Read, name: &str) -> Result<(Recording, ReadReport
     read_stream(stream, None, &Budget::default()).map_err(|failure| failure.in_file(name))
 }
 
-/// `path`: where the same bytes can be read from, if anywhere.
+/// `path` is the file of the stream, if it is a regular file.
 fn read_stream(
     stream: impl Read,
     path: Option<&Path>,
@@ -92,7 +92,7 @@ fn read_stream(
     Ok((recording, report))
 }
 
-/// What a file is compressed with, by its first bytes.
+/// The compression of a file, by its first bytes.
 fn compression_of(head: &[u8]) -> Option<Compression> {
     let known: [(&[u8], Compression); 3] = [
         (b"\x1f\x8b", Compression::Gzip),
@@ -103,7 +103,7 @@ fn compression_of(head: &[u8]) -> Option<Compression> {
     found.map(|(_, compression)| *compression)
 }
 
-/// What a file is, by its first bytes.
+/// The format of a file, by its first bytes.
 fn format_of(head: &[u8]) -> Result<Format, Failure> {
     let unusable = |what: &str, instead: &str| Err(Failure::new(what).expected(instead));
     if head.is_empty() {

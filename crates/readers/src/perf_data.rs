@@ -1,9 +1,8 @@
 //! perf.data: the binary file of perf record.
 //!
-//! The container and the formats of the tracepoints in it are read by `tracepoint_perf`; what
-//! stands in a tracepoint's record, by those formats ([`RecordLayout`]).  Beside them stand
-//! records of names, forks and exits, whatever tracepoints were recorded: they say which
-//! processes threads belong to.
+//! `tracepoint_perf` reads the container and the formats of the tracepoints in it; [`RecordLayout`] reads a
+//! tracepoint's record by its format.  A file also has records of names, forks and exits, whatever tracepoints were
+//! recorded: they tell the process of each thread.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -32,20 +31,20 @@ use crate::report::{Format, ReadReport};
 /// Bytes of a record's header.
 const HEADER: usize = 8;
 
-/// Where the data of a file in pipe mode end: nobody knows.
+/// The end of the data of a file in pipe mode, which is unknown.
 const PIPE: u64 = u64::MAX;
 
-/// So much of a file is read at a time.
+/// The size of one read, in bytes.
 const PIECE: usize = 1 << 20;
 
-/// Records of `perf record -z`: others, compressed (`perf_event_type` of perf's own source).
+/// Records of `perf record -z` that hold compressed records (`perf_event_type` in perf's source).
 const COMPRESSED: PerfEventHeaderType = PerfEventHeaderType(81);
 const COMPRESSED2: PerfEventHeaderType = PerfEventHeaderType(83);
 
 /// `PERF_RECORD_MISC_COMM_EXEC`: the name is that of a new program.
 const COMM_EXEC: u16 = 1 << 13;
 
-/// Reads from a stream, through a temporary file: the container needs to be sought in.
+/// Reads from a stream, through a temporary file: reading the container needs seeking.
 pub fn read_stream(
     mut stream: impl Read,
     budget: &Budget,
@@ -66,7 +65,7 @@ fn read_file(path: &Path, budget: &Budget) -> Result<(Recording, ReadReport), Fa
     let name = path.to_str();
     let name = name.ok_or_else(|| Failure::new("its path is not UTF-8"))?;
     let mut file = PerfDataFileReader::new();
-    // Recording::finish sorts: in the file's order nothing need be held back.
+    // Recording::finish sorts the events.
     let opened = file.open_file(name, PerfDataFileEventOrder::File);
     opened.map_err(|e| damaged(&e, "its head"))?;
     if file.data_begin_file_pos() == file.data_end_file_pos() {
@@ -109,7 +108,7 @@ fn next_record(section: &mut impl Read, bytes: &mut Vec<u8>) -> io::Result<PerfE
     Ok(header)
 }
 
-/// The header a record begins with; none if it does not even count itself.
+/// The header of a record; none if its size is less than that of the header.
 fn header(record: &[u8]) -> Option<PerfEventHeader> {
     let number = |at: usize| Some(u16::from_le_bytes([*record.get(at)?, *record.get(at + 1)?]));
     let header = PerfEventHeader {
@@ -125,7 +124,7 @@ struct Reader {
     nr_records: u64,
     /// The tracepoints of the file, by their number.
     layouts: FxHashMap<u32, Tracepoint>,
-    /// What threads are called, as far as anybody said; a fork's record does not.
+    /// The names of threads, as far as records told them; a fork's record has no name.
     names: FxHashMap<Pid, Comm>,
     /// Events lost, by the two kinds of records that count them.
     lost: u64,
@@ -133,7 +132,7 @@ struct Reader {
     /// Decompresses what `perf record -z` wrote.
     inflate: Option<zstd::stream::write::Decoder<'static, Inflated>>,
     budget: Budget,
-    /// What was told beside the samples, and the process of the thread it is about.
+    /// Events of records that are no samples.
     told: Vec<Told>,
     /// Times of the first and the last sample.
     span: Option<(Time, Time)>,
@@ -176,7 +175,7 @@ impl Reader {
         Failure::new(format!("record {number}: {problem}")).expected("a complete perf.data")
     }
 
-    /// The records of a file in pipe mode; what describes them comes among them.
+    /// Reads the records of a file in pipe mode, with their descriptions among them.
     fn stream(&mut self, file: &mut PerfDataFileReader) -> Result<(), Failure> {
         loop {
             let more = file.move_next_event();
@@ -187,8 +186,8 @@ impl Reader {
         }
     }
 
-    /// The records of a file's data section.  `PerfDataFileReader` would ask the kernel twice for
-    /// each of them, which takes longer than all the rest.
+    /// Reads the records of a file's data section.  `PerfDataFileReader` would make two system calls for each record,
+    /// which takes longer than everything else.
     fn section(
         &mut self,
         file: &PerfDataFileReader,
@@ -200,7 +199,7 @@ impl Reader {
             let header = header.map_err(|e| damaged(&e, &self.place()))?;
             self.record(file, &PerfEventBytes::new(header, &bytes))?;
             if header.ty == PerfEventHeaderType::Auxtrace {
-                // So many bytes follow it that are no records.
+                // Data that is no record follows; its size is in the record.
                 let size = u64_at(&bytes, HEADER).unwrap_or_default();
                 io::copy(&mut (&mut section).take(size), &mut io::sink())?;
             }
@@ -285,7 +284,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Something told beside the samples.
+    /// Keeps an event of a record that is no sample.
     fn tell(&mut self, (time, cpu): (Time, CpuId), tgid: Pid, kind: KernelEventKind) {
         self.told.push(Told {
             time,
@@ -295,8 +294,8 @@ impl Reader {
         });
     }
 
-    /// perf listens to names and forks before it samples.  What it heard before the first sample
-    /// is not part of the recording, only known when that begins.
+    /// Adds the events of records that are no samples.  perf records names and forks before it samples: what happened
+    /// before the first sample is known at the start of the recording, but not part of it.
     fn take_told(&mut self, file: &PerfDataFileReader) {
         let formats = || {
             file.event_desc_list()
@@ -307,11 +306,11 @@ impl Reader {
         let has_forks = has("sched_process_fork");
         let has_exits = has("sched_process_exit");
         let (start, end) = self.span.unwrap_or_default();
-        // They come late here; in the file they stand where they belong.
+        // They are added late here, but are in order in the file.
         let nr_out_of_order = self.intake.report.nr_out_of_order;
         for told in std::mem::take(&mut self.told) {
             match told.kind {
-                // Their tracepoints say more.
+                // The tracepoints have more details.
                 KernelEventKind::Fork { .. } if has_forks => {}
                 KernelEventKind::Exit { .. } if has_exits => {}
                 _ if (start..=end).contains(&told.time) => {
@@ -326,8 +325,7 @@ impl Reader {
         self.intake.report.nr_out_of_order = nr_out_of_order;
     }
 
-    /// When and where something happened that is no sample; none of what perf made up to
-    /// describe the state it found.
+    /// Time and CPU of a record that is no sample; none if perf synthesised it to describe the state at the start.
     fn when(
         &self,
         file: &PerfDataFileReader,
@@ -338,7 +336,7 @@ impl Reader {
         (info.time > 0).then_some((Time(info.time), cpu))
     }
 
-    /// Process, thread, name.
+    /// Reads a name: process, thread, name.
     fn comm(
         &mut self,
         file: &PerfDataFileReader,
@@ -365,7 +363,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Process, parent's process, thread, parent's thread.
+    /// Reads a fork: process, parent's process, thread, parent's thread.
     fn fork(
         &mut self,
         file: &PerfDataFileReader,
@@ -420,7 +418,7 @@ impl Reader {
         }
     }
 
-    /// More of the stream of records; a record's end may come with the next piece.
+    /// Decompresses more records; the end of the last one may come with the next piece.
     fn compressed(&mut self, file: &PerfDataFileReader, data: &[u8]) -> Result<(), Failure> {
         let mut inflate = match self.inflate.take() {
             Some(inflate) => inflate,
@@ -466,11 +464,11 @@ impl Reader {
             let release = String::from_utf8_lossy(release);
             self.intake.recording.release = Some(release.into_owned());
         }
-        // Available, then online.
+        // Two numbers: CPUs available, CPUs online.
         if let Some(online) = u32_at(file.header(PerfHeaderIndex::NrCpus), 4) {
             self.intake.cpus(online.into());
         }
-        // perf counts the same losses in both ways.
+        // Both kinds of records count the same losses.
         self.intake.recording.nr_lost = self.lost.max(self.lost_samples);
         if self.lost_samples > 0 && self.lost == 0 {
             self.intake.report.nr_gaps += 1;
@@ -479,7 +477,7 @@ impl Reader {
     }
 }
 
-/// What a sample says of itself, and the tracepoint's record in it.
+/// The header of a sample, and the tracepoint's record in it.
 struct Sample<'a> {
     description: &'a PerfEventDesc,
     time: u64,
@@ -499,7 +497,7 @@ impl<'a> Sample<'a> {
                 cpu: info.cpu,
                 raw: info.raw_data(),
             }),
-            // A recording of one event need not say which; it may be described twice.
+            // Samples of a recording of one event may lack its id; the event may be described twice.
             (Err(PerfDataFileError::NoData), [others @ .., only])
                 if others.iter().all(|other| {
                     other.attr().config == only.attr().config

@@ -1,19 +1,19 @@
-//! What reading a file came to.
+//! What was read from a file.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Serialize;
 
-/// What a recording is written in.
+/// The format of a recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
     /// The binary file of `perf record`.
     PerfData,
-    /// What `perf script` prints.
+    /// The text of `perf script`.
     PerfScript,
-    /// What ftrace (`trace`, `trace_pipe`) and `trace-cmd report` print.
+    /// The text of ftrace (`trace`, `trace_pipe`) and of `trace-cmd report`.
     Ftrace,
     /// Perfetto's protocol buffers.
     Perfetto,
@@ -30,7 +30,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// What a file is compressed with.
+/// The compression of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Compression {
@@ -42,14 +42,14 @@ pub enum Compression {
     Zstd,
 }
 
-/// What a file held, what was taken from it and what was not.
+/// The content of a file: what was taken into the recording and what was not.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ReadReport {
-    /// What it is written in.
+    /// Its format.
     pub format: Format,
-    /// What it was compressed with, if it was.
+    /// Its compression, if it has one.
     pub compression: Option<Compression>,
-    /// The fineness of its times in ns: 1, or 1000 where microseconds were printed.
+    /// The resolution of its times in ns: 1, or 1000 for times printed in microseconds.
     pub resolution_ns: u64,
     /// Events taken into the recording.
     pub nr_events: u64,
@@ -57,12 +57,12 @@ pub struct ReadReport {
     pub ignored: BTreeMap<String, u64>,
     /// Lines that are no events: headings, call chains, notices.
     pub nr_other_lines: u64,
-    /// Events that stood behind a later one of their CPU; they were put in order.
+    /// Events that followed a later event of the same CPU; they were sorted.
     pub nr_out_of_order: u64,
-    /// Places where the file says that events were lost; how many, if it says so, is
+    /// Places where the file reports lost events.  Their number, if it is known, is in
     /// [`Recording::nr_lost`](schedlab_recording::Recording::nr_lost).
     pub nr_gaps: u64,
-    /// What the format, or this file, cannot tell.
+    /// Notes: what the format, or this file, does not record.
     pub notes: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Recordings as text: as ftrace and as perf script print them.
+//! Writes recordings as text, in the formats of ftrace and perf script.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
@@ -8,17 +8,17 @@ use schedlab_recording::{
 };
 use schedlab_trace::{WakeContext, SIMULATED_HEADING};
 
-/// How a recording is printed.
+/// The format of the text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TextFormat {
-    /// As ftrace prints its `trace` file with `record-tgid`, times in ns.  A name's blanks and
-    /// `=` become `_`, for Perfetto and others split lines there.
+    /// ftrace's `trace` file with `record-tgid`, with times in ns.  Blanks and `=` in names become `_`, because Perfetto
+    /// and other readers split lines there.
     Ftrace,
-    /// As `perf script --ns -F comm,pid,tid,cpu,time,event,trace` prints it.
+    /// The text of `perf script --ns -F comm,pid,tid,cpu,time,event,trace`.
     PerfScript,
 }
 
-/// Writes a recording; what the text cannot carry is returned, in words.
+/// Writes a recording; returns notes about what the format cannot hold.
 ///
 /// # Errors
 /// Those of the writer.
@@ -39,9 +39,9 @@ struct Writer<'a> {
     recording: &'a Recording,
     format: TextFormat,
     processes: HashMap<Pid, Pid>,
-    /// Whom each CPU runs.
+    /// The running task of each CPU.
     running: Vec<(Pid, Comm)>,
-    /// What threads were called last.
+    /// The last names of threads.
     names: HashMap<Pid, Comm>,
     /// Tasks that were forked and not yet woken.
     new: HashSet<Pid>,
@@ -66,7 +66,7 @@ impl<'a> Writer<'a> {
         writer
     }
 
-    /// Whom the first switch of each CPU says it ran; idle where there is none.
+    /// The task that ran on each CPU at the start, by its first switch; idle if it has none.
     fn running_at_start(&self) -> Vec<(Pid, Comm)> {
         let mut running = vec![None; self.recording.nr_cpus() as usize];
         for event in self.recording.events() {
@@ -78,7 +78,7 @@ impl<'a> Writer<'a> {
         running.into_iter().map(|r| r.unwrap_or(idle)).collect()
     }
 
-    /// What the format says before the first event.
+    /// Writes the lines before the first event.
     fn heading(&self, out: &mut impl Write) -> io::Result<()> {
         let recording = self.recording;
         let simulated = |out: &mut dyn Write| match recording.is_simulated {
@@ -110,7 +110,7 @@ impl<'a> Writer<'a> {
 
     fn event(&mut self, event: &KernelEvent, out: &mut impl Write) -> io::Result<()> {
         let (pid, comm) = match event.kind {
-            // Whose call it is, only the head of the line says.
+            // Only the head of the line names the task that yields.
             KernelEventKind::Yield { pid } => (pid, self.names.get(&pid).copied()),
             _ => {
                 let (pid, comm) = self.running[event.cpu.index()];
@@ -127,7 +127,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Who ran where when, up to the event's name.
+    /// Writes the head of a line: task, CPU, time and the event's name.
     fn head(
         &mut self,
         event: &KernelEvent,
@@ -166,7 +166,7 @@ impl<'a> Writer<'a> {
         write!(out, "{comm:>16} {ids:>11} [{cpu:03}] {time}: ")
     }
 
-    /// A name, as this text may show it.
+    /// A name in the form this format allows.
     fn name(&mut self, comm: Option<Comm>, pid: Pid) -> String {
         let name = match (comm, pid, self.format) {
             (None, Pid::IDLE, TextFormat::Ftrace) => "<idle>",
@@ -294,7 +294,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Remembers what later lines need.
+    /// Keeps what later lines need.
     fn follow(&mut self, event: &KernelEvent) {
         match event.kind {
             KernelEventKind::Switch { prev, next, .. } => {

@@ -1,15 +1,15 @@
-//! Who ends the sleeps of a recording that does not say what was done in interrupts.
+//! Wakeups by interrupts, in recordings that do not record the context of wakeups.
 //!
-//! A task in state D waits for a device as a rule, and that answers with an interrupt, whoever
-//! runs just then.  A parent that waits so for its child to exec or exit (vfork) is woken by it.
+//! A task in state D usually waits for a device.  The device's interrupt wakes it, whichever task runs at that moment.
+//! The exception is a parent in vfork: it waits in state D until its child execs or exits, and the child wakes it.
 
 use rustc_hash::FxHashMap;
 use schedlab_trace::{CpuId, WakeContext};
 
 use crate::event::{KernelEvent, KernelEventKind, KernelState, Pid};
 
-/// Says of wakeups from state D that they are interrupts', but for those by the sleeper's child.
-/// `missing` are switches between these events, both in the order of their times.
+/// Marks wakeups from state D as done by interrupts, except those by the sleeper's child.  `missing` are switches that
+/// were not recorded; both lists are in order of time.
 pub fn guess_contexts(events: &mut [KernelEvent], missing: &[KernelEvent]) {
     let mut guess = Guess::default();
     let mut missing = missing.iter().copied().peekable();
@@ -25,7 +25,7 @@ pub fn guess_contexts(events: &mut [KernelEvent], missing: &[KernelEvent]) {
 struct Guess {
     running: FxHashMap<CpuId, Pid>,
     parents: FxHashMap<Pid, Pid>,
-    /// In state D?
+    /// Whether it is in state D.
     waits_for_device: FxHashMap<Pid, bool>,
 }
 

@@ -1,4 +1,4 @@
-//! From pages of trace buffers to a recording.
+//! Decodes pages of trace buffers into a recording.
 
 use rustc_hash::FxHashMap;
 use schedlab_trace::{CpuId, Time, WakeContext};
@@ -18,17 +18,17 @@ const IN_INTERRUPT: i64 = 0x08 | 0x10 | 0x40;
 /// The bit of a new task's clone flags that makes it a thread of its parent.
 const CLONE_THREAD: i64 = 0x10000;
 
-/// The probe that sees yields, by the name it is given in [`tracefs`](crate::tracefs).
+/// The name that [`tracefs`](crate::tracefs) gives to the probe of sched_yield(2).
 pub(crate) const YIELD: &str = "yield";
 
-/// What must be known to read pages: it comes from the kernel that wrote them.
+/// What is needed to decode pages; the kernel that wrote them provides it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Description {
     /// The text of `events/header_page`.
     pub header_page: String,
     /// The texts of the formats of the events recorded.
     pub formats: Vec<String>,
-    /// Tasks that existed when it began.
+    /// Tasks that existed when the recording began.
     pub tasks: Vec<KnownTask>,
     /// Number of CPUs.
     pub nr_cpus: u32,
@@ -36,24 +36,24 @@ pub struct Description {
     pub release: String,
 }
 
-/// Reads pages, of all CPUs in any order, those of one CPU in theirs.
+/// Decodes pages.  The pages of one CPU must come in order; CPUs may be mixed in any way.
 pub struct Decoder {
     layout: PageLayout,
     events: FxHashMap<u32, Event>,
     recording: Recording,
 }
 
-/// How to read the records of one event: where its format says that its fields stand.
+/// The layout of one event's records: the places of its fields, by its format.
 pub struct Event {
     id: u32,
     /// `common_flags`
     flags: Field,
-    /// `common_pid`: who ran when the record was written.
+    /// `common_pid`: the task that ran when the record was written.
     owner: Field,
     content: Content,
 }
 
-/// Where the content of an event stands.
+/// The fields of an event.
 enum Content {
     Switch {
         prev: TaskFields,
@@ -74,20 +74,20 @@ enum Content {
         comm: Field,
     },
     Exec(Field),
-    /// Without a thread id it is the running task's own name that changes.
+    /// If there is no thread id, the running task renames itself.
     Rename(Option<Field>, Field),
     Exit(TaskFields),
     Yield,
 }
 
-/// Where a task is mentioned.
+/// The fields that describe a task.
 struct TaskFields {
     pid: Field,
     comm: Field,
     prio: Option<Field>,
 }
 
-/// A task's state, with what its bits mean.
+/// The field of a task's state, and the meaning of its bits.
 struct StateField {
     field: Field,
     /// Each bit's meaning, lowest first.
@@ -95,13 +95,13 @@ struct StateField {
 }
 
 impl Decoder {
-    /// A reader of what the description describes.
+    /// A decoder for pages of the kernel described.
     ///
     /// # Errors
     /// A format that cannot be understood.
     pub fn new(description: &Description) -> Result<Decoder, RecordingError> {
         let mut events = FxHashMap::default();
-        // sched_wakeup_new is a wakeup, too, but says nothing of sleepers.
+        // sched_wakeup_new is a wakeup, too, but only of new tasks.
         let mut tells_wakeups = false;
         for text in &description.formats {
             let format = Format::parse(text)?;
@@ -161,7 +161,7 @@ impl Decoder {
 
     /// The recording, after its last page.
     pub fn finish(mut self, report: &Report) -> Recording {
-        // The kernel's own count covers what single pages tell.
+        // The kernel's own count includes the losses that pages report.
         self.recording.nr_lost = self.recording.nr_lost.max(report.nr_lost);
         let span = (Time(report.start_ns), Time(report.end_ns));
         self.recording.finish(Some(span));
@@ -170,7 +170,7 @@ impl Decoder {
 }
 
 impl Event {
-    /// How to read an event of this format; none if it is not one a recording needs.
+    /// The layout of an event's records; none if a recording does not need the event.
     ///
     /// # Errors
     /// A field that is needed is missing.
@@ -187,7 +187,7 @@ impl Event {
         }))
     }
 
-    /// What a record says; none if it is shorter than its format.
+    /// The event of a record; none if the record is shorter than its format.
     pub fn read(&self, record: &[u8], recording: &mut Recording) -> Option<KernelEventKind> {
         let pid = |field: &Field| field.number(record).map(|pid| Pid(pid as u32));
         let cpu = |field: &Field| field.number(record).map(|cpu| CpuId(cpu as u32));

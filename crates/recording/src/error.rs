@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors of recording and decoding.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 /// Why there is no recording.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
-    /// tracefs is not there.
+    /// tracefs is not mounted.
     #[error("tracefs is not mounted\nhint: mount -t tracefs nodev /sys/kernel/tracing; the kernel needs CONFIG_TRACING=y")]
     NoTracefs,
     /// Only root may trace.
     #[error("{}: permission denied\nhint: recording a kernel needs root", .0.display())]
     NotPermitted(PathBuf),
-    /// The kernel lacks a tracepoint that cannot be done without.
+    /// The kernel lacks a tracepoint that every recording needs.
     #[error("this kernel has no tracepoint {0}")]
     NoTracepoint(String),
-    /// A file of tracefs or procfs does not do what it should.
+    /// A file of tracefs or procfs cannot be read or written.
     #[error("{}: {error}", path.display())]
     File {
         /// Which.
@@ -34,7 +34,7 @@ pub enum RecordingError {
     /// A page of a trace buffer that cannot be understood.
     #[error("CPU {cpu}: a damaged page of the trace buffer ({problem})")]
     Page {
-        /// Whose buffer.
+        /// The CPU of the buffer.
         cpu: u32,
         /// What is wrong.
         problem: &'static str,

@@ -1,4 +1,4 @@
-//! What a kernel's tracepoints say, in the kernel's terms.
+//! The kernel's tracepoints, in the kernel's terms.
 
 use schedlab_trace::{CpuId, Time, WakeContext};
 
@@ -35,9 +35,9 @@ pub enum KernelState {
     Runnable,
     /// `R+`: runnable, preempted inside the kernel.
     PreemptedInKernel,
-    /// `S`: asleep, open to signals.
+    /// `S`: asleep; a signal wakes it.
     Sleeping,
-    /// `D`: asleep, deaf to signals: mostly waiting for a device.
+    /// `D`: asleep; signals do not wake it.  Usually it waits for a device.
     DiskSleep,
     /// `T` or `t`: stopped by a signal or a debugger.
     Stopped,
@@ -50,8 +50,7 @@ pub enum KernelState {
 }
 
 impl KernelState {
-    /// What the letters say; what they leave open counts as asleep.  Several may be joined by
-    /// `|`, then the first counts.
+    /// The state of these letters.  Of several joined by `|` the first counts; unknown ones count as asleep.
     pub fn of_letters(letters: &str) -> KernelState {
         if letters.starts_with('R') {
             return match letters.ends_with('+') {
@@ -70,50 +69,50 @@ impl KernelState {
     }
 }
 
-/// One thing a kernel's tracepoints said.
+/// One event of a tracepoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KernelEvent {
     /// When, on the recording's clock.
     pub time: Time,
-    /// Which CPU said it.
+    /// The CPU that recorded it.
     pub cpu: CpuId,
-    /// What.
+    /// What happened.
     pub kind: KernelEventKind,
 }
 
-/// What a kernel's tracepoints say.
+/// The events of a kernel's tracepoints.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum KernelEventKind {
     /// `sched_switch`
     Switch {
-        /// Who ran.
+        /// The task that ran.
         prev: TaskRef,
-        /// In which state it was left.
+        /// The state it is left in.
         prev_state: KernelState,
-        /// Who runs now.
+        /// The task that runs now.
         next: TaskRef,
     },
     /// `sched_waking`
     Waking {
-        /// Who shall run.
+        /// The task that is woken.
         task: TaskRef,
-        /// Did the running task want it, or an interrupt?
+        /// Whether the running task or an interrupt wakes it.
         by: WakeContext,
-        /// Where it ran last; where it will run is not decided yet.
+        /// The CPU it ran on last; its next CPU is not chosen yet.
         target: CpuId,
     },
     /// `sched_wakeup`, `sched_wakeup_new`
     Wakeup {
-        /// Who is on a run queue now.
+        /// The task that is put on a run queue.
         task: TaskRef,
-        /// In which context it was queued.
+        /// The context in which it is queued.
         by: WakeContext,
-        /// On whose run queue.
+        /// The CPU of the run queue.
         target: CpuId,
     },
     /// `sched_migrate_task`
     Migrate {
-        /// Who is moved.
+        /// The task that is moved.
         task: TaskRef,
         /// From which CPU.
         from: CpuId,
@@ -126,12 +125,12 @@ pub enum KernelEventKind {
         pid: Pid,
         /// Its name.
         comm: Comm,
-        /// Is it a thread of its parent's process?
+        /// Whether it is a thread of its parent's process.
         thread: bool,
     },
     /// `sched_process_fork`
     Fork {
-        /// Who forked.
+        /// The parent.
         parent: Pid,
         /// The new task.
         child: Pid,
@@ -140,24 +139,24 @@ pub enum KernelEventKind {
     },
     /// `sched_process_exec`
     Exec {
-        /// Who replaced its program.
+        /// The task that execs.
         pid: Pid,
     },
     /// `task_rename`
     Rename {
-        /// Whose name changed.
+        /// The task that is renamed.
         pid: Pid,
-        /// To what.
+        /// Its new name.
         comm: Comm,
     },
     /// `sched_process_exit`
     Exit {
-        /// Who begins to die.
+        /// The task that exits.
         task: TaskRef,
     },
     /// A call of sched_yield(2).
     Yield {
-        /// Who yields.
+        /// The task that yields.
         pid: Pid,
     },
 }

@@ -1,20 +1,20 @@
-//! How a tracepoint's record is laid out: the text the kernel gives for each of them, in
-//! `events/*/*/format` and in the header of every binary recording.
+//! The layout of a tracepoint's records: the kernel's text of it, in `events/*/*/format` and in the header of every
+//! binary recording.
 
 use crate::RecordingError;
 
-/// Where a field stands.
+/// A field of a record.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Field {
     /// Its name.
     pub name: String,
-    /// Its first byte.
+    /// The offset of its first byte.
     pub offset: usize,
     /// Its length in bytes.
     pub size: usize,
-    /// Is it a signed number?
+    /// Whether it is a signed number.
     pub signed: bool,
-    /// Does it stand elsewhere, with only its place here?
+    /// Whether the content is here or somewhere else in the record.
     pub place: Place,
 }
 
@@ -34,11 +34,11 @@ pub enum Place {
 pub struct Format {
     /// Its name, without its system: "sched_switch".
     pub name: String,
-    /// The number its records begin with.
+    /// The number at the start of its records.
     pub id: u32,
     /// Its fields.
     pub fields: Vec<Field>,
-    /// How the kernel prints it.
+    /// The kernel's print format.
     pub print: String,
 }
 
@@ -46,7 +46,7 @@ impl Format {
     /// Reads the kernel's text.
     ///
     /// # Errors
-    /// No name, no number, or a field that does not say where it stands.
+    /// No name, no number, or a field without offset or size.
     pub fn parse(text: &str) -> Result<Format, RecordingError> {
         let head = |key: &str| text.lines().find_map(|line| line.strip_prefix(key));
         let name = head("name:").unwrap_or_default().trim().to_string();
@@ -71,7 +71,7 @@ impl Format {
         })
     }
 
-    /// The field of a name.
+    /// The field with this name.
     pub fn field(&self, name: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.name == name)
     }
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(value("comm").text(&record), Some(&b"hi"[..]));
         assert_eq!(value("pid").number(&record), Some(-7));
         assert_eq!(value("old").text(&record), Some(&b"ab"[..]));
-        // Cut short, it is not there; nothing reads beyond the end.
+        // A field beyond the end of a short record is missing; nothing is read beyond the end.
         assert_eq!(value("comm").text(&record[..20]), None);
         assert_eq!(value("pid").number(&record[..14]), None);
     }

@@ -1,8 +1,7 @@
-//! Which task a thread id means at which moment, and what its name is.
+//! Which task a thread id means at which time, and what its name is.
 //!
-//! Thread ids are used again, names change: a shell forks itself and then becomes a compiler.  A
-//! first pass over the recording finds out who is who and what everybody was called in the end;
-//! the same steps in a second pass give the same answers.
+//! Thread ids are reused, and names change: a shell forks itself and then becomes a compiler.  A first pass over the
+//! recording tells tasks apart and finds the last name of each; the same steps in a second pass give the same tasks.
 
 use rustc_hash::FxHashMap;
 use schedlab_trace::{TaskClass, TaskId};
@@ -20,9 +19,9 @@ pub struct KnownTask {
     pub tgid: u32,
     /// Its name.
     pub comm: String,
-    /// Is it a thread of the kernel?
+    /// Whether it is a thread of the kernel.
     pub kernel: bool,
-    /// Does it belong to who records?
+    /// Whether it belongs to the program that records.
     pub observer: bool,
     /// nice, -20 to 19.
     pub nice: i8,
@@ -36,18 +35,18 @@ pub struct KnownTask {
 #[derive(Clone, Debug)]
 pub struct Identity {
     pub pid: Pid,
-    /// Its process; none of a thread nobody said anything else of.
+    /// Its process, if the recording names it.
     pub tgid: Option<Pid>,
     pub name: Option<Comm>,
     pub kernel: bool,
     pub observer: bool,
     /// Index into the recording's known tasks.
     pub known: Option<u32>,
-    /// The first priority an event told.
+    /// The first priority recorded in an event.
     pub prio: Option<i16>,
 }
 
-/// Follows who is who.
+/// Tells tasks apart by the events of a recording.
 pub struct Identities<'a> {
     recording: &'a Recording,
     known: FxHashMap<Pid, u32>,
@@ -64,13 +63,13 @@ struct Current {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Life {
-    /// Told of by task_newtask; its fork is still to come.
+    /// Announced by task_newtask; its fork follows.
     Announced,
     Alive,
     Dead,
 }
 
-/// The thread all threads of the kernel are forked by.
+/// The thread that forks all threads of the kernel (kthreadd).
 const KTHREADD: Pid = Pid(2);
 
 impl<'a> Identities<'a> {
@@ -84,8 +83,8 @@ impl<'a> Identities<'a> {
         }
     }
 
-    /// Learns from an event all it tells.  Who it is about: of a switch the one before and the
-    /// one after, of a fork parent and child, else one task; none are the idle tasks.
+    /// Updates identities; returns (prev, next) for a switch, (parent, child) for a fork, else one task.  Idle tasks are
+    /// `None`.
     pub fn learn(&mut self, event: &KernelEvent) -> (Option<TaskId>, Option<TaskId>) {
         match event.kind {
             KernelEventKind::Switch {
@@ -143,7 +142,7 @@ impl<'a> Identities<'a> {
         }
         match self.current.get(&pid) {
             Some(current) if current.life != Life::Dead => Some(current.task),
-            // A dead task's id means somebody new whose fork was lost.
+            // The id of a dead task belongs to a new task; the event of its fork was lost.
             before => {
                 let is_first = before.is_none();
                 Some(self.insert(pid, None, is_first, Life::Alive))
@@ -151,7 +150,7 @@ impl<'a> Identities<'a> {
         }
     }
 
-    /// The task that has this thread id has been switched away from for good.
+    /// The task with this thread id was switched away from and will not run again.
     fn died(&mut self, pid: Pid) {
         if let Some(current) = self.current.get_mut(&pid) {
             current.life = Life::Dead;
@@ -160,7 +159,7 @@ impl<'a> Identities<'a> {
 
     fn new_task(&mut self, pid: Pid, comm: Comm, thread: bool) -> TaskId {
         let task = self.insert(pid, Some(comm), false, Life::Announced);
-        // Whose thread it is, its fork will tell.
+        // The event of its fork names its process.
         self.tasks[task.index()].tgid = (!thread).then_some(pid);
         task
     }

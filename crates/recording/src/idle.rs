@@ -1,15 +1,15 @@
-//! Switches from the idle task that nobody recorded, put where they must have been.
+//! Infers switches from the idle task that were not recorded.
 //!
-//! perf says little of a CPU that leaves idleness: of the switches to the idle task many have no
-//! counterpart.  What remains is a task that is switched away from on a CPU that was idle.  If it
-//! was queued there, it began then: an idle CPU lets nobody wait.
+//! perf misses many switches from the idle task: many switches to it have no counterpart.  Such a gap shows when a task
+//! is switched away from on a CPU that was idle.  If the task was queued on that CPU, it began to run at that time:
+//! an idle CPU runs a queued task at once.
 
 use rustc_hash::FxHashMap;
 use schedlab_trace::{CpuId, Time};
 
 use crate::event::{KernelEvent, KernelEventKind, KernelState, Pid, TaskRef};
 
-/// The switches that are missing among events in the order of their times, in that order.
+/// The missing switches, in order of time; so are the events.
 pub fn left_idle(events: &[KernelEvent]) -> Vec<KernelEvent> {
     let mut finder = Finder::default();
     let mut missing: Vec<_> = events.iter().filter_map(|e| finder.missing(e)).collect();
@@ -17,8 +17,8 @@ pub fn left_idle(events: &[KernelEvent]) -> Vec<KernelEvent> {
     missing
 }
 
-/// Both in the order of their times; of equal times the missing ones come last, behind the wakeup
-/// they follow.
+/// Merges events and missing switches, both in order of time.  Of equal times the missing switches come last: each
+/// follows its wakeup.
 pub fn merged<'a>(
     events: &'a [KernelEvent],
     missing: &'a [KernelEvent],
@@ -35,14 +35,14 @@ pub fn merged<'a>(
 
 #[derive(Default)]
 struct Finder {
-    /// CPUs that idle: since when, and their idle task.
+    /// For each idle CPU, the time it became idle and its idle task.
     idle: FxHashMap<CpuId, (Time, TaskRef)>,
-    /// Tasks that wait: since when, on which CPU.
+    /// For each waiting task, the time it began to wait and the CPU.
     queued: FxHashMap<Pid, (Time, CpuId)>,
 }
 
 impl Finder {
-    /// The switch that must have been before this event, but was not recorded.
+    /// The switch that is missing before this event, if one is.
     fn missing(&mut self, event: &KernelEvent) -> Option<KernelEvent> {
         match event.kind {
             KernelEventKind::Wakeup { task, target, .. } => {
@@ -68,7 +68,7 @@ impl Finder {
         }
     }
 
-    /// The switch with which the task that is left here began, if the CPU seemed to idle until now.
+    /// The switch to the task that is switched away from here, if the CPU seems idle until now.
     fn begin_of(&self, task: TaskRef, left: &KernelEvent) -> Option<KernelEvent> {
         let &(idle_since, idle_task) = self.idle.get(&left.cpu)?;
         let &(queued, cpu) = self.queued.get(&task.pid)?;

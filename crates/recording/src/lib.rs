@@ -5,13 +5,12 @@
 //!   readers of files (perf, ftrace text, Perfetto) ─────────┴─> Recording ──play──> any Sink
 //! ```
 //!
-//! A [`Recording`] is what the kernel said, in its own terms ([`KernelEvent`]): thread ids,
-//! priorities as the kernel numbers them, task states by their letters.  Whoever reads another
-//! kind of file fills one in, and everything behind it is the same.
+//! A [`Recording`] holds the kernel's events in the kernel's own terms ([`KernelEvent`]): thread ids, priorities as the
+//! kernel numbers them, task states by their letters.  Every reader of a file format fills in one; all later steps are
+//! the same.
 //!
-//! [`Recording::play`] turns it into a trace that never contradicts itself: it knows which uses of
-//! a thread id are the same task, finds each task's last name, mends what lost events leave
-//! behind, and counts what it had to mend ([`Mended`]).
+//! [`Recording::play`] turns it into a consistent trace: it tells apart tasks that had the same thread id, finds each
+//! task's last name, adds events where lost ones leave contradictions, and counts the added ones ([`Mended`]).
 
 mod context;
 mod decode;

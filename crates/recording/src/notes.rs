@@ -1,9 +1,9 @@
-//! What a program says of itself beside the kernel's events: who its tasks are, what they
-//! counted and timed, and when it was in earnest.
+//! Notes of a program about itself, beside the kernel's events: its tasks, what they counted and timed, and when its
+//! measured part began and ended.
 //!
-//! A program that finds [`NOTES_VARIABLE`] in its environment writes them there.  They are a line
-//! of JSON and, in the order of their times, one record of 24 bytes for each event: time and value
-//! as u64, thread id and mark as u32, the mark's highest bit set if the value is a time.
+//! A program that finds [`NOTES_VARIABLE`] in its environment writes its notes to that file: a line of JSON, then one
+//! record of 24 bytes for each event, in order of time.  A record holds time and value as u64, thread id and mark as
+//! u32; the mark's highest bit is set if the value is a time.
 
 use rustc_hash::FxHashMap;
 use schedlab_trace::{MarkId, Ns, Time};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::Pid;
 
-/// The environment variable that says where a program shall write its notes.
+/// The environment variable that holds the path of the notes.
 pub const NOTES_VARIABLE: &str = "SCHEDLAB_NOTES";
 
 const RECORD_BYTES: usize = 24;
@@ -20,29 +20,29 @@ const TIMED: u32 = 1 << 31;
 /// A program's notes.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Notes {
-    /// When it began in earnest, on the kernel's monotonic clock; what was before is not looked at.
+    /// Start of the measured part, on the kernel's monotonic clock.  What happens before is not measured.
     pub start_ns: u64,
-    /// When it was done; what comes after is not looked at.
+    /// End of the measured part.  What happens after is not measured.
     pub end_ns: u64,
-    /// Names of what it counts and times.
+    /// Names of its marks: what it counts and times.
     pub marks: Vec<String>,
     /// Its tasks.
     pub tasks: Vec<NotedTask>,
-    /// Thread ids of those who only keep it going.
+    /// Thread ids of the threads that only control the others.
     pub observers: Vec<u32>,
     /// What it counted and timed, by time.
     #[serde(skip)]
     pub events: Vec<NotedEvent>,
 }
 
-/// A task of a program, as results shall call it.
+/// A task of a program, with its name in results.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct NotedTask {
     /// Its thread id.
     pub pid: u32,
     /// Its name.
     pub name: String,
-    /// The group it is told with.
+    /// Its group in results.
     pub group: String,
 }
 
@@ -62,14 +62,14 @@ pub struct NotedEvent {
 /// How many, or how long.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Noted {
-    /// So many.
+    /// A count.
     Count(u32),
-    /// So long.
+    /// A duration.
     Time(Ns),
 }
 
 impl Notes {
-    /// As they are written.
+    /// The bytes of the file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = serde_json::to_vec(self).expect("names and numbers become JSON");
         bytes.push(b'\n');
@@ -86,7 +86,7 @@ impl Notes {
         bytes
     }
 
-    /// As they were written; none if they are damaged.
+    /// Reads the bytes of the file; none if they are damaged.
     pub fn from_bytes(bytes: &[u8]) -> Option<Notes> {
         let line = bytes.iter().position(|byte| *byte == b'\n')?;
         let mut notes: Notes = serde_json::from_slice(&bytes[..line]).ok()?;

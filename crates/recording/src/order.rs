@@ -1,18 +1,18 @@
-//! Putting events of different CPUs into an order that can be true.
+//! Puts events of different CPUs into a possible order.
 //!
-//! Clocks of CPUs differ a little, and many recordings have only microseconds: a task may seem to
-//! run on its new CPU before it left the old one, or before it was woken.  Where a switch cannot
-//! be true yet, the event of another CPU that makes it true and comes in a moment goes before it.
+//! The clocks of CPUs differ a little, and many recordings have times in microseconds only.  So a task may seem to run
+//! on its new CPU before it left the old one, or before it was woken.  Where a switch is impossible, and another CPU's
+//! event shortly after it makes it possible, that event is moved before the switch.
 
 use rustc_hash::FxHashMap;
 use schedlab_trace::CpuId;
 
 use crate::event::{KernelEvent, KernelEventKind, KernelState, Pid};
 
-/// Clocks differ by less, in nanoseconds.
+/// Clocks of CPUs differ by less than this, in nanoseconds.
 const SKEW_NS: u64 = 10_000;
 
-/// What is known of a task on the way.
+/// The state of a task while events are followed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     On(CpuId),
@@ -20,12 +20,12 @@ enum Place {
     Waiting,
 }
 
-/// Straightens events that are in the order of their times; how many had to be moved.  Tasks are
-/// woken by their wakeups, or by their wakings where there are no wakeups.
+/// Moves events, which are in order of time, where needed; returns how many were moved.  A task is woken by its wakeup,
+/// or by its waking if wakeups are not recorded.
 pub fn straighten(events: &mut [KernelEvent], has_wakeups: bool) -> u64 {
     let (mut places, mut moved) = (FxHashMap::default(), 0);
     let mut at = 0;
-    // Events before this one were put where they are and stay there, so that this ends.
+    // Events before this one are not moved again, so the loop ends.
     let mut settled = 0;
     while at < events.len() {
         let cause = missing_before(&events[at], &places).filter(|_| at >= settled);
@@ -43,16 +43,16 @@ pub fn straighten(events: &mut [KernelEvent], has_wakeups: bool) -> u64 {
     moved
 }
 
-/// What must have happened before.
+/// What must happen before a switch.
 #[derive(Clone, Copy)]
 enum Cause {
     /// This CPU switched away from the task.
     Left(CpuId, Pid),
-    /// Somebody on another CPU than this woke the task.
+    /// Another CPU than this woke the task.
     Woken(CpuId, Pid),
 }
 
-/// What keeps an event from being true.
+/// Why an event is impossible, if it is.
 fn missing_before(event: &KernelEvent, places: &FxHashMap<Pid, Place>) -> Option<Cause> {
     let KernelEventKind::Switch { next, .. } = event.kind else {
         return None;
@@ -64,7 +64,7 @@ fn missing_before(event: &KernelEvent, places: &FxHashMap<Pid, Place>) -> Option
     }
 }
 
-/// How far behind the first of these events its cause is, if it comes in a moment.
+/// The distance from the first of these events to its cause, if the cause comes soon enough.
 fn find(cause: Cause, events: &[KernelEvent], has_wakeups: bool) -> Option<usize> {
     let limit = events[0].time.0 + SKEW_NS;
     let near = events.iter().take_while(|event| event.time.0 <= limit);
@@ -82,8 +82,8 @@ fn find(cause: Cause, events: &[KernelEvent], has_wakeups: bool) -> Option<usize
     })
 }
 
-/// Brings the last event, with all of its CPU before it, to the front; at the first one's time.
-/// How many these are.
+/// Moves the last event, and all events of its CPU before it, to the front, at the time of the first.  Returns how
+/// many were moved.
 fn pull(events: &mut [KernelEvent]) -> usize {
     let (cpu, time) = (events[events.len() - 1].cpu, events[0].time);
     events.sort_by_key(|event| event.cpu != cpu);
@@ -91,7 +91,7 @@ fn pull(events: &mut [KernelEvent]) -> usize {
     pulled.map(|event| event.time = time).count()
 }
 
-/// Whom an event makes runnable.
+/// The task that an event makes runnable.
 fn woken(kind: KernelEventKind, has_wakeups: bool) -> Option<Pid> {
     match kind {
         KernelEventKind::Wakeup { task, .. } => Some(task.pid),
@@ -114,7 +114,7 @@ fn note(event: &KernelEvent, places: &mut FxHashMap<Pid, Place>, has_wakeups: bo
         } => {
             let left = match prev_state {
                 KernelState::Runnable | KernelState::PreemptedInKernel => Some(Place::Waiting),
-                // The thread id may be used again.
+                // The thread id may be reused.
                 KernelState::Dead => None,
                 _ => Some(Place::Asleep),
             };
@@ -123,7 +123,7 @@ fn note(event: &KernelEvent, places: &mut FxHashMap<Pid, Place>, has_wakeups: bo
                 None => places.remove(&prev.pid),
             };
             places.insert(next.pid, Place::On(event.cpu));
-            // The idle tasks are everywhere.
+            // Every CPU has an idle task with this thread id.
             places.remove(&Pid::IDLE);
         }
         KernelEventKind::Fork { child: pid, .. } | KernelEventKind::NewTask { pid, .. } => {

@@ -17,11 +17,11 @@ const PADDING: u32 = 29;
 const TIME_EXTEND: u32 = 30;
 const TIME_STAMP: u32 = 31;
 
-/// In the length of a page's data: events were lost before it, and how many stands behind it.
+/// Flags in the length of a page's data: events were lost before the page; their number follows the data.
 const MISSED: u64 = 1 << 31;
 const MISSED_STORED: u64 = 1 << 30;
 
-/// How a page begins, as the kernel's `events/header_page` says.
+/// The layout of a page's header, from the kernel's `events/header_page`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PageLayout {
     timestamp: Field,
@@ -29,10 +29,10 @@ pub struct PageLayout {
     data: usize,
 }
 
-/// What a page held.
+/// The content of a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PageEnd {
-    /// Were events lost between the page before and this one?
+    /// Whether events were lost between the page before and this one.
     pub missed: bool,
     /// How many, if the kernel counted them.
     pub nr_missed: u64,
@@ -41,7 +41,7 @@ pub struct PageEnd {
 impl PageLayout {
     /// Reads the text of `events/header_page`.
     pub fn parse(text: &str) -> Result<PageLayout, RecordingError> {
-        // It is written as a format is, without the head.
+        // The text is that of a format without its head.
         let format = Format::parse(&format!("name: header_page\nID: 0\n{text}"))?;
         let field = |name: &str| {
             let field = format.field(name).cloned();
@@ -78,7 +78,7 @@ impl PageLayout {
             let long = || self::word(event, 4).ok_or("an event without its content");
             match kind {
                 TIME_EXTEND => time = time.wrapping_add((u64::from(long()?) << TIME_BITS) + delta),
-                // The uppermost five bits do not fit; they are those of the time before.
+                // The record lacks the uppermost five bits; they are taken from the time before.
                 TIME_STAMP => {
                     let kept = !((1 << (32 + TIME_BITS)) - 1);
                     time = time & kept | u64::from(long()?) << TIME_BITS | delta;
@@ -213,7 +213,7 @@ mod tests {
         );
     }
 
-    /// Whatever stands in a page, reading it ends, and does not read beyond it.
+    /// Whatever bytes a page holds, reading it ends, and does not read beyond the page.
     #[test]
     fn damaged_pages_are_errors() {
         let good = page(1, 0, &[2, 1, 2, 1, 7], &[]);

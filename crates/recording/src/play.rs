@@ -1,9 +1,9 @@
-//! From a recording to a trace that never contradicts itself.
+//! Turns a recording into a consistent trace.
 //!
-//! Whoever consumes a trace may rely on it: a task that is switched to was waiting, nobody runs
-//! on two CPUs, the dead stay dead.  A real kernel's recording says so only as long as no event
-//! is lost.  Here the events go by a model of who runs where; where they do not fit, the smallest
-//! set of events that makes them fit goes before, and is counted.
+//! Consumers of a trace may rely on this: a task that is switched to was waiting, no task runs on two CPUs, and a task
+//! that exited never runs again.  A recording of a real kernel is consistent only if no event was lost.  Here the
+//! events update a model of which task runs where.  Where an event contradicts the model, the smallest set of events
+//! that resolves the contradiction is added before it, and counted.
 
 use rustc_hash::FxHashMap;
 use schedlab_trace::{
@@ -21,19 +21,19 @@ use crate::Recording;
 pub struct Mended {
     /// Events the kernel says it lost.
     pub lost: u64,
-    /// Switches nobody recorded.
+    /// Switches that were not recorded.
     pub switches: u64,
-    /// Wakeups nobody recorded.
+    /// Wakeups that were not recorded.
     pub wakeups: u64,
 }
 
 /// The group all threads of the kernel are reported with.
 const KERNEL: &str = "[kernel]";
 
-/// The group of who records.
+/// The group of the tasks of the program that records.
 const OBSERVER: &str = "[schedlab]";
 
-/// Gives the recording to a sink.
+/// Plays a recording into a sink.
 pub fn play(recording: &Recording, info: &TraceInfo, sink: &mut dyn Sink) -> Mended {
     let initial = running_at_start(recording);
     let mut first_pass = Identities::new(recording);
@@ -75,7 +75,7 @@ pub fn play(recording: &Recording, info: &TraceInfo, sink: &mut dyn Sink) -> Men
 /// Where a task is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Not heard of yet: asleep or waiting.
+    /// No event has named it yet: it sleeps or waits.
     Unknown,
     Asleep,
     Waiting,
@@ -86,34 +86,34 @@ enum Place {
 #[derive(Clone, Copy)]
 struct Task {
     place: Place,
-    /// Has somebody wanted it to run since it last did?
+    /// Whether it was woken since it last ran.
     wanted: bool,
-    /// Has the sink heard of it?
+    /// Whether it was introduced to the sink.
     introduced: bool,
-    /// The priority the sink knows.
+    /// The priority last told to the sink.
     prio: i16,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Cpu {
-    /// Who runs; none if idle.
+    /// The running task; none if idle.
     running: Option<TaskId>,
-    /// Did the running task call sched_yield just now?
+    /// Whether the running task has just called sched_yield.
     yielding: bool,
 }
 
 struct Player<'a> {
     recording: &'a Recording,
     identities: Identities<'a>,
-    /// What the first pass found out about each task.
+    /// The results of the first pass, for each task.
     infos: Vec<Identity>,
     tasks: Vec<Task>,
     cpus: Vec<Cpu>,
-    /// Who tasks say they are.
+    /// What the program's notes say about its tasks.
     roster: FxHashMap<Pid, &'a NotedTask>,
-    /// What tasks counted and timed and has not been told yet.
+    /// Counts and times of the notes that were not told to the sink yet.
     noted: &'a [NotedEvent],
-    /// What happens is followed, but not told: the program is not in earnest yet.
+    /// Events update the model, but are not told to the sink: the measured part has not begun.
     waiting_for_start: bool,
     sink: &'a mut dyn Sink,
     /// Time and CPU of the event at hand.
@@ -122,7 +122,7 @@ struct Player<'a> {
     mended: Mended,
 }
 
-/// Who ran on each CPU when the recording began, as its first switch tells.
+/// The task that ran on each CPU when the recording began: its first switch names it.
 fn running_at_start(recording: &Recording) -> Vec<(CpuId, TaskRef)> {
     let mut told = vec![false; recording.nr_cpus() as usize];
     let mut running = Vec::new();
@@ -138,20 +138,20 @@ fn running_at_start(recording: &Recording) -> Vec<(CpuId, TaskRef)> {
     running
 }
 
-/// Does nothing speak against a task having run from the start to the end of these events?
+/// Whether a task may have run from the start to the end of these events.
 fn existed(pid: Pid, events: &[KernelEvent]) -> bool {
     pid != Pid::IDLE
         && !events.iter().any(|event| match event.kind {
             KernelEventKind::NewTask { pid: new, .. } => new == pid,
             KernelEventKind::Fork { child, .. } => child == pid,
-            // It ran elsewhere in between, so it need not have run here from the start.
+            // It ran elsewhere in between, so it may not have run here from the start.
             KernelEventKind::Switch { prev, next, .. } => prev.pid == pid || next.pid == pid,
             _ => false,
         })
 }
 
 impl Player<'_> {
-    /// The trace begins with switches to those who were running.
+    /// Begins the trace with switches to the running tasks.
     fn begin(&mut self, running: &[(CpuId, TaskRef)]) {
         for (cpu, task) in running {
             self.cpu = *cpu;
@@ -161,7 +161,7 @@ impl Player<'_> {
         }
     }
 
-    /// What the scheduler counted is known of the whole alone.
+    /// Writes the scheduler's counters, which are known for the whole run only.
     fn end(mut self) -> Mended {
         let (start, end) = self.recording.span;
         self.begin_in_earnest();
@@ -225,7 +225,7 @@ impl Player<'_> {
         }
     }
 
-    /// From now on what happens is told, beginning with how things stand.
+    /// From now on events are told to the sink, beginning with the present state.
     fn begin_in_earnest(&mut self) {
         if !std::mem::replace(&mut self.waiting_for_start, false) {
             return;
@@ -249,7 +249,7 @@ impl Player<'_> {
         }
     }
 
-    /// Tells what tasks counted and timed up to this moment.
+    /// Tells the sink the counts and times of the notes up to now.
     fn tell_noted(&mut self, time: Time) {
         let (start, end) = self.recording.span;
         while let Some((noted, rest)) = self.noted.split_first() {
@@ -287,9 +287,8 @@ impl Player<'_> {
         self.emit_switch(prev, state, next);
     }
 
-    /// The switch's own view of who ran is the truth: events are missing if it is not ours.
-    /// Nobody knows what became of the one we thought was running.  Asleep is what it most
-    /// often is, and it may be woken from there.
+    /// The task that the switch names as running is the right one: if the model has another, events are missing.  What
+    /// happened to that other task is unknown.  It is taken to sleep, which is most likely, and a wakeup can follow.
     fn expect_running(&mut self, prev: Option<TaskId>) {
         let running = self.cpus[self.cpu.index()].running;
         if running == prev {
@@ -302,11 +301,11 @@ impl Player<'_> {
         self.emit_switch(running, PrevState::Sleeping, prev);
     }
 
-    /// Whoever is switched to must not run elsewhere, and must have been woken.
+    /// A task that is switched to must not run elsewhere, and must have been woken.
     fn make_startable(&mut self, task: TaskId) {
         match self.tasks[task.index()].place {
             Place::Unknown | Place::Waiting => {}
-            // Where wakeups are not recorded, having been wanted is enough.
+            // If wakeups are not recorded, a waking is enough.
             Place::Asleep if self.tasks[task.index()].wanted && !self.recording.carries.wakeup => {}
             Place::Asleep | Place::Dead => {
                 self.mended.wakeups += 1;
@@ -347,7 +346,7 @@ impl Player<'_> {
     }
 
     fn waking(&mut self, task: TaskId, by: WakeContext, target: CpuId) {
-        // Preempted before it could sleep, it is queued already.
+        // It was preempted before it could sleep and is queued already.
         if self.tasks[task.index()].place == Place::Waiting {
             return;
         }
@@ -362,7 +361,7 @@ impl Player<'_> {
     fn wakeup(&mut self, task: TaskId, by: WakeContext, target: CpuId) {
         match self.tasks[task.index()].place {
             Place::Waiting => {}
-            // It was on its way to sleep and turns back.
+            // It was about to sleep and goes on running.
             Place::On(_) => self.emit(EventKind::Wakeup { task, target }),
             Place::Unknown | Place::Asleep | Place::Dead => {
                 if !self.recording.carries.waking {
@@ -397,7 +396,7 @@ impl Player<'_> {
         }
     }
 
-    /// An event only the task that runs on this CPU can cause.
+    /// An event that only the running task of this CPU can cause: makes sure that it is this task.
     fn of_running(&mut self, task: Option<TaskId>, kind: impl FnOnce(TaskId) -> EventKind) {
         if let Some(task) = task {
             self.introduce(task);
@@ -459,7 +458,7 @@ impl Player<'_> {
         known.or(identity.prio).unwrap_or(120)
     }
 
-    /// A task that existed before anybody spoke of it.
+    /// Introduces a task that existed before its first event.
     fn introduce(&mut self, task: TaskId) {
         self.know(task);
         if !std::mem::replace(&mut self.tasks[task.index()].introduced, true) {
@@ -495,7 +494,7 @@ impl Player<'_> {
             pid: Some(identity.pid.0),
             nice,
             class: match (known, is_real_time(self.tasks[id.index()].prio)) {
-                // Only who was there to ask knows batch from normal and round robin from FIFO.
+                // Events do not tell batch from normal, nor round robin from FIFO; the list of known tasks does.
                 (Some(known), _) => known.class,
                 (None, _) => class,
             },
@@ -503,7 +502,7 @@ impl Player<'_> {
         });
     }
 
-    /// Does a thread only keep a program going?
+    /// Whether a thread only controls a program's other threads.
     fn keeps_going(&self, pid: Pid) -> bool {
         let notes = self.recording.notes();
         notes.is_some_and(|notes| notes.observers.contains(&pid.0))
@@ -521,7 +520,7 @@ impl Player<'_> {
     }
 }
 
-/// What became of a task that is switched away from.
+/// What happens to a task that is switched away from.
 fn left(state: KernelState, yielding: bool) -> PrevState {
     match state {
         KernelState::Runnable if yielding => PrevState::Yielded,

@@ -1,4 +1,4 @@
-//! A recording: what a kernel said, in order, with what is known beside.
+//! A recording: a kernel's events in order, and what else is known about its tasks.
 
 use rustc_hash::FxHashMap;
 use schedlab_trace::{CpuId, Sink, Time, TraceInfo};
@@ -11,12 +11,12 @@ use crate::notes::Notes;
 use crate::order::straighten;
 use crate::play::{play, Mended};
 
-/// Which events a recording was made of; what is missing is made up for.
+/// Which of two tracepoints a recording has; the other's events are inferred.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Carries {
-    /// `sched_waking`; without it a task is wanted when it is queued.
+    /// `sched_waking`; without it a task is woken when it is queued.
     pub waking: bool,
-    /// `sched_wakeup`; without it a task is queued when it is wanted.
+    /// `sched_wakeup`; without it a task is queued when it is woken.
     pub wakeup: bool,
 }
 
@@ -24,11 +24,11 @@ pub struct Carries {
 /// [`finish`](Recording::finish) it once; after that it can be played any number of times.
 #[derive(Clone, Debug)]
 pub struct Recording {
-    /// Which events it was made of.
+    /// The tracepoints it has.
     pub carries: Carries,
-    /// Is it known which wakeups interrupts made?
+    /// Whether the context of wakeups, task or interrupt, was recorded.
     pub has_contexts: bool,
-    /// The moments between which everything was recorded, on the recording's clock.
+    /// Start and end of the recording, on its clock.
     pub span: (Time, Time),
     /// The kernel's release, as `uname -r` prints it, if it is known.
     pub release: Option<String>,
@@ -36,9 +36,9 @@ pub struct Recording {
     pub is_simulated: bool,
     /// Events the kernel says it lost.
     pub nr_lost: u64,
-    /// What is known about tasks that existed at the start.
+    /// Tasks that existed at the start.
     pub tasks: Vec<KnownTask>,
-    /// What the scheduler itself counted meanwhile, by name.
+    /// The scheduler's own counters, by name.
     pub counters: Vec<(String, u64)>,
     notes: Option<Notes>,
     threads: FxHashMap<Pid, Pid>,
@@ -57,7 +57,7 @@ struct Names {
 }
 
 impl Recording {
-    /// Nothing recorded yet, on a machine with at least so many CPUs.
+    /// An empty recording of a machine with at least `nr_cpus` CPUs.
     pub fn new(carries: Carries, nr_cpus: u32) -> Recording {
         Recording {
             carries,
@@ -89,28 +89,27 @@ impl Recording {
         comm
     }
 
-    /// The name with a number this recording gave.
+    /// The name of a number.
     pub fn name(&self, comm: Comm) -> &str {
         &self.names.list[comm.0 as usize]
     }
 
-    /// The machine has at least so many CPUs, whatever the events show.
+    /// Sets the least number of CPUs the machine has; events may show more.
     pub fn at_least_cpus(&mut self, nr_cpus: u32) {
         self.nr_cpus = self.nr_cpus.max(nr_cpus);
     }
 
-    /// A thread is one of this process: said beside the events, without the rest of what a
-    /// [`KnownTask`] tells.  What is said first counts.
+    /// Notes that a thread belongs to a process, if nothing else of a [`KnownTask`] is known.  The first note counts.
     pub fn thread(&mut self, pid: Pid, tgid: Pid) {
         self.threads.entry(pid).or_insert(tgid);
     }
 
-    /// The process a thread is one of, if anybody said so.
+    /// The process of a thread, if it is known.
     pub fn process_of(&self, pid: Pid) -> Option<Pid> {
         self.threads.get(&pid).copied()
     }
 
-    /// Adds an event; those of one CPU in their order.
+    /// Adds an event.  The events of one CPU are added in order.
     pub fn push(&mut self, event: KernelEvent) {
         let also = match event.kind {
             KernelEventKind::Migrate { from, to, .. } => from.max(to),
@@ -123,7 +122,7 @@ impl Recording {
         self.events.push(event);
     }
 
-    /// All events are there, recorded from `start` to `end`; none: from the first to the last.
+    /// Ends the recording: all events were added.  Without a span it lasts from the first event to the last.
     pub fn finish(&mut self, span: Option<(Time, Time)>) {
         // Equal times keep the order in which they were added.
         self.events.sort_by_key(|event| event.time);
@@ -139,8 +138,7 @@ impl Recording {
         self.span = (start, end.max(start));
     }
 
-    /// Adds what a program noted of itself: the recording is of the time it was in earnest then,
-    /// if that lies within.
+    /// Adds the notes of a program.  The recording is cut to the program's measured part, if it contains that.
     pub fn note(&mut self, notes: Notes) {
         let (start, end) = self.span;
         let within = |time: u64| Time(time).clamp(start, end);
@@ -148,7 +146,7 @@ impl Recording {
         self.notes = Some(notes);
     }
 
-    /// What a program noted of itself.
+    /// The notes of a program.
     pub fn notes(&self) -> Option<&Notes> {
         self.notes.as_ref()
     }
@@ -158,8 +156,7 @@ impl Recording {
         &self.events
     }
 
-    /// How often events of different CPUs were in an order that cannot be true, by a few
-    /// microseconds, and were put right.
+    /// How many events of different CPUs were in an impossible order, by a few microseconds, and were moved.
     pub fn nr_straightened(&self) -> u64 {
         self.nr_straightened
     }
@@ -169,17 +166,17 @@ impl Recording {
         self.left_idle.len() as u64
     }
 
-    /// All events, and switches from the idle task where they must have been.
+    /// All events, and the inferred switches from the idle task.
     pub(crate) fn completed(&self) -> impl Iterator<Item = &KernelEvent> {
         merged(&self.events, &self.left_idle)
     }
 
-    /// How many CPUs the machine has, as far as the recording shows.
+    /// The number of CPUs of the machine, as far as the recording shows.
     pub fn nr_cpus(&self) -> u32 {
         self.nr_cpus
     }
 
-    /// Gives the recording to a sink as a trace that begins at 0, and says what had to be mended.
+    /// Plays the recording into a sink as a trace that begins at 0; returns what was added.
     ///
     /// Of `info` the number of CPUs, the kernel's release, the counters, the marks and whether there are costs are set here.
     pub fn play(&self, info: &TraceInfo, sink: &mut dyn Sink) -> Mended {

@@ -1,4 +1,4 @@
-//! CompactSched: switches and wakings by column.
+//! CompactSched: switches and wakings in columns.
 
 use schedlab_recording::{Comm, KernelEventKind, TaskRef};
 use schedlab_trace::{CpuId, Time};
@@ -48,8 +48,8 @@ impl Reader {
             time = time.wrapping_add(times[row]);
             let next = table.task(pids[row], prios[row], comms[row])?;
             let prev = self.running(cpu).replace(next);
-            // A CPU's first switch says nothing of the task before; one from idle to idle only
-            // opens the CPU's track.
+            // The first switch of a CPU does not name the task before it.  A switch from idle to idle only begins the
+            // CPU's track.
             if let Some(prev) = prev.filter(|prev| prev.pid != next.pid) {
                 let kind = KernelEventKind::Switch {
                     prev,
@@ -88,7 +88,7 @@ impl Reader {
 }
 
 impl Compact {
-    /// Columns that belong together are equally long.
+    /// Several columns, which must have the same length.
     fn columns<const N: usize>(&self, fields: [u32; N]) -> Result<[&[u64]; N], Wrong> {
         let columns = fields.map(|field| &self.columns[field as usize][..]);
         let length = columns[0].len();

@@ -1,17 +1,17 @@
-//! Protocol buffers, field by field: the wire format is `quick-protobuf`'s work.
+//! Reads protocol buffers field by field; `quick-protobuf` reads the wire format.
 
 use quick_protobuf::{BytesReader, Error, Result};
 
-/// The fields of a message, in the order they stand in.
+/// The fields of a message, in their order in the file.
 pub struct Fields<'a> {
     bytes: &'a [u8],
     reader: BytesReader,
 }
 
-/// A field's value, as far as the wire tells.
+/// A field's value, by its wire type.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Value<'a> {
-    /// A number, a truth or one of an enumeration.
+    /// A number, a Boolean or a value of an enumeration.
     Number(u64),
     /// A text, a message or a packed column.
     Bytes(&'a [u8]),

@@ -1,7 +1,7 @@
-//! Perfetto traces: packets of events, of the kernel's (ftrace) a bundle for each CPU.
+//! Reads Perfetto traces.  A packet holds bundles of the kernel's events (ftrace), each of one CPU.
 //!
-//! A bundle holds single events, or switches and wakings as columns (CompactSched), or both.  A
-//! compact switch does not name the task that ran: it is the one the CPU's switch before named.
+//! A bundle holds single events, or switches and wakings in columns (CompactSched), or both.  A compact switch does not
+//! name the task that ran: it is the next task of the CPU's switch before.
 
 mod compact;
 mod events;
@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::intake::{self, Intake};
 use crate::report::{Format, ReadReport};
 
-/// No packet is longer, compressed or not.
+/// The longest packet in bytes, compressed or not.
 const MAX_PACKET: u64 = 256 << 20;
 
 /// A trace's first byte: field 1 ([`trace::PACKET`]), a message.
@@ -30,13 +30,13 @@ const PACKET_TAG: u8 = (trace::PACKET << 3 | 2) as u8;
 /// What would have been right.
 const COMPLETE: &str = "a complete Perfetto trace";
 
-/// Does a file that begins so look like a trace?
+/// Whether a file that begins with these bytes looks like a trace.
 pub fn begins(head: &[u8]) -> bool {
     let mut rest = head;
     if head.first() != Some(&PACKET_TAG) {
         return false;
     }
-    // The first packet as a whole, or as much of it as there is: do its fields make sense?
+    // Are the fields of the first packet, as far as it is there, valid?
     let Ok(Some(length)) = packet_length(&mut rest) else {
         return false;
     };
@@ -114,7 +114,7 @@ impl From<quick_protobuf::Error> for Wrong {
     }
 }
 
-/// A stream that knows how far it was read.
+/// A stream that counts the bytes read.
 struct Counted<R> {
     inner: R,
     position: u64,
@@ -132,7 +132,7 @@ struct Reader {
     budget: Budget,
     intake: Intake,
     states: States,
-    /// Whom each CPU runs, by its last switch; none before the first.
+    /// The running task of each CPU by its last switch; none before the first switch.
     running: Vec<Option<TaskRef>>,
     compact: Compact,
 }
@@ -148,7 +148,7 @@ impl Reader {
         }
     }
 
-    /// `depth`: in how many compressed packets this one stands.
+    /// Reads a packet.  `depth` is the number of compressed packets around it.
     fn packet(&mut self, bytes: &[u8], depth: u32) -> Result<(), Wrong> {
         let mut fields = Fields::of(bytes);
         while let Some((number, value)) = fields.next()? {
@@ -193,7 +193,7 @@ impl Reader {
     }
 
     fn bundle(&mut self, bytes: &[u8]) -> Result<(), Wrong> {
-        // The CPU may stand behind its events.
+        // The CPU's number may follow the events.
         let mut cpu = 0;
         let mut fields = Fields::of(bytes);
         let mut lost = false;
@@ -221,7 +221,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Whom a CPU runs.
+    /// The running task of a CPU.
     fn running(&mut self, cpu: CpuId) -> &mut Option<TaskRef> {
         if self.running.len() <= cpu.index() {
             self.running.resize(cpu.index() + 1, None);
@@ -283,18 +283,18 @@ impl Reader {
     }
 
     fn finish(mut self) -> Result<(Recording, ReadReport), Failure> {
-        // A bundle keeps switches apart from wakings: that is no disorder.
+        // A bundle holds switches and wakings separately; that does not count as out of order.
         self.intake.report.nr_out_of_order = 0;
         self.intake.finish()
     }
 }
 
-/// A text, whatever bytes are in it.
+/// A text; invalid bytes are replaced.
 fn text(value: Value<'_>) -> std::borrow::Cow<'_, str> {
     String::from_utf8_lossy(value.bytes())
 }
 
-/// What the bits of a task's state mean: traces hold the kernel's own, which have changed.
+/// The meaning of the bits of a task's state.  Traces hold the kernel's own bits, which changed in 4.14.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum States {
     Since414,
@@ -309,8 +309,8 @@ impl States {
         }
     }
 
-    /// Before 4.14 both 0x10 and 0x20 were dead, dying tasks had 0x40, parked ones 0x200, and
-    /// preemption in the kernel was the bit above the last state's, which moved with them.
+    /// Before 4.14 0x10 and 0x20 meant dead, 0x40 dying and 0x200 parked.  Preemption in the kernel was the bit above the
+    /// last state's bit, which depends on the version.
     fn read(self, bits: u64) -> KernelState {
         match self {
             States::Since414 => intake::state_of_bits(bits),

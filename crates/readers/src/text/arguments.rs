@@ -1,7 +1,7 @@
-//! What the kernel prints of an event, and what trace-cmd makes of some.
+//! The arguments of an event, as the kernel prints them and as trace-cmd prints some of them.
 //!
-//! Names may hold anything, blanks and `=` included.  The keys around them are looked for from
-//! the end, where they can only be the kernel's own.
+//! Names may contain anything, also blanks and `=`.  So keys are searched from the end of the line, where no name can
+//! be taken for a key.
 
 use schedlab_recording::{Comm, KernelEventKind, KernelState, TaskRef};
 use schedlab_trace::CpuId;
@@ -10,13 +10,13 @@ use super::head::{thread, Head};
 use super::split::{first_word, last, last_key};
 use crate::intake::{self, Intake};
 
-/// What an event's text says.
+/// The meaning of an event's text.
 pub enum Said {
-    /// Something a recording needs.
+    /// An event that a recording needs.
     Event(KernelEventKind),
     /// An event of another kind.
     Other,
-    /// An event of a kind a recording needs, whose text cannot be understood.
+    /// An event of a kind that a recording needs; its text cannot be understood.
     Nonsense,
 }
 
@@ -112,7 +112,7 @@ fn brief_task<'a>(text: &'a str, intake: &mut Intake) -> Option<(TaskRef, &'a st
     Some((intake::task(pid, comm, Some(prio.parse().ok()?)), rest))
 }
 
-/// A task whose id `rest` begins with.
+/// A task; `rest` begins with its thread id.
 fn task(comm: &str, rest: &str, prio: &str, intake: &mut Intake) -> Option<TaskRef> {
     let pid = thread(first_word(rest))?;
     let comm: Comm = intake.comm(comm);
@@ -180,7 +180,7 @@ fn rename(head: &Head<'_>, intake: &mut Intake) -> Option<KernelEventKind> {
     Some(KernelEventKind::Rename { pid, comm })
 }
 
-/// The value of a key among "1 key=value key=value"; none of them holds a blank.
+/// The value of a key in "1 key=value key=value"; values contain no blanks.
 fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     last_key(text, key).map(|(_, value)| first_word(value))
 }

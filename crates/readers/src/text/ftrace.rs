@@ -7,15 +7,15 @@ use super::head::{cpus, event, thread, time, Head};
 use super::split::{last, once, positions};
 use super::Other;
 
-/// A line, for messages.
+/// An example of a line, for messages.
 pub const EXAMPLE: &str =
     "\"comm-pid [cpu] flags seconds: sched_switch: …\", as of ftrace's trace \
      file or `trace-cmd report -t`";
 
-/// The longest run of flags a kernel prints.
+/// The largest number of flags a kernel prints.
 const MAX_FLAGS: usize = 8;
 
-/// The shortest.
+/// The smallest number of flags a kernel prints.
 const MIN_FLAGS: usize = 4;
 
 /// A line with an event.
@@ -43,7 +43,7 @@ fn latency_head(line: &str) -> Option<Head<'_>> {
     })
 }
 
-/// What stands before the CPU and behind the flags.
+/// The parts before the CPU and after the flags.
 fn head_of<'a>(
     before: &'a str,
     cpu: CpuId,
@@ -94,9 +94,8 @@ fn are_flags(text: &str) -> bool {
     text.len() <= MAX_FLAGS && text.bytes().all(is_flag)
 }
 
-/// Was it an interrupt?  However many flags a kernel prints, these letters stand for nothing
-/// else in any of them: hard interrupt (`h`, within a soft one `H`), soft (`s`), non-maskable
-/// (`z`, within a hard one `Z`).
+/// The context by the flags.  Kernels print different numbers of flags, but these letters mean the same in all of them:
+/// hard interrupt (`h`, or `H` inside a soft one), soft (`s`), non-maskable (`z`, or `Z` inside a hard one).
 fn context(flags: Option<&str>, pid: Pid) -> WakeContext {
     let interrupt = match flags {
         Some(flags) => flags
@@ -110,7 +109,7 @@ fn context(flags: Option<&str>, pid: Pid) -> WakeContext {
     }
 }
 
-/// What a line without an event is.
+/// The meaning of a line without an event.
 pub fn other(line: &str) -> Option<Other> {
     if let Some(lost) = lost(line) {
         return Some(lost);

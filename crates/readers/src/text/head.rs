@@ -1,4 +1,4 @@
-//! What every line says before its event: who ran, where, when.
+//! The part of a line before the event: task, CPU and time.
 
 use schedlab_recording::Pid;
 use schedlab_trace::{CpuId, Time, WakeContext};
@@ -8,29 +8,29 @@ use crate::intake;
 
 /// The head of a line.
 pub struct Head<'a> {
-    /// The thread that ran; none if the tool did not know.
+    /// The thread that ran; none if the tool does not name it.
     pub pid: Option<Pid>,
-    /// Its process, if the line says so.
+    /// Its process, if the line names it.
     pub tgid: Option<Pid>,
-    /// On which CPU.
+    /// The CPU.
     pub cpu: CpuId,
-    /// When.
+    /// The time.
     pub time: Time,
-    /// How many digits of a second the time has.
+    /// The number of decimals of the time.
     pub digits: u32,
-    /// Was it in an interrupt, by its flags or what else is known?
+    /// Whether it happened in an interrupt.
     pub by: WakeContext,
-    /// Are there flags?
+    /// Whether the line has flags.
     pub has_flags: bool,
     /// The event's name, without its system.
     pub event: &'a str,
-    /// What the event says.
+    /// The arguments of the event.
     pub arguments: &'a str,
 }
 
-/// Places where "[NUMBER]" stands: the text before, the CPU, the text behind.
+/// Places of "[NUMBER]" in a line: the text before, the CPU, the text after.
 ///
-/// Names may hold brackets, so each place is tried until the rest fits.
+/// Names may contain brackets, so each place is tried until the rest of the line fits.
 pub fn cpus(line: &str) -> impl Iterator<Item = (&str, CpuId, &str)> {
     positions(line, b'[').filter_map(|at| {
         let (number, behind) = once(&line[at + 1..], b']')?;

@@ -1,7 +1,7 @@
-//! Text: what perf script, ftrace and trace-cmd report print.
+//! Reads the texts of perf script, ftrace and trace-cmd report.
 //!
-//! A line is a *head* (who ran where when), which the tools print in their own ways, and the
-//! event, whose name and arguments the kernel prints ([`arguments`]).
+//! A line is a *head* (task, CPU, time), which each tool prints in its own way, and an event with its arguments, which
+//! the kernel prints ([`arguments`]).
 
 mod arguments;
 mod ftrace;
@@ -21,10 +21,10 @@ use crate::report::{Format, ReadReport};
 
 use head::Head;
 
-/// Of longer lines nobody has heard; a file without line breaks is no text.
+/// The longest line in bytes.  Longer lines do not occur; a file without line breaks is no text.
 const MAX_LINE: usize = 1 << 20;
 
-/// What text this is; none if it is no text of ours.
+/// The format of a text; none if it is none of these.
 pub fn format_of(head: &[u8]) -> Option<Format> {
     let is_text = |byte: &u8| *byte >= b' ' || matches!(byte, b'\n' | b'\r' | b'\t');
     if !head.iter().take(4096).all(is_text) {
@@ -61,7 +61,7 @@ pub fn read(mut lines: impl BufRead, format: Format) -> Result<(Recording, ReadR
     reader.finish()
 }
 
-/// The same as `from_utf8_lossy`, which looks at each byte, where nothing is lost.
+/// As `from_utf8_lossy`, but faster for valid text.
 fn text_of(line: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed)
 }
@@ -77,7 +77,7 @@ fn cut_short(failure: Failure, cut: bool) -> Failure {
 struct Reader {
     format: Format,
     intake: Intake,
-    /// Digits of a second the finest time had.
+    /// The largest number of decimals of a time.
     digits: u32,
 }
 
@@ -177,16 +177,16 @@ impl Reader {
     }
 }
 
-/// What a line that is no event says.
+/// The meaning of a line that is no event.
 enum Other {
     /// Nothing a recording needs.
     Nothing,
-    /// The machine has so many CPUs.
+    /// The number of CPUs.
     Cpus(u64),
-    /// The kernel is of this release.
+    /// The kernel's release.
     Release(String),
     /// There was no kernel: schedlab simulated one.
     Simulated,
-    /// So many events were lost, if it says how many.
+    /// Events were lost; their number, if it is known.
     Lost(Option<u64>),
 }

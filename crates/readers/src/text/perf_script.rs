@@ -7,7 +7,7 @@ use super::head::{cpus, event, thread, time, Head};
 use super::split::once;
 use super::Other;
 
-/// A line, for messages.
+/// An example of a line, for messages.
 pub const EXAMPLE: &str =
     "\"comm pid [cpu] seconds: sched:sched_switch: …\", as of `perf script --ns`";
 
@@ -39,7 +39,7 @@ pub fn head(line: &str) -> Option<Head<'_>> {
     })
 }
 
-/// A thread's id; "-1" stands for one that is gone.
+/// A thread id; perf prints "-1" for a thread that has exited.
 fn id(text: &str) -> Option<Option<Pid>> {
     if text == "-1" {
         return Some(None);
@@ -47,7 +47,7 @@ fn id(text: &str) -> Option<Option<Pid>> {
     thread(text).map(Some)
 }
 
-/// The number of occurrences, which some versions print before the event.
+/// Skips the period, which some versions print before the event.
 fn period(text: &str) -> &str {
     let text = text.trim_ascii_start();
     match once(text, b' ') {
@@ -56,7 +56,7 @@ fn period(text: &str) -> &str {
     }
 }
 
-/// What a line without an event is: a heading, or a step of a call chain.
+/// The meaning of a line without an event: a heading, or a step of a call chain.
 pub fn other(line: &str) -> Option<Other> {
     // "# os release : 6.12.30", by `perf script --header`
     if let Some(release) = line.strip_prefix("# os release :") {

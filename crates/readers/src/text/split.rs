@@ -1,23 +1,23 @@
-//! Splitting lines.
+//! Splits lines at ASCII bytes.
 //!
-//! What lines are split at is ASCII, and there are dozens of pieces in each: `str`'s own searches
-//! prepare more for a search than such a piece takes.
+//! A line has dozens of short parts.  For such parts the searches of `str` spend more time on their preparation than on
+//! the search.
 
 use memchr::{memchr, memchr_iter, memrchr};
 
-/// The text before and behind the first such byte, which is ASCII.
+/// The text before and after the first occurrence of a byte, which is ASCII.
 pub fn once(text: &str, ascii: u8) -> Option<(&str, &str)> {
     let at = memchr(ascii, text.as_bytes())?;
     Some((&text[..at], &text[at + 1..]))
 }
 
-/// The text before and behind the last such byte, which is ASCII.
+/// The text before and after the last occurrence of a byte, which is ASCII.
 pub fn last(text: &str, ascii: u8) -> Option<(&str, &str)> {
     let at = memrchr(ascii, text.as_bytes())?;
     Some((&text[..at], &text[at + 1..]))
 }
 
-/// The text before and behind the last place where this key stands: "=" and what is before it.
+/// The text before and after the last occurrence of a key, which ends with "=".
 pub fn last_key<'a>(text: &'a str, key: &str) -> Option<(&'a str, &'a str)> {
     let mut before = text;
     loop {
@@ -29,12 +29,12 @@ pub fn last_key<'a>(text: &'a str, key: &str) -> Option<(&'a str, &'a str)> {
     }
 }
 
-/// Where such bytes, which are ASCII, stand.
+/// The places of a byte, which is ASCII.
 pub fn positions(text: &str, ascii: u8) -> impl Iterator<Item = usize> + '_ {
     memchr_iter(ascii, text.as_bytes())
 }
 
-/// Up to the first blank.
+/// The text up to the first blank.
 pub fn first_word(text: &str) -> &str {
     once(text, b' ').map_or(text, |(word, _)| word)
 }

@@ -1,4 +1,4 @@
-//! Recording from now until somebody has seen enough.
+//! Records until the callback returns false.
 
 use std::os::fd::BorrowedFd;
 
@@ -10,19 +10,18 @@ use crate::{Recording, RecordingError};
 
 use super::Recorder;
 
-/// Memory for the buffers of all CPUs together, and for each at most and at least, in KiB.
+/// Memory of the buffers in KiB: of all CPUs together, and the most and the least of one CPU.
 const ALL_BUFFERS_KIB: u64 = 512 << 10;
 const MOST_KIB: u64 = 16 << 10;
 const LEAST_KIB: u64 = 1 << 10;
 
-/// Time between two questions whether to go on.
+/// Time between two calls of the callback.
 const BEAT: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 50_000_000,
 };
 
-/// Records this machine as long as `go_on` says so; it is asked for the first time right after
-/// the start.
+/// Records this machine until `go_on` returns false.  It is called first right after the start.
 ///
 /// # Errors
 /// Those of [`Recorder`], or a trace that cannot be read.
@@ -42,10 +41,10 @@ pub fn record(mut go_on: impl FnMut() -> bool) -> Result<Recording, RecordingErr
     Ok(decoder.finish(&report))
 }
 
-/// Sleeps a beat, or less if a buffer is half full.
+/// Sleeps until the next call of the callback, or until a buffer is half full.
 fn wait(recorder: &Recorder) {
     let pipes: Vec<BorrowedFd> = recorder.pipes().collect();
     let polled = pipes.iter().map(|pipe| PollFd::new(pipe, PollFlags::IN));
-    // Interrupted or not, the caller looks at everything next.
+    // The caller checks everything next, whether this was interrupted or not.
     let _ = poll(&mut polled.collect::<Vec<_>>(), Some(&BEAT));
 }

@@ -18,10 +18,10 @@ use crate::RecordingError;
 use super::instance::{append, Instance};
 use super::tasks::all_tasks;
 
-/// Where tracefs is, or was once.
+/// Mount points of tracefs; the second is that of older kernels.
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// A recording is nothing without these.
+/// Events every recording needs.
 const NEEDED: [&str; 4] = [
     "sched/sched_switch",
     "sched/sched_wakeup",
@@ -29,7 +29,7 @@ const NEEDED: [&str; 4] = [
     "sched/sched_process_fork",
 ];
 
-/// These make it better; old kernels lack some.
+/// Events that make a recording better; old kernels lack some.
 const WANTED: [&str; 6] = [
     "sched/sched_waking",
     "sched/sched_migrate_task",
@@ -39,8 +39,8 @@ const WANTED: [&str; 6] = [
     "task/task_rename",
 ];
 
-/// What sched_yield(2) calls, by architecture.  A probe there costs those who yield alone; the
-/// tracepoint of the system call would cost every system call.
+/// The kernel's functions of sched_yield(2), by architecture.  A probe there slows down sched_yield only; the tracepoint
+/// of system calls would slow down every system call.
 const YIELD_FUNCTIONS: [&str; 2] = ["__x64_sys_sched_yield", "__arm64_sys_sched_yield"];
 
 /// Fill of a buffer, in percent, at which its reader is woken.
@@ -56,7 +56,7 @@ pub struct Recorder {
     page: Vec<u8>,
 }
 
-/// How a recording went.
+/// Times and losses of a recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Report {
     /// When it began, on the kernel's monotonic clock.
@@ -69,7 +69,7 @@ pub struct Report {
 
 impl Recorder {
     /// Sets everything up, with a buffer of `buffer_kib` for each CPU; nothing is recorded yet.
-    /// Tasks of this process and of those in `observers` count as who records.
+    /// Tasks of this process and of the processes `observers` are marked as part of the recording program.
     ///
     /// # Errors
     /// No tracefs, no permission, no `sched_switch`.
@@ -98,7 +98,7 @@ impl Recorder {
         self.write("tracing_on", "0")?;
         self.write("trace_clock", "mono")?;
         self.write("buffer_size_kb", &buffer_kib.to_string())?;
-        // Kernels before 6.1 wake readers at every page, which is only less quiet.
+        // Kernels before 6.1 lack this file and wake readers at every page, which disturbs the machine more.
         let _ = self.write("buffer_percent", WAKE_AT);
         self.description.header_page = self.read("events/header_page")?;
         for event in NEEDED {
@@ -108,14 +108,14 @@ impl Recorder {
             })?;
         }
         for event in WANTED {
-            // What is missing is made up for when the recording is read.
+            // Missing events are inferred when the recording is played.
             let _ = self.enable(event);
         }
         self.probe_yields();
         self.open_pipes()
     }
 
-    /// Has an event recorded.
+    /// Enables an event and keeps its format.
     fn enable(&mut self, event: &str) -> Result<(), RecordingError> {
         let format = self.read(&format!("events/{event}/format"))?;
         self.write(&format!("events/{event}/enable"), "1")?;
@@ -157,7 +157,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Starts recording; when.
+    /// Starts recording; returns the time.
     ///
     /// # Errors
     /// tracefs refuses.
@@ -182,18 +182,17 @@ impl Recorder {
         })
     }
 
-    /// What whoever reads the pages must know.
+    /// What is needed to decode the pages.
     pub fn description(&self) -> &Description {
         &self.description
     }
 
-    /// What to poll for input: ready when a buffer is half full.
+    /// Files to poll: one is readable when its buffer is half full.
     pub fn pipes(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.pipes.iter().map(|(_, pipe)| pipe.as_fd())
     }
 
-    /// Gives each page that is there to `each`; with `all` those of buffers that are not half
-    /// full, too.
+    /// Passes every available page to `each`; with `all`, also those of buffers that are not half full.
     ///
     /// # Errors
     /// Those of `each`, or a buffer that cannot be read.
@@ -265,7 +264,7 @@ fn find_tracefs() -> Result<PathBuf, RecordingError> {
     Err(RecordingError::NoTracefs)
 }
 
-/// Some files of tracefs can only be read in one piece: they end behind the first read.
+/// Reads a file of tracefs in large pieces: some end after the first read.
 fn read_at_once(path: &Path) -> io::Result<String> {
     let (mut file, mut text) = (File::open(path)?, Vec::new());
     let mut piece = vec![0; 1 << 16];

@@ -10,9 +10,9 @@ use crate::identity::KnownTask;
 /// The kernel's flag of its own threads (`PF_KTHREAD`).
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
-/// All tasks of the machine.  Those of the processes `observers` belong to who records.
+/// All tasks of the machine.  Those of the processes `observers` belong to the program that records.
 ///
-/// Tasks come and go meanwhile; one that is missed is introduced by its first event instead.
+/// Tasks may start and end meanwhile.  A task that is missed here is introduced by its first event.
 pub fn all_tasks(observers: &[u32]) -> Vec<KnownTask> {
     let mut tasks = Vec::new();
     for (tgid, process) in numbered(Path::new("/proc")) {
@@ -24,7 +24,7 @@ pub fn all_tasks(observers: &[u32]) -> Vec<KnownTask> {
     tasks
 }
 
-/// The entries of a folder that are called by a number, in the order of their numbers.
+/// The entries of a folder that have a number as their name, in numerical order.
 fn numbered(folder: &Path) -> Vec<(u32, PathBuf)> {
     let entries = fs::read_dir(folder).into_iter().flatten();
     let mut numbered: Vec<(u32, PathBuf)> = entries
@@ -37,7 +37,7 @@ fn numbered(folder: &Path) -> Vec<(u32, PathBuf)> {
     numbered
 }
 
-/// A line of /proc/PID/stat (proc_pid_stat(5)): the name stands in brackets and may hold any.
+/// Reads a line of /proc/PID/stat (proc_pid_stat(5)).  The name is in brackets and may contain brackets.
 fn parse_stat(line: &str, tgid: u32, observer: bool) -> Option<KnownTask> {
     let (pid, rest) = line.split_once(" (")?;
     let (comm, rest) = rest.rsplit_once(") ")?;
