@@ -96,7 +96,7 @@ results:
 fidelity:
 	scripts/setup.sh test
 	$(CARGO) build --release --package schedlab
-	$${CARGO_TARGET_DIR:-target}/release/schedlab fidelity --write docs/fidelity.md
+	$${CARGO_TARGET_DIR:-target}/release/schedlab dev fidelity --write docs/fidelity.md
 
 clean:
 	$(CARGO) clean

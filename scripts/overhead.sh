@@ -8,7 +8,7 @@ tables=$(mktemp)
 page=$(mktemp)
 trap 'rm -f "$tables" "$page"' EXIT
 
-"$schedlab" vm --no-record --timeout 1h -- schedlab overhead --format markdown >"$tables"
+"$schedlab" vm --no-record --timeout 1h -- schedlab dev overhead --format markdown >"$tables"
 
 # What stands between the two marks is replaced.
 awk -v tables="$tables" '

@@ -5,7 +5,7 @@
  * Nodes linked by pointers in the arena, as policies have them, and nodes linked
  * by index in an array, where each step has to be shown to stay in bounds.  Both
  * ways do the same work: ROUNDS times the first node goes to the end of the list,
- * or all nodes are looked at.  Not part of a scheduler: "schedlab overhead" runs it.
+ * or all nodes are looked at.  Not part of a scheduler: "schedlab dev overhead" runs it.
  */
 #include "types.h"
 #include "list.h"

@@ -1,5 +1,5 @@
 #![no_main]
 
-use schedlab_readers::Format;
+use schedlab_readers::FileFormat;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| schedlab_fuzz::look_at(bytes, Format::PerfScript));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| schedlab_fuzz::look_at(bytes, FileFormat::PerfScript));

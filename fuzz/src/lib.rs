@@ -1,12 +1,12 @@
 //! What every target does with the bytes the fuzzer makes up.
 
 use schedlab_measure::Measure;
-use schedlab_readers::{read_from, Format};
+use schedlab_readers::{read_from, FileFormat};
 use schedlab_trace::TraceInfo;
 
 /// Reads a file of this format, and of no other.  It is refused with one line, or taken; then it
 /// plays to a trace that holds together.
-pub fn look_at(bytes: &[u8], format: Format) {
+pub fn look_at(bytes: &[u8], format: FileFormat) {
     match read_from(bytes, "FILE") {
         Err(mistake) => {
             let text = mistake.to_string();

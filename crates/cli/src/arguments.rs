@@ -1,4 +1,4 @@
-//! Every flag, defined once: help, man pages and completions come from here.
+//! All flags.  Help, man pages and completions are generated from these definitions.
 
 mod programs;
 mod replay;
@@ -46,46 +46,32 @@ pub enum Command {
     /// Make a policy the scheduler of this machine, until Ctrl-C.
     #[cfg(feature = "live")]
     Load(LoadArguments),
-    /// Play random scripts through a policy's native build and its BPF program, and compare.
-    #[cfg(feature = "live")]
-    #[command(hide = true)]
-    Conform(ConformArguments),
-    /// What switching costs under each scheduler, on a machine with one CPU (root).
-    #[cfg(feature = "live")]
-    Overhead(OverheadArguments),
-    /// Groups of processes in which everybody writes to everybody.
-    #[cfg(feature = "live")]
-    #[command(hide = true)]
-    Hackbench(HackbenchArguments),
-    /// Say which scheduler this machine has.
+    /// Show the scheduler of this machine.
     #[cfg(feature = "live")]
     Status,
     /// Run a command in a real Linux kernel, in a virtual machine.
     Vm(VmArguments),
     /// Execute a workload on this machine, with threads and processes.
     Play(PlayArguments),
-    /// Applications that compute and sleep, and how late this machine serves them.
+    /// Run applications that compute and sleep, and measure their delays on this machine.
     Late(LateArguments),
-    /// VolanoMark's chat rooms over TCP: a server and its clients, four threads for each user.
+    /// Run VolanoMark's chat rooms over TCP: a server and its clients, four threads for each user.
     Volanomark(schedlab_workload::builtin::VolanoMark),
-    /// Chat rooms over TCP whose users send all at once.
+    /// Run chat rooms over TCP in which all users send at the same time.
     Chat(schedlab_workload::builtin::Chat),
-    /// What if: a recording of a real machine under other schedulers.
+    /// Replay a recording of a real machine under other schedulers.
     Replay(ReplayArguments),
-    /// Why tasks had to wait: their worst waits, who ran instead and what ended them.
+    /// Explain why tasks waited: the worst waits, the tasks that ran instead, and what ended each wait.
     Explain(ExplainArguments),
-    /// How far the simulator is off: the same workloads in it and in a real kernel.
-    #[command(hide = true)]
-    Fidelity(FidelityArguments),
-    /// Do the papers' experiments again and judge every claim.
+    /// Repeat the papers' experiments and check every claim.
     Reproduce(ReproduceArguments),
-    /// Record what the scheduler of this machine does (root).
+    /// Record the scheduler of this machine (asks sudo for root).
     Record(RecordArguments),
-    /// Measure a recording as it is: perf.data, perf script, ftrace or Perfetto.
+    /// Measure a recording without replaying it: perf.data, perf script, ftrace or Perfetto.
     Measure(MeasureArguments),
     /// Write a recording in another format.
     Convert(ConvertArguments),
-    /// Write the folder of a new policy, which runs at once.
+    /// Write the folder of a new policy; it is complete and runs.
     New(NewArguments),
     /// Print the completions of a shell.
     Completions {
@@ -98,6 +84,25 @@ pub enum Command {
         #[arg(value_hint = ValueHint::DirPath)]
         folder: PathBuf,
     },
+    /// Commands for the development of schedlab itself.
+    #[command(subcommand, hide = true)]
+    Dev(DevCommand),
+}
+
+/// Commands for the development of schedlab itself.
+#[derive(Subcommand)]
+pub enum DevCommand {
+    /// Play random scripts through a policy's native build and its BPF program, and compare.
+    #[cfg(feature = "live")]
+    Conform(ConformArguments),
+    /// Measure what switching costs under each scheduler, on a machine with one CPU (root).
+    #[cfg(feature = "live")]
+    Overhead(OverheadArguments),
+    /// Run groups of processes that send messages to each other, as hackbench does.
+    #[cfg(feature = "live")]
+    Hackbench(HackbenchArguments),
+    /// Run the same workloads in the simulator and in a real kernel, and compare.
+    Fidelity(FidelityArguments),
 }
 
 /// What to list.
@@ -105,7 +110,7 @@ pub enum Command {
 pub struct ListArguments {
     /// What to list; all of it if missing.
     pub what: Option<Catalogue>,
-    /// The one policy or built-in workload to describe: variants, tunables, options.
+    /// The policy, machine or workload to describe.
     #[arg(requires = "what")]
     pub name: Option<String>,
     /// How to print it.
@@ -120,7 +125,7 @@ pub enum Catalogue {
     Policies,
     /// Hardware.
     Machines,
-    /// What runs.
+    /// Workloads.
     Workloads,
 }
 
@@ -139,7 +144,7 @@ pub struct RunArguments {
     /// The policy: NAME, NAME:VARIANT, or the path of a C file, which is compiled (with $CC).
     #[arg(long, value_name = "POLICY", value_hint = ValueHint::FilePath)]
     pub policy: String,
-    /// What every run is made of.
+    /// Flags of every run.
     #[command(flatten)]
     pub common: CommonArguments,
 }
@@ -153,7 +158,7 @@ pub struct CompareArguments {
     /// The policy that differences refer to, one of --policies.  It is shown first.  Default: the first.
     #[arg(long, value_name = "POLICY")]
     pub baseline: Option<String>,
-    /// What every run is made of.
+    /// Flags of every run.
     #[command(flatten)]
     pub common: CommonArguments,
 }
@@ -164,7 +169,7 @@ pub struct ReproduceArguments {
     /// The experiments, such as elsc-figure-3, or claims they judge, such as E4; or all of them.
     #[arg(default_value = "all")]
     pub experiments: Vec<String>,
-    /// Shorter runs and fewer seeds, for the same verdicts, in about a seventh of the time: a minute or less on two CPUs.
+    /// Shorter runs and fewer seeds, with the same verdicts, in about a seventh of the time.
     #[arg(long)]
     pub quick: bool,
     /// Write the book of results into a folder: index.html, figures, workloads, results.json, results.md.
@@ -176,8 +181,7 @@ pub struct ReproduceArguments {
     /// Runs at the same time; results do not depend on it.  Default: the number of CPUs.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = positive::<u16>)]
     pub jobs: Option<u16>,
-    /// Where.  In a real kernel with one CPU a smaller form of some experiments is run beside the
-    /// simulator: elsc-figure-4, staircase-apache, staircase-mysql, ule-figure-3, ule-figure-5, ule-figure-6.
+    /// Where they run.  With vm, a smaller form of some experiments also runs in a real kernel with one CPU: elsc-figure-4, staircase-apache, staircase-mysql, ule-figure-3, ule-figure-5, ule-figure-6.
     #[arg(long, value_name = "WORLD", default_value = "sim")]
     pub world: World,
     /// The virtual machine of --world vm.
@@ -185,15 +189,15 @@ pub struct ReproduceArguments {
     pub vm: VmMachineArguments,
 }
 
-/// What every run is made of.
+/// Flags of every run.
 #[derive(Args)]
 pub struct CommonArguments {
     /// The workload: a built-in with its options ("volanomark --rooms 10"), the name of one in `list
     /// workloads`, or a file: .toml (schedlab's own format) or .json (rt-app's).
     #[arg(long, value_name = "WORKLOAD", required_unless_present = "command", value_hint = ValueHint::FilePath)]
     pub workload: Option<String>,
-    /// Where it runs.  In a real kernel a command behind "--" can be the workload, "none" is the policy
-    /// of the kernel's own scheduler, and --machine has no meaning.
+    /// Where it runs.  In a real kernel the workload can be a command after "--", the policy can be "none" (the kernel's
+    /// own scheduler), and --machine has no effect.
     #[arg(long, value_name = "WORLD", default_value = "sim")]
     pub world: World,
     /// The hardware: a name of `list machines`, `ideal-N` (N CPUs without costs) or a .toml file.
@@ -209,9 +213,8 @@ pub struct CommonArguments {
     /// Several runs, with medians and intervals: 5 (the seeds 1 to 5), 3..7, or 1,4,9.
     #[arg(long, value_name = "SEEDS", allow_hyphen_values = true)]
     pub seeds: Option<Seeds>,
-    /// Set a tunable of the policy (see `list policies NAME`), or with NAME[ROW]=VALUE a row of a
-    /// table.  Can be repeated.  With several policies NAME means each that has it, POLICY.NAME one
-    /// of them.
+    /// Set a tunable of the policy (see `list policies NAME`); NAME[ROW]=VALUE sets a row of a table.  Can be
+    /// repeated.  With several policies NAME sets it in each that has it, POLICY.NAME in one of them.
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub set: Vec<String>,
     /// Set the tunables a file names, before those of --set: .toml (`name = 1`, `table = [1, 2]`,
@@ -243,7 +246,7 @@ pub struct CommonArguments {
     /// The virtual machine.
     #[command(flatten)]
     pub vm: VmMachineArguments,
-    /// The command to run in a real kernel (--world vm), behind "--".
+    /// The command to run in a real kernel (--world vm), after "--".
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "workload")]
     pub command: Vec<String>,
 }
@@ -260,13 +263,13 @@ pub enum World {
 /// Bounds that end a run with an error.
 #[derive(Args, Clone, Copy)]
 pub struct Bounds {
-    /// Give up after so many simulated events.
+    /// End a run with an error after N simulated events.
     #[arg(long, value_name = "N", default_value_t = 100_000_000_000, allow_negative_numbers = true, value_parser = positive::<u64>)]
     pub max_events: u64,
-    /// Give up when so many tasks have existed.
+    /// End a run with an error when more than N tasks have existed.
     #[arg(long, value_name = "N", default_value_t = 4_000_000, allow_negative_numbers = true, value_parser = positive::<u32>)]
     pub max_tasks: u32,
-    /// Give up when one call of a policy's hook takes so much real CPU time.
+    /// End a run with an error when one call of a policy's hook takes more real CPU time than this.
     #[arg(long, value_name = "TIME", default_value = "20s", allow_hyphen_values = true, value_parser = hook_time)]
     pub hook_timeout: Ns,
 }
@@ -298,22 +301,22 @@ pub struct LoadArguments {
     /// Only tasks of class SCHED_EXT; all others stay with the kernel's own scheduler.
     #[arg(long)]
     pub partial: bool,
-    /// Give the machine back when a runnable task does not run for this long: 1ms to 30s.
+    /// Unload the policy when a runnable task has not run for this time: 1ms to 30s.
     #[arg(long, alias = "timeout", value_name = "TIME", default_value = "5s", allow_hyphen_values = true, value_parser = watchdog_time)]
     pub watchdog: Ns,
-    /// Unload after so long.
+    /// Unload the policy after this time.
     #[arg(long = "for", value_name = "TIME", allow_hyphen_values = true, value_parser = positive_time)]
     pub duration: Option<Ns>,
     /// How each second's statistics are printed.
     #[arg(long, value_name = "FORMAT", default_value = "line")]
     pub stats: StatsFormat,
-    /// Most tasks at a time; memory for them is taken at once.
+    /// The most tasks at a time; their memory is allocated at the start.
     #[arg(long, value_name = "N", default_value_t = 32768, allow_negative_numbers = true, value_parser = positive::<u32>)]
     pub max_tasks: u32,
     /// The BPF object to load, instead of the policy's own; its tunables are the policy's.
     #[arg(long, value_name = "FILE", hide = true, value_hint = ValueHint::FilePath)]
     pub object: Option<PathBuf>,
-    /// Print how many instructions the verifier looked at in each program.
+    /// Print the number of instructions that the verifier checked in each program.
     #[arg(long)]
     pub verified: bool,
 }
@@ -334,15 +337,15 @@ pub struct ConformArguments {
     /// Another variant of the policy for the BPF side, to see whether differences are found.
     #[arg(long, value_name = "POLICY")]
     pub against: Option<String>,
-    /// How many scripts.
+    /// Number of scripts.
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = positive::<u64>)]
     pub scripts: u64,
-    /// Seed of the first; the others follow.
+    /// Seed of the first script; the next ones have the next seeds.
     #[arg(long, value_name = "SEED", default_value = "1", value_parser = seed)]
     pub seed: u64,
 }
 
-/// Whose cost to measure.
+/// What to measure.
 #[cfg(feature = "live")]
 #[derive(Args)]
 pub struct OverheadArguments {
@@ -354,7 +357,7 @@ pub struct OverheadArguments {
         default_value = "none,floor,floor-preempting,all"
     )]
     pub policies: String,
-    /// How many tasks yield to each other, for each column of the second table.
+    /// Numbers of tasks that yield to each other, one for each column of the second table.
     #[arg(
         long,
         value_name = "N,N,...",
@@ -370,7 +373,7 @@ pub struct OverheadArguments {
     pub format: Format,
 }
 
-/// How much of it.
+/// The size of the workload.
 #[cfg(feature = "live")]
 #[derive(Args)]
 pub struct HackbenchArguments {
@@ -380,7 +383,7 @@ pub struct HackbenchArguments {
     /// Messages from each sender to each receiver.
     #[arg(short, long, value_name = "N", default_value_t = 100, value_parser = positive::<u32>)]
     pub loops: u32,
-    /// As tasks of class SCHED_EXT.
+    /// Run the tasks in class SCHED_EXT.
     #[arg(long)]
     pub ext: bool,
 }
@@ -399,7 +402,7 @@ pub enum StatsFormat {
 
 /// A command in a real kernel.
 ///
-/// The command's output is passed on, its exit status becomes schedlab's.
+/// The output of the command is passed on; its exit status becomes that of schedlab.
 #[derive(Args)]
 pub struct VmArguments {
     /// The policy: NAME, NAME:VARIANT, or "none" for the kernel's own scheduler.
@@ -412,11 +415,11 @@ pub struct VmArguments {
     /// under `[POLICY]` for one of several) or .dispadmin (a dispatch table as Solaris writes it).
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub tunables: Vec<PathBuf>,
-    /// Another sched_ext scheduler: its program, with its arguments in one word.  It is started
-    /// before the command and stopped after it.
+    /// Another sched_ext scheduler: its program and arguments, as one word.  It is started before the command and stopped
+    /// after it.
     #[arg(long, value_name = "PROGRAM", conflicts_with = "policy", value_hint = ValueHint::FilePath)]
     pub scheduler: Option<String>,
-    /// Do not record: no tracepoints disturb the times, and there is nothing but times.
+    /// Do not record, so that no tracepoint disturbs the times; then only times are printed.
     #[arg(long, conflicts_with_all = ["trace", "report", "json"])]
     pub no_record: bool,
     /// How to print what was measured, on standard error.
@@ -440,8 +443,8 @@ pub struct VmArguments {
     /// How it is executed.
     #[command(flatten)]
     pub played: PlayedArguments,
-    /// The command, behind "--".  Its program, shared libraries and the files its arguments name
-    /// are taken along; busybox has the rest.
+    /// The command, after "--".  Its program, its shared libraries and the files named by its arguments are copied into
+    /// the guest; busybox provides other programs.
     #[arg(
         last = true,
         required_unless_present = "workload",
@@ -453,11 +456,11 @@ pub struct VmArguments {
 
 /// What to record.
 ///
-/// Without a command: everything the machine does, for 10 s or until Ctrl-C.  With one: as long as
-/// it runs; its exit status becomes schedlab's.
+/// Without a command the whole machine is recorded for 10 s or until Ctrl-C.  With a command it is recorded as long as
+/// the command runs; the exit status of the command becomes that of schedlab.
 #[derive(Args)]
 pub struct RecordArguments {
-    /// Stop after so much time.
+    /// Stop after this time.
     #[arg(long = "for", value_name = "TIME", allow_hyphen_values = true, value_parser = positive_time)]
     pub duration: Option<Ns>,
     /// Where to write the trace: .pftrace for ui.perfetto.dev, .ftrace for text.
@@ -472,7 +475,7 @@ pub struct RecordArguments {
     /// Write what was measured as JSON, whatever --format prints.
     #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
     pub json: Option<PathBuf>,
-    /// A command to run meanwhile, behind "--".
+    /// A command to run meanwhile, after "--".
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }
@@ -493,12 +496,24 @@ pub struct MeasureArguments {
     /// Write a report with figures: one HTML file that needs nothing but a browser.
     #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
     pub report: Option<PathBuf>,
+    /// How the recording is read.
+    #[command(flatten)]
+    pub reading: ReadingArguments,
+}
+
+/// How recordings are read.
+#[derive(Args, Clone, Copy, Default)]
+pub struct ReadingArguments {
+    /// Most that a compressed recording may decompress to, such as 8GiB.  Default: 256 MiB, or 100 times
+    /// its size if that is more, up to the size of the memory.
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = bytes)]
+    pub max_decompressed: Option<u64>,
 }
 
 /// What to show of a recording.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum View {
-    /// All that schedlab measures, and what the recording holds.
+    /// All metrics of schedlab, and the contents of the recording.
     Metrics,
     /// Each task's waits for a CPU, laid out as by `perf sched latency -p`.
     Latency,
@@ -516,6 +531,9 @@ pub struct ConvertArguments {
     /// perf script's.
     #[arg(value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
+    /// How the recording is read.
+    #[command(flatten)]
+    pub reading: ReadingArguments,
 }
 
 /// A virtual machine.
@@ -531,31 +549,31 @@ pub struct VmMachineArguments {
     /// Size of the memory.
     #[arg(long, value_name = "SIZE", default_value = "1GiB", allow_hyphen_values = true, value_parser = memory_mib)]
     pub memory: u64,
-    /// Whose time the guest lives in.
+    /// The clock of the guest.
     #[arg(long, value_name = "CLOCK", default_value = "deterministic")]
     pub clock: VmClock,
-    /// Give up after so much real time.
+    /// End with an error after this real time.
     #[arg(long, value_name = "TIME", default_value = "10min", allow_hyphen_values = true, value_parser = positive_time)]
     pub timeout: Ns,
-    /// The kernel throws a policy out when a runnable task does not run for this long in the guest: 1ms to 30s.
+    /// The kernel unloads a policy when a runnable task has not run for this time in the guest: 1ms to 30s.
     /// Default: 5s.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = watchdog_time)]
     pub watchdog: Option<Ns>,
-    /// Take a file or a folder along, to the same place.  Can be repeated.
+    /// Copy a file or a folder into the guest, with the same path.  Can be repeated.
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub with: Vec<PathBuf>,
 }
 
-/// Whose time a guest lives in.
+/// The clock of a guest.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum VmClock {
-    /// One instruction is one nanosecond: runs are equal to the bit.  All CPUs share the count.
+    /// One instruction takes one nanosecond, so runs are identical.  All CPUs share one instruction counter.
     Deterministic,
-    /// The host's, as fast as it goes.
+    /// The clock of the host.
     Fast,
 }
 
-/// What to call a new policy, and where to put it.
+/// The name and place of a new policy.
 #[derive(Args)]
 pub struct NewArguments {
     /// The policy's name: lower-case letters, digits and underscores.
@@ -597,10 +615,14 @@ fn watchdog_time(text: &str) -> Result<Ns, String> {
     }
 }
 
-/// QEMU's PC has so many.
+/// The number of CPUs; QEMU's PC has at most 255.
 fn vm_cpus(text: &str) -> Result<u32, String> {
     let number = text.parse().ok().filter(|n| (1..=255).contains(n));
     number.ok_or_else(|| "a whole number from 1 to 255".into())
+}
+
+fn bytes(text: &str) -> Result<u64, String> {
+    schedlab_input::quantity::size(text).map_err(|mistake| mistake.expected)
 }
 
 fn memory_mib(text: &str) -> Result<u64, String> {

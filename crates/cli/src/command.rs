@@ -40,11 +40,11 @@ use clap::error::ErrorKind;
 use clap::Parser;
 use schedlab_trace::printable_lines;
 
-use crate::arguments::{Arguments, Command};
+use crate::arguments::{Arguments, Command, DevCommand};
 use crate::failure::{Exit, Failure};
 use crate::usage;
 
-/// Commands that are programs, too: a guest has them by these names.
+/// Commands that a guest also finds as programs, by these names.
 pub const PROGRAMS: &[&str] = &[
     #[cfg(feature = "live")]
     "hackbench",
@@ -57,11 +57,13 @@ pub const PROGRAMS: &[&str] = &[
 fn spelled_out(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = arguments.into_iter().collect();
     let name = arguments.first().map(Path::new).and_then(Path::file_name);
-    if let Some(program) = PROGRAMS
-        .iter()
-        .find(|program| name == Some(OsStr::new(program)))
-    {
-        arguments.splice(..1, ["schedlab".into(), program.into()]);
+    let called = |program: &&&str| name == Some(OsStr::new(program));
+    if let Some(program) = PROGRAMS.iter().find(called) {
+        let words: &[&str] = match *program {
+            "hackbench" => &["schedlab", "dev", "hackbench"],
+            program => &["schedlab", program],
+        };
+        arguments.splice(..1, words.iter().map(OsString::from));
     }
     arguments
 }
@@ -97,22 +99,29 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         #[cfg(feature = "live")]
         Command::Load(arguments) => load::load(&arguments),
         #[cfg(feature = "live")]
-        Command::Conform(arguments) => conform::conform(&arguments),
-        #[cfg(feature = "live")]
-        Command::Overhead(arguments) => overhead::overhead(&arguments),
-        #[cfg(feature = "live")]
-        Command::Hackbench(arguments) => hackbench::hackbench(&arguments),
-        #[cfg(feature = "live")]
         Command::Status => status::status(),
         Command::Replay(arguments) => replay::replay(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments),
-        Command::Fidelity(arguments) => fidelity::fidelity(&arguments),
+        Command::Dev(command) => dev(command),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
         Command::New(arguments) => new::new(&arguments),
         Command::Completions { shell } => generate::completions(shell),
         Command::Man { folder } => generate::man_pages(&folder),
     };
     done.map(|()| Exit::Success.into())
+}
+
+/// Does what developers of schedlab ask for.
+fn dev(command: DevCommand) -> Result<(), Failure> {
+    match command {
+        #[cfg(feature = "live")]
+        DevCommand::Conform(arguments) => conform::conform(&arguments),
+        #[cfg(feature = "live")]
+        DevCommand::Overhead(arguments) => overhead::overhead(&arguments),
+        #[cfg(feature = "live")]
+        DevCommand::Hackbench(arguments) => hackbench::hackbench(&arguments),
+        DevCommand::Fidelity(arguments) => fidelity::fidelity(&arguments),
+    }
 }
 
 /// Prints a result.

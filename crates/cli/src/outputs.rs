@@ -1,4 +1,4 @@
-//! Files a user asks for: traces and the report.
+//! Output files: traces, reports and JSON.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use schedlab_trace::{
 
 use crate::failure::Failure;
 
-/// Most files one command writes.
+/// The most trace files of one command.
 const MAX_TRACES: usize = 100;
 
 /// Starts a file that appears whole or not at all, even if a policy crashes.
@@ -38,7 +38,7 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// What `--trace` asks for, in a command of so many runs.
+    /// The trace files that `--trace` asks for in a command of `nr_runs` runs.
     pub fn parse(path: &Path, nr_runs: usize) -> Result<Traces, Diagnostic> {
         let mistake = |problem: String| Diagnostic::new(problem).at("--trace", 0);
         let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
@@ -65,7 +65,7 @@ impl Traces {
         })
     }
 
-    /// Also a single run's file is called after it.
+    /// The same, with the run's name in the file's name even if there is one run only.
     pub fn always_labelled(&self) -> Traces {
         Traces {
             always_labelled: true,
@@ -73,12 +73,12 @@ impl Traces {
         }
     }
 
-    /// Is a single run's file called after it, too?
+    /// Whether the file of a single run is named after it, too.
     pub fn names_every_run(&self) -> bool {
         self.always_labelled
     }
 
-    /// The file of one run; `label` tells it from the others, if there are others.
+    /// The file of one run; `label` distinguishes it from the others, if there are any.
     pub fn path_of(&self, label: Option<&str>) -> PathBuf {
         let Some(label) = label else {
             return self.path.clone();
@@ -113,7 +113,7 @@ enum Encoder {
     Ftrace(Box<FtraceSink<AtomicFile>>),
 }
 
-/// A file that is whole but has no name yet.
+/// A complete file that still has its temporary name.
 pub struct Finished {
     path: PathBuf,
     file: AtomicFile,
@@ -166,23 +166,23 @@ impl Finished {
         }
     }
 
-    /// Gives the file its name, at last.
+    /// Gives the file its name.
     pub fn keep(self) -> Result<(), Failure> {
         self.file.finish().map_err(Failure::writing(&self.path))
     }
 }
 
-/// A text file a user asks for: the report, or the result as JSON.
+/// A text file: the report, or the result as JSON.
 pub struct TextFile {
     path: PathBuf,
     file: AtomicFile,
 }
 
 impl TextFile {
-    /// Starts the file now, so that a place that cannot be written to is known before anything runs.
+    /// Creates the file before anything runs, so that an unwritable place is found at once.
     pub fn create(flag: &str, path: &Path, extension: &str) -> Result<TextFile, Failure> {
         if path.extension().is_none_or(|e| e != extension) {
-            let problem = format!("\"{}\" is called like something else", path.display());
+            let problem = format!("\"{}\" has another extension", path.display());
             let mistake = Diagnostic::new(problem).at(flag, 0);
             return Err(mistake
                 .expected(format!("a name ending in .{extension}"))

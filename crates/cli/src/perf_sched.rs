@@ -1,4 +1,4 @@
-//! A trace in the layouts of `perf sched`, which scheduler developers quote to one another.
+//! A trace in the layouts of `perf sched`, which scheduler developers know.
 
 mod latency;
 mod timehist;

@@ -1,4 +1,4 @@
-//! What a person at a terminal sees of runs that take longer than a moment.
+//! Progress of long runs, shown on a terminal.
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use schedlab_trace::{Ns, Time};
 
-/// Runs shorter than this pass in silence.
+/// Shorter runs show no progress.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// How far some runs have got, kept by the threads that run them.
+/// The progress of several runs, updated by the threads that run them.
 pub struct Progress {
     runs: Vec<RunProgress>,
     started: Instant,
@@ -26,7 +26,7 @@ struct RunProgress {
 }
 
 impl Progress {
-    /// Nothing done of so many runs.
+    /// No progress in `nr_runs` runs.
     pub fn new(nr_runs: usize) -> Progress {
         Progress {
             runs: (0..nr_runs).map(|_| RunProgress::default()).collect(),
@@ -34,7 +34,7 @@ impl Progress {
         }
     }
 
-    /// A run has got to `now`, and ends at `end` if that is known.
+    /// A run has reached `now`; it ends at `end` if that is known.
     pub fn set(&self, run: usize, now: Time, end: Option<Time>, events: u64) {
         let run = &self.runs[run];
         run.now_ns.store(now.0, Ordering::Relaxed);
@@ -43,7 +43,7 @@ impl Progress {
         run.events.store(events, Ordering::Relaxed);
     }
 
-    /// A run is over.
+    /// A run has ended.
     pub fn done(&self, run: usize) {
         self.runs[run].done.store(1, Ordering::Relaxed);
     }
@@ -98,7 +98,7 @@ impl Line {
         Line(None)
     }
 
-    /// Shows how far things are.
+    /// Shows the progress.
     pub fn show(&mut self, progress: &Progress) {
         if !std::io::stderr().is_terminal() || progress.started.elapsed() < SILENCE {
             return;
@@ -109,7 +109,7 @@ impl Line {
     }
 }
 
-/// A line of text for work whose length nobody knows.
+/// A line of text for work of unknown length.
 pub struct Note {
     line: Mutex<Line>,
     started: Instant,
@@ -124,7 +124,7 @@ impl Note {
         }
     }
 
-    /// Shows a text, and how long this has been going on.
+    /// Shows a text and the time since the start.
     pub fn show(&self, text: &str) {
         let elapsed = self.started.elapsed();
         if !std::io::stderr().is_terminal() || elapsed < SILENCE {
@@ -145,7 +145,7 @@ impl Drop for Line {
     }
 }
 
-/// One thing that is waited for, and for how long already; it vanishes when dropped.
+/// A line that shows what is waited for, and for how long; it vanishes when dropped.
 pub struct Waiting {
     line: Line,
     started: Instant,

@@ -1,4 +1,4 @@
-//! Mistakes in flags, as clap finds them, in the form all mistakes have.
+//! Turns clap's errors into diagnostics.
 
 use clap::error::{ContextKind, ErrorKind};
 use clap::CommandFactory;
@@ -7,7 +7,7 @@ use schedlab_input::Diagnostic;
 
 use crate::arguments::Arguments;
 
-/// The commands a user can mean.
+/// The names of the visible commands.
 fn commands() -> Vec<String> {
     let all = Arguments::command();
     let shown = all
@@ -74,7 +74,7 @@ fn conflict(error: &clap::Error, argument: &str) -> String {
     format!("cannot be used with {}", flag(&prior))
 }
 
-/// Where to look when a flag is unknown or missing.
+/// The usage line, for an unknown or missing flag.
 fn ways_out(error: &clap::Error) -> String {
     let usage = text(error, ContextKind::Usage);
     let line = usage.lines().next().unwrap_or_default();

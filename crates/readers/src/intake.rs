@@ -8,7 +8,7 @@ use schedlab_recording::{
 use schedlab_trace::{CpuId, Time, WakeContext};
 
 use crate::failure::Failure;
-use crate::report::{Format, ReadReport};
+use crate::report::{FileFormat, ReadReport};
 
 /// The highest CPU number that is accepted; the kernel has at most 8192 CPUs.
 pub const MAX_CPU: u64 = 65_535;
@@ -24,7 +24,7 @@ pub struct Intake {
 }
 
 impl Intake {
-    pub fn new(format: Format) -> Intake {
+    pub fn new(format: FileFormat) -> Intake {
         let carries = Carries {
             waking: false,
             wakeup: false,

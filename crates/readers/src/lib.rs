@@ -28,5 +28,5 @@ mod text;
 mod write;
 
 pub use open::{read, read_from, read_within};
-pub use report::{Compression, Format, ReadReport};
+pub use report::{Compression, FileFormat, ReadReport};
 pub use write::{write_text, TextFormat};

@@ -9,7 +9,7 @@ use schedlab_recording::Recording;
 
 use crate::budget::{Budget, CountedFile};
 use crate::failure::Failure;
-use crate::report::{Compression, Format, ReadReport};
+use crate::report::{Compression, FileFormat, ReadReport};
 use crate::{perf_data, perfetto, text};
 
 /// The number of bytes from which the format is found.
@@ -79,12 +79,12 @@ fn read_stream(
     let format = format_of(&head)?;
     let whole = Cursor::new(head).chain(plain);
     let (recording, mut report) = match format {
-        Format::PerfData => match path.filter(|_| compression.is_none()) {
+        FileFormat::PerfData => match path.filter(|_| compression.is_none()) {
             Some(path) => perf_data::read(path, budget)?,
             None => perf_data::read_stream(whole, budget)?,
         },
-        Format::Perfetto => perfetto::read(whole, budget)?,
-        Format::PerfScript | Format::Ftrace => {
+        FileFormat::Perfetto => perfetto::read(whole, budget)?,
+        FileFormat::PerfScript | FileFormat::Ftrace => {
             text::read(BufReader::with_capacity(LOOKED_AT, whole), format)?
         }
     };
@@ -104,13 +104,13 @@ fn compression_of(head: &[u8]) -> Option<Compression> {
 }
 
 /// The format of a file, by its first bytes.
-fn format_of(head: &[u8]) -> Result<Format, Failure> {
+fn format_of(head: &[u8]) -> Result<FileFormat, Failure> {
     let unusable = |what: &str, instead: &str| Err(Failure::new(what).expected(instead));
     if head.is_empty() {
         return unusable("the file is empty", KNOWN);
     }
     if head.starts_with(b"PERFILE2") {
-        return Ok(Format::PerfData);
+        return Ok(FileFormat::PerfData);
     }
     if head.starts_with(b"2ELIFREP") {
         return unusable(
@@ -128,7 +128,7 @@ fn format_of(head: &[u8]) -> Result<Format, Failure> {
         return Ok(format);
     }
     if perfetto::begins(head) {
-        return Ok(Format::Perfetto);
+        return Ok(FileFormat::Perfetto);
     }
     unusable("this is no recording schedlab can read", KNOWN)
 }

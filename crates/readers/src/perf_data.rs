@@ -10,8 +10,7 @@ use std::path::Path;
 
 use rustc_hash::FxHashMap;
 use schedlab_recording::{
-    Comm, Field, Format as EventFormat, KernelEventKind, Pid, Place, RecordLayout, Recording,
-    RecordingError,
+    Comm, EventFormat, Field, KernelEventKind, Pid, Place, RecordLayout, Recording, RecordingError,
 };
 use schedlab_trace::{CpuId, Time};
 use tracepoint_decode::{
@@ -26,7 +25,7 @@ use crate::budget::{Budget, Inflated, TooLarge};
 use crate::failure::Failure;
 use crate::guard::guarded;
 use crate::intake::{self, Intake};
-use crate::report::{Format, ReadReport};
+use crate::report::{FileFormat, ReadReport};
 
 /// Bytes of a record's header.
 const HEADER: usize = 8;
@@ -154,7 +153,7 @@ impl Reader {
     fn new(budget: Budget) -> Reader {
         Reader {
             budget,
-            intake: Intake::new(Format::PerfData),
+            intake: Intake::new(FileFormat::PerfData),
             nr_records: 0,
             layouts: FxHashMap::default(),
             names: FxHashMap::default(),

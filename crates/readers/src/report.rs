@@ -8,7 +8,7 @@ use serde::Serialize;
 /// The format of a recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Format {
+pub enum FileFormat {
     /// The binary file of `perf record`.
     PerfData,
     /// The text of `perf script`.
@@ -19,13 +19,13 @@ pub enum Format {
     Perfetto,
 }
 
-impl fmt::Display for Format {
+impl fmt::Display for FileFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Format::PerfData => "perf.data",
-            Format::PerfScript => "perf script text",
-            Format::Ftrace => "ftrace text",
-            Format::Perfetto => "Perfetto trace",
+            FileFormat::PerfData => "perf.data",
+            FileFormat::PerfScript => "perf script text",
+            FileFormat::Ftrace => "ftrace text",
+            FileFormat::Perfetto => "Perfetto trace",
         })
     }
 }
@@ -46,7 +46,7 @@ pub enum Compression {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ReadReport {
     /// Its format.
-    pub format: Format,
+    pub format: FileFormat,
     /// Its compression, if it has one.
     pub compression: Option<Compression>,
     /// The resolution of its times in ns: 1, or 1000 for times printed in microseconds.
@@ -67,7 +67,7 @@ pub struct ReadReport {
 }
 
 impl ReadReport {
-    pub(crate) fn new(format: Format) -> ReadReport {
+    pub(crate) fn new(format: FileFormat) -> ReadReport {
         ReadReport {
             format,
             compression: None,

@@ -5,7 +5,7 @@ use schedlab_trace::{CpuId, Time, WakeContext};
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Comm, KernelEvent, KernelEventKind, KernelState, Pid, TaskRef};
-use crate::format::{Field, Format};
+use crate::format::{EventFormat, Field};
 use crate::identity::KnownTask;
 use crate::page::PageLayout;
 use crate::recording::{Carries, Recording};
@@ -104,7 +104,7 @@ impl Decoder {
         // sched_wakeup_new is a wakeup, too, but only of new tasks.
         let mut tells_wakeups = false;
         for text in &description.formats {
-            let format = Format::parse(text)?;
+            let format = EventFormat::parse(text)?;
             tells_wakeups |= format.name == "sched_wakeup";
             let event = Event::new(format)?;
             events.extend(event.map(|event| (event.id, event)));
@@ -174,7 +174,7 @@ impl Event {
     ///
     /// # Errors
     /// A field that is needed is missing.
-    pub fn new(format: Format) -> Result<Option<Event>, RecordingError> {
+    pub fn new(format: EventFormat) -> Result<Option<Event>, RecordingError> {
         let fields = Fields(&format);
         let Some(content) = fields.content()? else {
             return Ok(None);
@@ -283,7 +283,7 @@ impl StateField {
 }
 
 /// Looks for fields by their names.
-struct Fields<'a>(&'a Format);
+struct Fields<'a>(&'a EventFormat);
 
 impl Fields<'_> {
     fn content(&self) -> Result<Option<Content>, RecordingError> {

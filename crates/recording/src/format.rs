@@ -31,7 +31,7 @@ pub enum Place {
 
 /// A tracepoint's layout.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Format {
+pub struct EventFormat {
     /// Its name, without its system: "sched_switch".
     pub name: String,
     /// The number at the start of its records.
@@ -42,12 +42,12 @@ pub struct Format {
     pub print: String,
 }
 
-impl Format {
+impl EventFormat {
     /// Reads the kernel's text.
     ///
     /// # Errors
     /// No name, no number, or a field without offset or size.
-    pub fn parse(text: &str) -> Result<Format, RecordingError> {
+    pub fn parse(text: &str) -> Result<EventFormat, RecordingError> {
         let head = |key: &str| text.lines().find_map(|line| line.strip_prefix(key));
         let name = head("name:").unwrap_or_default().trim().to_string();
         let problem = |problem: String| RecordingError::Format {
@@ -63,7 +63,7 @@ impl Format {
         let placed = |line| field(line).ok_or_else(|| problem(format!("no place in \"{line}\"")));
         let fields: Vec<Field> = lines.map(placed).collect::<Result<_, _>>()?;
         let print = head("print fmt:").unwrap_or_default().trim().to_string();
-        Ok(Format {
+        Ok(EventFormat {
             name,
             id,
             fields,
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn layouts_come_from_the_text() {
-        let format = Format::parse(MIGRATE).unwrap();
+        let format = EventFormat::parse(MIGRATE).unwrap();
         assert_eq!(
             (format.name.as_str(), format.id),
             ("sched_migrate_task", 287)
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn values_are_where_the_layout_says() {
-        let format = Format::parse(MIGRATE).unwrap();
+        let format = EventFormat::parse(MIGRATE).unwrap();
         let mut record = vec![0; 20];
         record[8..12].copy_from_slice(&(3u32 << 16 | 20).to_le_bytes());
         record[12..16].copy_from_slice(&(-7i32).to_le_bytes());
@@ -198,8 +198,8 @@ mod tests {
 
     #[test]
     fn broken_texts_are_errors() {
-        assert!(Format::parse("").is_err());
+        assert!(EventFormat::parse("").is_err());
         let bad = MIGRATE.replace("offset:12;", "");
-        assert!(Format::parse(&bad).is_err());
+        assert!(EventFormat::parse(&bad).is_err());
     }
 }

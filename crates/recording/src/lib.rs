@@ -29,7 +29,7 @@ pub mod tracefs;
 pub use decode::{Decoder, Description, Event as RecordLayout};
 pub use error::RecordingError;
 pub use event::{Comm, KernelEvent, KernelEventKind, KernelState, Pid, TaskRef};
-pub use format::{Field, Format, Place};
+pub use format::{EventFormat, Field, Place};
 pub use identity::KnownTask;
 pub use notes::{Noted, NotedEvent, NotedTask, Notes, NOTES_VARIABLE};
 pub use play::Mended;

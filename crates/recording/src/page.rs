@@ -3,7 +3,7 @@
 //! A page begins with the time of its first event and the length of its data; each event has a
 //! word with its type and the time since the one before (`include/linux/ring_buffer.h`).
 
-use crate::format::{Field, Format};
+use crate::format::{EventFormat, Field};
 use crate::RecordingError;
 
 /// The lowest bits of an event's first word are its type; the others are time.
@@ -42,7 +42,7 @@ impl PageLayout {
     /// Reads the text of `events/header_page`.
     pub fn parse(text: &str) -> Result<PageLayout, RecordingError> {
         // The text is that of a format without its head.
-        let format = Format::parse(&format!("name: header_page\nID: 0\n{text}"))?;
+        let format = EventFormat::parse(&format!("name: header_page\nID: 0\n{text}"))?;
         let field = |name: &str| {
             let field = format.field(name).cloned();
             field.ok_or_else(|| RecordingError::Format {

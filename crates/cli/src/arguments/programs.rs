@@ -1,4 +1,4 @@
-//! Flags of the commands that are real programs.
+//! Flags of the commands that run workloads as real programs.
 
 use std::path::PathBuf;
 
@@ -9,8 +9,8 @@ use super::{positive, positive_time, seed, RtappArguments, VmMachineArguments};
 
 /// A workload, executed.
 ///
-/// Each task becomes a thread or a process that computes, sleeps, waits and wakes as its program
-/// says, with the same draws as in the simulator; the machine's own scheduler decides who runs.
+/// Each task becomes a thread or a process that computes, sleeps, waits and wakes others as its program says, with the
+/// same random draws as in the simulator.  The scheduler of this machine decides which task runs.
 #[derive(Args)]
 pub struct PlayArguments {
     /// The workload: a built-in with its options in one word ("volanomark --rooms 10"), the name of
@@ -20,7 +20,7 @@ pub struct PlayArguments {
     /// How it is executed.
     #[command(flatten)]
     pub played: PlayedArguments,
-    /// Print no result, and no notes on what cannot be done as the workload says.
+    /// Print no result, and no notes on what differs from the workload.
     #[arg(long)]
     pub quiet: bool,
 }
@@ -42,10 +42,10 @@ pub struct PlayedArguments {
 
 /// late, as the ULE paper describes it.
 ///
-/// All tasks begin together; a line a second tells how they fare, a table in the end.
+/// All tasks begin together.  A line each second shows their delays; a table follows at the end.
 #[derive(Args)]
 pub struct LateArguments {
-    /// What runs: as the built-in workload.
+    /// The tasks, as in the built-in workload.
     #[command(flatten)]
     pub late: schedlab_workload::builtin::Late,
     /// The seed of everything random.
@@ -53,7 +53,7 @@ pub struct LateArguments {
     pub seed: u64,
 }
 
-/// The simulator beside a real kernel.
+/// The simulator compared with a real kernel.
 ///
 /// Each workload runs under each policy in the simulator, and in the deterministic virtual machine
 /// with one CPU that the simulated machine describes.
@@ -62,16 +62,16 @@ pub struct FidelityArguments {
     /// The policies, separated by commas, or all of them.
     #[arg(long, value_name = "POLICIES", default_value = "all")]
     pub policies: String,
-    /// A workload instead of the usual ones.  Can be repeated.
+    /// A workload instead of the default ones.  Can be repeated.
     #[arg(long = "workload", value_name = "WORKLOAD")]
     pub workloads: Vec<String>,
     /// The simulated machine.
     #[arg(long, value_name = "MACHINE", default_value = "qemu-icount", value_hint = ValueHint::FilePath)]
     pub model: String,
-    /// How long each runs.
+    /// The duration of each run.
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = positive_time)]
     pub duration: Ns,
-    /// Put the tables into this file, between its lines that say where they begin and end.
+    /// Write the tables into this file, between its lines "tables: begin" and "tables: end".
     #[arg(long, value_name = "FILE.md", value_hint = ValueHint::FilePath)]
     pub write: Option<PathBuf>,
     /// Virtual machines at the same time.  Default: the number of CPUs.

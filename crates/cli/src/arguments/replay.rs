@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 use schedlab_replay::{Mode, Symptom};
 
-use super::{positive, seed, Bounds, Format};
+use super::{positive, seed, Bounds, Format, ReadingArguments};
 
 /// A recording of a real machine under other schedulers.
 #[derive(Args)]
@@ -20,27 +20,27 @@ pub struct ReplayArguments {
     /// The policy that differences refer to, one of --policies.  It is shown first.  Default: the recording.
     #[arg(long, value_name = "POLICY", conflicts_with = "minimise")]
     pub baseline: Option<String>,
-    /// What becomes of events from outside: timers, devices, the network.
+    /// When events from outside (timers, devices, the network) happen.
     #[arg(long, value_name = "MODE", default_value = "closed")]
     pub mode: ReplayMode,
-    /// The hardware.  Default: the recorded CPUs, where nothing costs more than it did.
+    /// The hardware.  Default: the recorded CPUs, without costs beyond the recorded ones.
     #[arg(long, value_name = "MACHINE", value_hint = ValueHint::FilePath)]
     pub machine: Option<String>,
     /// Ticks per second of the recorded machine.
     #[arg(long, value_name = "N", default_value_t = 250, allow_negative_numbers = true, value_parser = hz)]
     pub hz: u32,
-    /// The scheduler the recording was made under, for the self-check.  Default: what a kernel of
-    /// that release has; eevdf if the recording does not name its kernel.
+    /// The scheduler of the recorded machine, for the self-check.  Default: that of the recorded kernel release; eevdf if
+    /// the recording does not name its kernel.
     #[arg(long, value_name = "POLICY")]
     pub recorded_under: Option<String>,
-    /// Keep only what shows a symptom under the policy, of which there must be one: "wait>TIME of TASK",
-    /// where TASK is a name, a group or a thread id.
+    /// Reduce the recording to the smallest part that shows a symptom under the one policy given: "wait>TIME of TASK", where
+    /// TASK is a name, a group or a thread id.
     #[arg(long, value_name = "SYMPTOM", value_parser = Symptom::parse)]
     pub minimise: Option<Symptom>,
     /// Write the rebuilt workload, for `run --workload`.
     #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
     pub export: Option<PathBuf>,
-    /// The seed of what is random in policies.
+    /// The seed of the policies' random numbers.
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = seed)]
     pub seed: u64,
     /// Set a tunable of the policy (see `list policies NAME`).  Can be repeated.
@@ -65,14 +65,17 @@ pub struct ReplayArguments {
     /// Bounds that end a replay with an error.
     #[command(flatten)]
     pub bounds: Bounds,
+    /// How the recording is read.
+    #[command(flatten)]
+    pub reading: ReadingArguments,
 }
 
-/// What becomes of events from outside.
+/// When events from outside happen.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ReplayMode {
-    /// They happen as long after the task began to wait as was recorded.
+    /// At the recorded distance from the time the task began to wait.
     Closed,
-    /// They happen when they were recorded.
+    /// At the recorded time.
     Open,
 }
 
@@ -103,6 +106,9 @@ pub struct ExplainArguments {
     /// How to print it.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub format: Format,
+    /// How recordings are read.
+    #[command(flatten)]
+    pub reading: ReadingArguments,
 }
 
 fn hz(text: &str) -> Result<u32, String> {

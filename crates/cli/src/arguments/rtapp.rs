@@ -9,25 +9,25 @@ pub struct RtappArguments {
     /// Keys that occur twice in an object of an rt-app file.
     #[arg(long, value_name = "MEANING", default_value = "ordered")]
     pub rtapp_keys: RtappKeys,
-    /// Whom "suspend" in an rt-app file waits for.
+    /// What `suspend` in an rt-app file waits on.
     #[arg(long, value_name = "MEANING", default_value = "auto")]
     pub rtapp_suspend: RtappSuspend,
 }
 
-/// What to make of keys that occur twice in an object of an rt-app file.
+/// The meaning of keys that occur twice in an object of an rt-app file.
 #[derive(Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum RtappKeys {
-    /// All count, in their order.
+    /// All are used, in their order.
     #[default]
     Ordered,
-    /// The last value counts, in the first one's place, as json-c reads them.
+    /// The last value is used, at the place of the first, as json-c reads them.
     JsonC,
 }
 
-/// Whom a suspended task of an rt-app file waits for.
+/// What `suspend` in an rt-app file waits on.
 #[derive(Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum RtappSuspend {
-    /// The given name if somebody resumes it and no task is called so, else the task's own.
+    /// The given name if a task resumes it and no task has it as its name; else the task's own name.
     #[default]
     Auto,
     /// The task's own name, as rt-app does since May 2025.
@@ -37,7 +37,7 @@ pub enum RtappSuspend {
 }
 
 impl RtappArguments {
-    /// As the reader wants to know it.
+    /// The options of the reader.
     pub fn options(&self) -> rtapp::Options {
         rtapp::Options {
             repeated: match self.rtapp_keys {
@@ -65,7 +65,7 @@ impl RtappArguments {
     }
 }
 
-/// What a user writes for a value.
+/// The name of a value on the command line.
 fn name_of(value: &impl ValueEnum) -> String {
     let possible = value.to_possible_value();
     possible.map_or_else(String::new, |value| value.get_name().to_string())

@@ -1,4 +1,4 @@
-//! `schedlab conform`: does the BPF program decide as the native build does?
+//! `schedlab dev conform`: does the BPF program decide as the native build does?
 
 use schedlab_live::Program;
 

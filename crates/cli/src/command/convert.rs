@@ -1,10 +1,10 @@
-//! `schedlab convert`: a recording in another format.
+//! `schedlab convert`: writes a recording in another format.
 
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use schedlab_input::Diagnostic;
-use schedlab_readers::{read, write_text, TextFormat};
+use schedlab_readers::{read_within, write_text, TextFormat};
 use schedlab_recording::{KernelEventKind, Recording};
 use schedlab_trace::{AtomicFile, PerfettoSink, TraceInfo};
 
@@ -13,14 +13,14 @@ use crate::failure::Failure;
 
 use super::note;
 
-/// What a file is written as, by its name.
+/// The format of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Target {
     Perfetto,
     Text(TextFormat),
 }
 
-/// The ends of names and what they stand for.
+/// The ends of file names, with their formats.
 const TARGETS: [(&str, Target); 3] = [
     (".pftrace", Target::Perfetto),
     (".ftrace", Target::Text(TextFormat::Ftrace)),
@@ -30,7 +30,7 @@ const TARGETS: [(&str, Target); 3] = [
 /// Reads one file and writes the other, which appears whole or not at all.
 pub fn convert(arguments: &ConvertArguments) -> Result<(), Failure> {
     let target = target(&arguments.output)?;
-    let (recording, report) = read(&arguments.input)?;
+    let (recording, report) = read_within(&arguments.input, arguments.reading.max_decompressed)?;
     for said in &report.notes {
         note(&format!("note: {}: {said}", arguments.input.display()));
     }
@@ -66,15 +66,14 @@ fn target(path: &Path) -> Result<Target, Diagnostic> {
     })
 }
 
-/// Perfetto's file is that of the trace the recording becomes: with run queues drawn, and with
-/// what was missing made up for.
+/// Writes a Perfetto file of the trace that the recording becomes, with run queues and with missing events added.
 fn perfetto(recording: &Recording, file: AtomicFile) -> std::io::Result<(AtomicFile, Vec<String>)> {
     let mut sink = PerfettoSink::new(file);
     let mended = recording.play(&TraceInfo::default(), &mut sink);
     let file = sink.finish()?;
     let start = recording.span.0;
     let mut notes = vec![
-        format!("times begin at 0, which was {start} s"),
+        format!("times begin at 0, which is {start} s in the recording"),
         "R and R+ are both written as R+, unless a yield was recorded".to_string(),
     ];
     let has = |kind: fn(&KernelEventKind) -> bool| recording.events().iter().any(|e| kind(&e.kind));
@@ -96,7 +95,7 @@ fn perfetto(recording: &Recording, file: AtomicFile) -> std::io::Result<(AtomicF
     notes.extend(unwritten.map(|(_, what)| format!("not written: {what}")));
     if mended.switches + mended.wakeups > 0 {
         notes.push(format!(
-            "{} switches and {} wakeups are missing from the recording and were made up for",
+            "{} switches and {} wakeups are missing from the recording and were added",
             mended.switches, mended.wakeups
         ));
     }

@@ -10,7 +10,7 @@ use schedlab_trace::{printable, printable_json, Sink, Tee};
 use serde::Serialize;
 
 use crate::arguments::{
-    Arguments, Command, ExplainArguments, Format, ReplayArguments, RunArguments,
+    Arguments, Command, ExplainArguments, Format, ReadingArguments, ReplayArguments, RunArguments,
 };
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -29,7 +29,7 @@ pub fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
     for run in &arguments.runs {
         let explain = Explain::new(arguments.task.as_deref(), arguments.worst as usize);
         let mut sink = Tee(explain, Order::new());
-        play(run, &mut sink, &interrupt)?;
+        play(run, arguments.reading, &mut sink, &interrupt)?;
         let Tee(explain, order) = sink;
         let groups = explain.groups();
         let explanation = explain.finish();
@@ -57,9 +57,14 @@ fn nobody(arguments: &ExplainArguments, groups: Vec<String>) -> Failure {
 }
 
 /// Gives a run to a sink: a file, or a command that is done again.
-fn play(run: &str, sink: &mut dyn Sink, interrupt: &Interrupt) -> Result<(), Failure> {
+fn play(
+    run: &str,
+    reading: ReadingArguments,
+    sink: &mut dyn Sink,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
     if Path::new(run).exists() {
-        let source = Source::read(Path::new(run))?;
+        let source = Source::read(Path::new(run), reading)?;
         source.recording.play(&source.info(), sink);
         return Ok(());
     }
@@ -112,7 +117,7 @@ fn play_replay(
 ) -> Result<(), Failure> {
     let set = Assignments::read(&[], &arguments.set)?;
     let tuned = policy("--policies", &arguments.policies, &set, &interrupt.stop())?;
-    let source = Source::read(&arguments.recording)?;
+    let source = Source::read(&arguments.recording, arguments.reading)?;
     let mut replay = source.rebuild(&Options {
         mode: arguments.mode.mode(),
         ..Options::default()

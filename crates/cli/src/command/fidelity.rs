@@ -1,4 +1,4 @@
-//! `schedlab fidelity`: how far the simulator is off, measured against a real kernel.
+//! `schedlab dev fidelity`: how far the simulator is off, measured against a real kernel.
 
 mod compare;
 mod seen;

@@ -1,4 +1,4 @@
-//! `schedlab hackbench`: work for tests in a guest, which need not have the program of that name.
+//! `schedlab dev hackbench`: hackbench for guests; hosts need not have a program of that name.
 
 use schedlab_overhead::{join_sched_ext, Hackbench};
 

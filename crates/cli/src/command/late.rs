@@ -17,7 +17,7 @@ pub fn late(arguments: &LateArguments) -> Result<(), Failure> {
         duration: late.lasts()?,
         aligned: late.aligned,
         seed: arguments.seed,
-        // When nobody reads any more, the table in the end will say so.
+        // If nothing reads the output any more, writing the table fails later.
         tell: &mut |line| drop(print(&format!("{line}\n"))),
         stop: &|| interrupt.signal().is_some(),
     };

@@ -1,4 +1,4 @@
-//! `schedlab list`: what there is to choose from.
+//! `schedlab list`: lists policies, machines and workloads.
 
 mod machines;
 mod policies;
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 
 use super::print;
 
-/// Prints a catalogue, all of them, or one of a catalogue's things in detail.
+/// Prints one catalogue, all catalogues, or one entry in detail.
 pub fn list(arguments: &ListArguments) -> Result<(), Failure> {
     let listing = match (arguments.what, &arguments.name) {
         (None, _) => everything()?,
@@ -29,7 +29,7 @@ pub fn list(arguments: &ListArguments) -> Result<(), Failure> {
     })
 }
 
-/// The same for people and for programs.
+/// A listing as text and as JSON.
 struct Listing {
     text: String,
     json: Value,
@@ -69,7 +69,7 @@ fn everything() -> Result<Listing, Failure> {
     })
 }
 
-/// A name nothing in the catalogue has.
+/// A name that is not in the catalogue.
 fn unknown(what: &str, name: &str, names: &[&str]) -> Failure {
     Diagnostic::new(format!("there is no {what} \"{name}\""))
         .at("list", 0)

@@ -1,4 +1,4 @@
-//! `schedlab measure`: a recording as it is.
+//! `schedlab measure`: measures a recording.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use schedlab_input::Diagnostic;
 use schedlab_measure::Measure;
-use schedlab_readers::{read, ReadReport};
+use schedlab_readers::{read_within, ReadReport};
 use schedlab_recording::{KernelEventKind, KernelState, Mended, Pid, Recording};
 use schedlab_report::quantity::Unit;
 use schedlab_report::table::{Cell, Field, Layout, Subject, Table, Terminal};
@@ -26,7 +26,8 @@ use super::{note, print, standard_output};
 
 /// Shows a recording.
 pub fn measure(arguments: &MeasureArguments) -> Result<(), Failure> {
-    let (recording, report) = read(&arguments.recording)?;
+    let (recording, report) =
+        read_within(&arguments.recording, arguments.reading.max_decompressed)?;
     let recorded = Recorded::new(&recording, report);
     match arguments.view {
         View::Metrics => metrics(arguments, &recording, recorded),
@@ -121,7 +122,7 @@ fn first_stem(name: &str) -> String {
     stem.to_string()
 }
 
-/// The run as JSON, with what the recording holds.
+/// The run as JSON, with the contents of the recording.
 fn with_recording(run: &Run, recorded: &Recorded) -> Result<String, Failure> {
     let failed = |error: serde_json::Error| Failure::Other(error.to_string());
     let mut value: serde_json::Value =
@@ -131,7 +132,7 @@ fn with_recording(run: &Run, recorded: &Recorded) -> Result<String, Failure> {
     Ok(printable_json(&text).into_owned() + "\n")
 }
 
-/// What a recording holds, and what it lacks.
+/// The contents of a recording, and what it lacks.
 #[derive(Serialize)]
 struct Recorded {
     #[serde(flatten)]
@@ -144,7 +145,7 @@ struct Recorded {
     events: BTreeMap<&'static str, u64>,
 }
 
-/// What was missing and was made up for.
+/// The missing events that were added.
 #[derive(Clone, Copy, Default, Serialize)]
 struct Missing {
     switches: u64,
@@ -210,14 +211,14 @@ impl Recorded {
         }
     }
 
-    /// What a reader of the numbers should know.
+    /// Warnings for the reader of the numbers.
     fn warnings(&self) -> Vec<String> {
         let file = &self.file;
         let mut warnings = file.notes.clone();
         if file.nr_gaps > 0 && self.nr_lost == 0 {
             let gaps = file.nr_gaps;
             warnings.push(format!(
-                "events were lost in {gaps} places, nobody counted how many"
+                "events were lost in {gaps} places; their number is unknown"
             ));
         }
         if file.nr_out_of_order > 0 {
@@ -227,11 +228,11 @@ impl Recorded {
         warnings
     }
 
-    /// Says on standard error what layouts of perf have no place for.
+    /// Prints on standard error what perf's layouts have no place for.
     fn tell(&self, mended: Mended) {
         let made_up = (mended.switches + mended.wakeups > 0).then(|| {
             format!(
-                "{} switches and {} wakeups are missing from the recording and were made up for",
+                "{} switches and {} wakeups are missing from the recording and were added",
                 mended.switches, mended.wakeups
             )
         });

@@ -1,4 +1,4 @@
-//! `schedlab overhead`: what switching costs under each scheduler, in this machine's kernel.
+//! `schedlab dev overhead`: what switching costs under each scheduler, in this machine's kernel.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -86,7 +86,7 @@ fn only_one_cpu() -> Result<(), Failure> {
     match available_parallelism().map_or(1, usize::from) {
         1 => Ok(()),
         cpus => Err(Failure::Other(format!(
-            "costs are measured on one CPU, this machine has {cpus}: schedlab vm --no-record -- schedlab overhead"
+            "costs are measured on one CPU, this machine has {cpus}: schedlab vm --no-record -- schedlab dev overhead"
         ))),
     }
 }

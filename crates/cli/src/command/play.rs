@@ -14,7 +14,7 @@ use schedlab_lab::choose;
 
 use super::{note, print};
 
-/// Executes a workload and tells what it counted and timed.
+/// Executes a workload and prints its counts and times.
 pub fn play(arguments: &PlayArguments) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     let played = &arguments.played;
@@ -39,7 +39,10 @@ pub fn play(arguments: &PlayArguments) -> Result<(), Failure> {
     let left = leave_notes(&notes(&marks, &played));
     left.map_err(|error| Failure::Output("the notes for the recorder".into(), error))?;
     if played.nr_lost > 0 {
-        note(&format!("warning: {} marks were too many", played.nr_lost));
+        note(&format!(
+            "warning: {} marks were lost: the buffer was full",
+            played.nr_lost
+        ));
     }
     match arguments.quiet {
         true => Ok(()),
@@ -47,7 +50,7 @@ pub fn play(arguments: &PlayArguments) -> Result<(), Failure> {
     }
 }
 
-/// Says what a reader of the result should know.
+/// Prints warnings for the reader of the result.
 pub(super) fn tell_caveats(workload: &schedlab_workload::Workload) {
     for warning in &workload.warnings {
         note(&format!("warning: {warning}"));
@@ -57,7 +60,7 @@ pub(super) fn tell_caveats(workload: &schedlab_workload::Workload) {
     }
 }
 
-/// What was counted and timed, by mark.
+/// Counts and times of a mark.
 #[derive(Default)]
 struct Tally {
     count: u64,

@@ -1,4 +1,4 @@
-//! `schedlab record`: what the scheduler of this machine does.
+//! `schedlab record`: records the scheduler of this machine.
 
 use std::fs;
 use std::io;
@@ -20,10 +20,10 @@ use schedlab_lab::{quoted, Recorded};
 
 use super::{note, sudo};
 
-/// How long a machine is recorded if nobody says.
+/// The duration of a recording without a command or a limit.
 const DEFAULT: Duration = Duration::from_secs(10);
 
-/// Records this machine; the command's status.
+/// Records this machine; returns the status of the command.
 pub fn record(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
     if !tracefs::is_permitted() && !sudo::is_root() {
         return Err(sudo::again(&arguments.command));
@@ -39,7 +39,7 @@ pub fn record(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
     match observed.notes() {
         Ok(Some(notes)) => recording.note(notes),
         Ok(None) => {}
-        // What was recorded is there all the same.
+        // The recording is complete without them.
         Err(problem) => note(&format!("warning: {problem}")),
     }
     let (run, mut finished) = measure(&recording, trace, arguments, status)?;
@@ -56,14 +56,14 @@ pub fn record(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
     Ok(status.map_or(ExitCode::SUCCESS, status_code))
 }
 
-/// What goes on while the machine is recorded.
+/// What happens while the machine is recorded: a command runs, time passes, signals come.
 struct Observed<'a> {
     command: &'a [String],
     limit: Option<Duration>,
     interrupt: &'a Interrupt,
     started: Option<Instant>,
     child: Option<io::Result<Child>>,
-    /// Where the command leaves its notes, if it is one that writes any.
+    /// The folder for the command's notes, if it writes any.
     desk: tempfile::TempDir,
 }
 
@@ -96,7 +96,7 @@ impl<'a> Observed<'a> {
         self.desk.path().join("notes")
     }
 
-    /// Starts the command when asked first; is there more to see?
+    /// Starts the command at the first call; returns whether recording goes on.
     fn goes_on(&mut self) -> bool {
         let Some(started) = self.started else {
             self.started = Some(Instant::now());
@@ -112,8 +112,7 @@ impl<'a> Observed<'a> {
         runs && time_is_left && self.interrupt.signal().is_none()
     }
 
-    /// How the command ended.  One that still runs is not waited for: it gets the signal we got,
-    /// or is ended as its time is over.
+    /// The status of the command.  A command that still runs is killed: a signal came or its time is over.
     fn end(&mut self) -> Result<Option<ExitStatus>, Failure> {
         let cannot = |error: io::Error| Failure::Other(format!("{}: {error}", self.command[0]));
         let Some(child) = self.child.take() else {
@@ -121,13 +120,13 @@ impl<'a> Observed<'a> {
         };
         let mut child = child.map_err(cannot)?;
         if let Ok(None) = child.try_wait() {
-            // It may end by itself this very moment.
+            // The command may end by itself at this moment; then this fails.
             let _ = child.kill();
         }
         child.wait().map(Some).map_err(cannot)
     }
 
-    /// What the command noted of itself.
+    /// The notes of the command.
     fn notes(&self) -> Result<Option<Notes>, String> {
         let damaged = || format!("{}: its notes are damaged", self.command[0]);
         match fs::read(self.notes_file()) {
@@ -174,7 +173,7 @@ pub(super) fn called() -> String {
     quoted(&words)
 }
 
-/// What schedules this machine now.
+/// The scheduler of this machine.
 fn scheduler() -> String {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let ops = read("/sys/kernel/sched_ext/root/ops");
@@ -184,7 +183,7 @@ fn scheduler() -> String {
     }
 }
 
-/// This machine, by what decides how it schedules.
+/// This machine: its CPUs and its kernel.
 fn machine(nr_cpus: u32) -> String {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let cpus = if nr_cpus == 1 { "CPU" } else { "CPUs" };

@@ -22,7 +22,7 @@ use schedlab_report::Run;
 use schedlab_trace::TraceInfo;
 use schedlab_workload::Workload;
 
-use crate::arguments::ReplayArguments;
+use crate::arguments::{ReadingArguments, ReplayArguments};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::outputs::{Finished, TextFile, TraceFile};
@@ -45,7 +45,7 @@ pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
     to_front(&mut chosen, arguments.baseline.as_deref(), names)?;
     let files = Files::create(arguments.report.as_deref(), arguments.json.as_deref())?;
     let export = TextFile::create_if("--export", arguments.export.as_deref(), "json")?;
-    let mut source = Source::read(&arguments.recording)?;
+    let mut source = Source::read(&arguments.recording, arguments.reading)?;
     let under = recorded_under(arguments, &source.recording, &interrupt)?;
     let mut traces = ReplayTraces::parse(arguments.trace.as_deref(), chosen.len() + 1)?;
     let mut replay = source.rebuild(&Options {
@@ -141,8 +141,8 @@ pub struct Source {
 
 impl Source {
     /// Reads a file.
-    pub fn read(path: &Path) -> Result<Source, Diagnostic> {
-        let (recording, report) = schedlab_readers::read(path)?;
+    pub fn read(path: &Path, reading: ReadingArguments) -> Result<Source, Diagnostic> {
+        let (recording, report) = schedlab_readers::read_within(path, reading.max_decompressed)?;
         let path = path.display().to_string();
         let name = stem(&path);
         let name = name.split('.').next().unwrap_or(&name).to_string();

@@ -1,4 +1,4 @@
-//! `schedlab reproduce`: the papers' experiments again, and what became of their claims.
+//! `schedlab reproduce`: repeats the papers' experiments and checks their claims.
 
 use std::fs;
 use std::io::Write;
@@ -17,7 +17,7 @@ use crate::interrupt::Interrupt;
 use crate::progress::Note;
 use crate::version::program;
 
-/// Does the experiments again, prints their claims and verdicts, and writes the book.
+/// Repeats the experiments, prints their claims with verdicts, and writes the book.
 pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     if arguments.world == World::Vm {
@@ -50,7 +50,7 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     }
 }
 
-/// What the user hears of experiments without a result.
+/// The failure for experiments without a result.
 pub fn failed(error: Error, interrupt: &Interrupt) -> Failure {
     match (error, interrupt.signal()) {
         (_, Some(signal)) => Failure::Interrupted(signal),
@@ -59,7 +59,7 @@ pub fn failed(error: Error, interrupt: &Interrupt) -> Failure {
     }
 }
 
-/// The experiments a user means, by name or by a claim; all of them by "all" or by naming none.
+/// The experiments of these names or claims; "all" or no name means all of them.
 fn choose(names: &[String]) -> Result<Vec<&'static Experiment>, Failure> {
     if names.is_empty() || names.iter().any(|name| name == "all") {
         return Ok(experiments().iter().collect());

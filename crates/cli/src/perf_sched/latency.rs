@@ -11,7 +11,7 @@ const RULE: usize = 139;
 
 /// Measures for each task how long it waited for a CPU, from becoming runnable to running.
 pub struct Latency {
-    /// What is added to the trace's times: perf shows the recording's.
+    /// Added to the trace's times: perf shows the times of the recording.
     start: Time,
     tasks: Vec<Task>,
 }
@@ -21,11 +21,11 @@ struct Task {
     name: String,
     pid: u32,
     run_ns: u64,
-    /// Since when it runs.
+    /// The time since which it runs.
     running: Option<Time>,
-    /// Since when it waits.
+    /// The time since which it waits.
     waiting: Option<Time>,
-    /// Has anything been heard of it?
+    /// Whether an event has named it.
     known: bool,
     nr_delays: u64,
     sum_ns: u64,
@@ -110,7 +110,7 @@ impl Latency {
     fn starts(&mut self, task: TaskId, time: Time) {
         let task = self.task(task);
         task.running = Some(time);
-        // perf takes one it has not heard of before for woken this moment.
+        // perf takes an unknown task as woken at this moment.
         let first_heard = !std::mem::replace(&mut task.known, true) && time > Time::ZERO;
         let since = task.waiting.take().or(first_heard.then_some(time));
         let Some(start) = since else { return };

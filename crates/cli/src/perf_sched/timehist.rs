@@ -10,12 +10,12 @@ use super::{ms, seconds};
 /// waited for a CPU, how long it ran.
 pub struct Timehist<W: Write> {
     out: BufWriter<W>,
-    /// The first error there was; nothing is printed behind it.
+    /// The first error; nothing is printed after it.
     error: Option<io::Error>,
-    /// What is added to the trace's times: perf shows the recording's.
+    /// Added to the trace's times: perf shows the times of the recording.
     start: Time,
     tasks: Vec<Task>,
-    /// Since when each CPU runs whom it runs.
+    /// For each CPU, the time since which its task runs.
     since: Vec<Time>,
 }
 
@@ -25,7 +25,7 @@ struct Task {
     label: String,
     /// When it last stopped.
     stopped: Option<Time>,
-    /// Since when it is wanted.
+    /// The time it was woken.
     ready: Option<Time>,
 }
 
@@ -139,7 +139,7 @@ impl<W: Write> Sink for Timehist<W> {
             EventKind::Waking { task, .. } | EventKind::Wakeup { task, .. } => {
                 self.tasks[task.index()].ready.get_or_insert(event.time);
             }
-            // The trace begins with switches to those who were running.
+            // The trace begins with switches to the running tasks.
             EventKind::Switch { prev: None, .. } if event.time == Time::ZERO => {}
             EventKind::Switch { prev, .. } => self.switch(event, prev),
             _ => {}

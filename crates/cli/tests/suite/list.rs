@@ -26,6 +26,24 @@ fn everything_is_listed() {
     assert!(output(&["list"]).contains("Workloads (--workload)\n  ab "));
 }
 
+/// On a narrow terminal no line is longer than it.
+#[test]
+fn lists_fit_the_terminal() {
+    let program = env!("CARGO_BIN_EXE_schedlab");
+    let listing = format!("stty cols 60; {program} list policies");
+    let output = std::process::Command::new("script")
+        .args(["-qec", &listing, "/dev/null"])
+        .output()
+        .unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert!(shown.contains("linux24"), "{shown}");
+    let longest = shown
+        .lines()
+        .map(|line| line.trim_end().chars().count())
+        .max();
+    assert!(longest.unwrap() <= 60, "{shown}");
+}
+
 #[test]
 fn policy_is_described_in_full() {
     let text = output(&["list", "policies", "linux24"]);

@@ -1,7 +1,9 @@
 //! One program for all tests of this crate: it is linked once.
 
 mod common;
+mod completions;
 mod determinism;
+mod documents;
 mod faulty_policies;
 mod hostile_names;
 mod interrupt;

@@ -53,8 +53,8 @@ const MISTAKES: &[(&[&str], &str)] = &[
     (&["run", "--policy", "o1", "--workload", "hogs", "--format", "jsn"], "--format: \"jsn\" is not valid; expected table, markdown, json (did you mean \"json\"?)"),
     (&["run", "--policy", "o1", "--workload", "hogs", "--trace", "x.pftrce"], "--trace: \"x.pftrce\" has no known extension; expected .pftrace (Perfetto) or .ftrace (text) (did you mean \"pftrace\"?)"),
     (&["run", "--policy", "o1", "--workload", "hogs", "--trace", "x.pftrace", "--seeds", "101"], "--trace: 101 runs would write as many files; expected at most 100 runs with --trace"),
-    (&["run", "--policy", "o1", "--workload", "hogs", "--report", "x.htm"], "--report: \"x.htm\" is called like something else; expected a name ending in .html"),
-    (&["run", "--policy", "o1", "--workload", "hogs", "--json", "x"], "--json: \"x\" is called like something else; expected a name ending in .json"),
+    (&["run", "--policy", "o1", "--workload", "hogs", "--report", "x.htm"], "--report: \"x.htm\" has another extension; expected a name ending in .html"),
+    (&["run", "--policy", "o1", "--workload", "hogs", "--json", "x"], "--json: \"x\" has another extension; expected a name ending in .json"),
     (&["run", "--policy", "o1", "--workload", "hogs", "--hook-timeout", "1ms"], "--hook-timeout: \"1ms\" is not valid; expected at least 100ms"),
     (&["list", "polices"], "WHAT: \"polices\" is not valid; expected policies, machines, workloads (did you mean \"policies\"?)"),
     (&["list", "policies", "elcs"], "list: there is no policy \"elcs\"; expected one of … (did you mean \"elsc\"?)"),
@@ -333,11 +333,11 @@ fn help_is_not_a_mistake() {
 fn deadlock_has_its_status() {
     let folder = tempfile::tempdir().unwrap();
     let workload = folder.path().join("stuck.toml");
-    fs::write(
-        &workload,
-        "[semaphore.s]\n[task.a]\nprogram = \"wait-sem s\"\n",
-    )
-    .unwrap();
+    let task = |name: &str, first: &str, second: &str| {
+        format!("[task.{name}]\nprogram = \"\"\"\nlock {first}\nsleep 1ms\nlock {second}\nunlock {second}\nunlock {first}\n\"\"\"\n")
+    };
+    let tasks = task("a", "x", "y") + &task("b", "y", "x");
+    fs::write(&workload, format!("[mutex.x]\n[mutex.y]\n{tasks}")).unwrap();
     let run = ["run", "--policy", "o1", "--workload", argument(&workload)];
     let output = schedlab(&run).output().unwrap();
     let said = crate::common::text(&output.stdout);

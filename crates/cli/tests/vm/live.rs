@@ -17,7 +17,9 @@ fn in_guest(script: &str) -> Output {
 
 #[track_caller]
 fn conforms(policy: &str, scripts: &str) {
-    let ran = in_guest(&format!("schedlab conform {policy} --scripts {scripts}"));
+    let ran = in_guest(&format!(
+        "schedlab dev conform {policy} --scripts {scripts}"
+    ));
     let said = text(&ran.stdout);
     assert!(ran.status.success(), "{policy}: {}", text(&ran.stderr));
     assert!(said.contains(&format!("{scripts} scripts")), "{said}");
@@ -44,7 +46,7 @@ fn a_build_that_decides_otherwise_is_found_out() {
         "linux24:2.4.16 --against linux24:2.3.99",
         "cfs:4.3 --against cfs:6.5",
     ] {
-        let ran = in_guest(&format!("schedlab conform {pair} --scripts 100"));
+        let ran = in_guest(&format!("schedlab dev conform {pair} --scripts 100"));
         assert_eq!(ran.status.code(), Some(1), "{}", text(&ran.stdout));
         let stderr = text(&ran.stderr);
         assert!(stderr.contains("native:"), "{pair}: {stderr}");
@@ -62,7 +64,7 @@ fn tunables_from_files_reach_the_kernel() {
     let rows: Vec<String> = (0..60).map(|row| (row % 7 + 1).to_string()).collect();
     fs::write(&file, format!("[svr4]\nquantum = [{}]\n", rows.join(", "))).unwrap();
     let file = argument(&file);
-    let conform = "schedlab conform svr4 --scripts 50 --set 'quantum[45]=8' --tunables";
+    let conform = "schedlab dev conform svr4 --scripts 50 --set 'quantum[45]=8' --tunables";
     let script = format!(
         "{conform} {file}; for p in $(pidof schedlab); do tr '\\0' ' ' </proc/$p/cmdline; done"
     );

@@ -250,7 +250,7 @@ fn a_part_of_the_tasks_may_be_enough() {
     let script =
         "work; schedlab load mlfq --partial --stats json >/tmp/stats & loader=$!; await enabled\n\
                   schedlab status; sleep 1.5\n\
-                  schedlab hackbench -g 1 -l 5 --ext >/dev/null; kill $loader; wait $loader\n\
+                  schedlab dev hackbench -g 1 -l 5 --ext >/dev/null; kill $loader; wait $loader\n\
                   cat /tmp/stats; finish";
     let ran = survives("2", &[], script);
     let said = text(&ran.stdout);

@@ -19,7 +19,7 @@ use self::schema::{bundle, packet, process_tree, system_info, trace};
 use crate::budget::Budget;
 use crate::failure::Failure;
 use crate::intake::{self, Intake};
-use crate::report::{Format, ReadReport};
+use crate::report::{FileFormat, ReadReport};
 
 /// The longest packet in bytes, compressed or not.
 const MAX_PACKET: u64 = 256 << 20;
@@ -141,7 +141,7 @@ impl Reader {
     fn new(budget: Budget) -> Reader {
         Reader {
             budget,
-            intake: Intake::new(Format::Perfetto),
+            intake: Intake::new(FileFormat::Perfetto),
             states: States::Since414,
             running: Vec::new(),
             compact: Compact::default(),

@@ -17,7 +17,7 @@ use schedlab_trace::SIMULATED_HEADING;
 
 use crate::failure::Failure;
 use crate::intake::Intake;
-use crate::report::{Format, ReadReport};
+use crate::report::{FileFormat, ReadReport};
 
 use head::Head;
 
@@ -25,7 +25,7 @@ use head::Head;
 const MAX_LINE: usize = 1 << 20;
 
 /// The format of a text; none if it is none of these.
-pub fn format_of(head: &[u8]) -> Option<Format> {
+pub fn format_of(head: &[u8]) -> Option<FileFormat> {
     let is_text = |byte: &u8| *byte >= b' ' || matches!(byte, b'\n' | b'\r' | b'\t');
     if !head.iter().take(4096).all(is_text) {
         return None;
@@ -33,14 +33,17 @@ pub fn format_of(head: &[u8]) -> Option<Format> {
     let text = String::from_utf8_lossy(head);
     let lines = || text.lines().take(200);
     if lines().any(|line| perf_script::head(line).is_some()) {
-        return Some(Format::PerfScript);
+        return Some(FileFormat::PerfScript);
     }
     let is_ftrace = |line: &str| line.starts_with("# tracer:") || ftrace::head(line).is_some();
-    lines().any(is_ftrace).then_some(Format::Ftrace)
+    lines().any(is_ftrace).then_some(FileFormat::Ftrace)
 }
 
 /// Reads lines until their end.
-pub fn read(mut lines: impl BufRead, format: Format) -> Result<(Recording, ReadReport), Failure> {
+pub fn read(
+    mut lines: impl BufRead,
+    format: FileFormat,
+) -> Result<(Recording, ReadReport), Failure> {
     let mut reader = Reader::new(format);
     let (mut line, mut number) = (Vec::new(), 0);
     loop {
@@ -75,14 +78,14 @@ fn cut_short(failure: Failure, cut: bool) -> Failure {
 }
 
 struct Reader {
-    format: Format,
+    format: FileFormat,
     intake: Intake,
     /// The largest number of decimals of a time.
     digits: u32,
 }
 
 impl Reader {
-    fn new(format: Format) -> Reader {
+    fn new(format: FileFormat) -> Reader {
         Reader {
             format,
             intake: Intake::new(format),
@@ -92,7 +95,7 @@ impl Reader {
 
     fn line(&mut self, line: &str) -> Result<(), Failure> {
         let head = match self.format {
-            Format::PerfScript => perf_script::head(line),
+            FileFormat::PerfScript => perf_script::head(line),
             _ => ftrace::head(line),
         };
         match head {
@@ -114,7 +117,10 @@ impl Reader {
             arguments::Said::Event(kind) => self.intake.push(head.time, head.cpu, kind),
             arguments::Said::Other => self.intake.ignore(head.event),
             arguments::Said::Nonsense => {
-                let problem = format!("{} does not say what it should: \"{}\"", head.event, line);
+                let problem = format!(
+                    "the arguments of {} cannot be read: \"{}\"",
+                    head.event, line
+                );
                 return Err(Failure::new(problem).expected("the arguments the kernel prints"));
             }
         }
@@ -125,7 +131,7 @@ impl Reader {
     fn other(&mut self, line: &str) -> Result<(), Failure> {
         let known = match self.format {
             _ if line == SIMULATED_HEADING => Some(Other::Simulated),
-            Format::PerfScript => perf_script::other(line),
+            FileFormat::PerfScript => perf_script::other(line),
             _ => ftrace::other(line),
         };
         match known {
@@ -146,7 +152,7 @@ impl Reader {
             None => {
                 let problem = format!("this is no line of {}: \"{line}\"", self.format);
                 return Err(Failure::new(problem).expected(match self.format {
-                    Format::PerfScript => perf_script::EXAMPLE,
+                    FileFormat::PerfScript => perf_script::EXAMPLE,
                     _ => ftrace::EXAMPLE,
                 }));
             }
@@ -158,19 +164,17 @@ impl Reader {
         self.intake.report.resolution_ns = 10u64.pow(9 - self.digits.min(9));
         if self.intake.report.resolution_ns > 1 {
             let note = match self.format {
-                Format::PerfScript => {
-                    "times are of whole microseconds; `perf script --ns` has them of nanoseconds"
+                FileFormat::PerfScript => {
+                    "times are in microseconds; `perf script --ns` prints nanoseconds"
                 }
-                _ => {
-                    "times are of whole microseconds; `trace-cmd report -t` has them of nanoseconds"
-                }
+                _ => "times are in microseconds; `trace-cmd report -t` prints nanoseconds",
             };
             self.intake.note(note);
         }
-        if self.format == Format::PerfScript {
+        if self.format == FileFormat::PerfScript {
             self.intake.note(
-                "perf script does not say what is done in interrupts: \
-                 wakings by an idle CPU and of tasks in state D count as interrupts', all others as tasks'",
+                "perf script does not print the context of wakings: those by an idle CPU and of tasks in state D \
+                 count as done by interrupts, all others as done by tasks",
             );
         }
         self.intake.finish()

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use crate::common::example;
 use schedlab_measure::Measure;
-use schedlab_readers::{read, Compression, Format};
+use schedlab_readers::{read, Compression, FileFormat};
 use schedlab_recording::{KernelEventKind, KernelState, Pid, Recording};
 use schedlab_trace::TraceInfo;
 
@@ -57,7 +57,7 @@ struct Expected {
 #[track_caller]
 fn check(name: &str, expected: &Expected) {
     let (recording, report) = read(&example(name)).unwrap();
-    assert_eq!(report.format, Format::PerfScript);
+    assert_eq!(report.format, FileFormat::PerfScript);
     assert_eq!(report.compression, Some(Compression::Zstd));
     assert_eq!(report.resolution_ns, 1000);
     assert_eq!(report.nr_events, expected.lines);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::common::{assert_same, events, sample};
-use schedlab_readers::{read, read_from, Compression, Format};
+use schedlab_readers::{read, read_from, Compression, FileFormat};
 use schedlab_recording::{KernelEventKind, KernelState, Pid, Recording};
 use schedlab_trace::WakeContext;
 
@@ -33,7 +33,7 @@ fn kinds(recording: &Recording) -> [usize; 9] {
 #[test]
 fn perf_data() {
     let (recording, report) = read(&sample("perf.data")).unwrap();
-    assert_eq!(report.format, Format::PerfData);
+    assert_eq!(report.format, FileFormat::PerfData);
     assert_eq!(kinds(&recording), [27, 27, 27 + 6, 2, 6, 7, 6, 6, 6]);
     let (start, end) = recording.span;
     assert_eq!((start.0, end.0), (18_136_600_774_242, 18_136_671_613_531));
@@ -92,7 +92,7 @@ fn perf_data_of_a_pipe() {
 #[test]
 fn ftrace() {
     let (recording, report) = read(&sample("trace.ftrace")).unwrap();
-    assert_eq!(report.format, Format::Ftrace);
+    assert_eq!(report.format, FileFormat::Ftrace);
     assert_eq!((report.resolution_ns, report.nr_other_lines), (1000, 12));
     assert_eq!(kinds(&recording), [20, 8, 8 + 3, 2, 3, 3, 0, 0, 0]);
     // d.h2. and d.s3. are interrupts; d..4. and dN.4. are not.
@@ -110,7 +110,7 @@ fn ftrace() {
 fn perfetto() {
     for name in ["events.pftrace", "deflated.pftrace"] {
         let (recording, report) = read(&sample(name)).unwrap();
-        assert_eq!(report.format, Format::Perfetto);
+        assert_eq!(report.format, FileFormat::Perfetto);
         let expected = [
             "1000 1 waking worker one:101:120 by Irq on 1",
             "1100 1 wakeup worker one:101:120 by Irq on 1",
@@ -143,7 +143,7 @@ fn compressed_files() {
     use std::io::Write;
     let text = std::fs::read(sample("trace.ftrace")).unwrap();
     let perf = std::fs::read(sample("perf.data")).unwrap();
-    for (plain, format) in [(&text, Format::Ftrace), (&perf, Format::PerfData)] {
+    for (plain, format) in [(&text, FileFormat::Ftrace), (&perf, FileFormat::PerfData)] {
         let (expected, _) = read_from(&plain[..], "plain").unwrap();
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gzip.write_all(plain).unwrap();
@@ -277,11 +277,11 @@ fn mistakes_are_told_where_they_are() {
     );
     says(
         format!("{line}a 1 [000] 6.0: sched:sched_switch: prev_comm=a prev_p").as_bytes(),
-        "f:2: the file is cut short here: sched_switch does not say what it should",
+        "f:2: the file is cut short here: the arguments of sched_switch cannot be read",
     );
     says(
         b"a 1 [000] 6.0: sched:sched_wakeup: comm=a pid=x prio=1 target_cpu=0\n",
-        "f:1: sched_wakeup does not say what it should: \"a 1 [000]",
+        "f:1: the arguments of sched_wakeup cannot be read: \"a 1 [000]",
     );
     says(
         b"a 1 [000] 6.0: sched:sched_stat_runtime: x\n",
@@ -324,7 +324,7 @@ fn what_is_no_file_is_refused_at_once() {
 fn trace_cmd_report() {
     let read = |name| read(&sample(name)).unwrap();
     let (plain, report) = read("trace-cmd.txt");
-    assert_eq!(report.format, Format::Ftrace);
+    assert_eq!(report.format, FileFormat::Ftrace);
     assert_eq!((report.resolution_ns, report.nr_other_lines), (1, 1));
     assert_eq!(kinds(&plain), [66, 32, 32 + 6, 3, 6, 6, 0, 0, 0]);
     assert_eq!(plain.nr_cpus(), 2);

@@ -32,7 +32,7 @@ struct VariantJson {
 #[derive(Serialize)]
 struct TunableJson {
     name: &'static str,
-    /// A number; of a table, an array.
+    /// A number, or an array for a table.
     default: Value,
     min: i64,
     max: i64,
@@ -61,7 +61,7 @@ pub fn all() -> Result<Listing, Failure> {
     Listing::new(text::columns(&rows), &policies)
 }
 
-/// One policy with all there is to know about it.
+/// One policy in detail.
 pub fn one(name: &str) -> Result<Listing, Failure> {
     let Some(policy) = Policy::find(name) else {
         let names: Vec<&str> = Policy::all().iter().map(Policy::name).collect();
@@ -175,7 +175,7 @@ fn tunable_lines(policy: &PolicyJson) -> String {
     }
 }
 
-/// A table is too long to be shown.
+/// The default as text; of a table only its length.
 fn default_text(default: &Value) -> String {
     match default.as_array() {
         Some(rows) => format!("table of {}", rows.len()),

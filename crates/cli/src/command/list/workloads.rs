@@ -14,7 +14,7 @@ use super::{text, unknown, Listing};
 struct WorkloadJson {
     name: String,
     summary: String,
-    /// Has it options of its own?
+    /// Whether it has options.
     options: bool,
 }
 
