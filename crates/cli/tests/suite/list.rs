@@ -62,6 +62,24 @@ fn policy_is_described_in_full() {
     assert!(!hz["doc"].as_str().unwrap().is_empty());
 }
 
+/// A variant is described alone; a policy of the user's own is compiled.
+#[test]
+fn variants_and_files_are_described() {
+    let variant = json(&["list", "policies", "o1:2.6.13"]);
+    let variants = variant["variants"].as_array().unwrap();
+    assert_eq!(
+        (variants.len(), &variants[0]["name"]),
+        (1, &"2.6.13".into())
+    );
+    let text = output(&["list", "policies", "o1:2.6.13"]);
+    assert!(
+        text.contains("o1:2.6.13") && !text.contains("o1:2.6.11"),
+        "{text}"
+    );
+    let file = output(&["list", "policies", "crates/cli/tests/policies/losing.c"]);
+    assert!(file.starts_with("losing: "), "{file}");
+}
+
 #[test]
 fn machines_and_workloads_are_described() {
     assert_eq!(json(&["list", "machines", "netfinity-7000-4p"])["cpus"], 4);

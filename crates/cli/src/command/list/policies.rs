@@ -1,13 +1,15 @@
 //! Policies, and one of them in detail.
 
+use schedlab_lab::choose::{self, Assignments};
 use schedlab_policy::{LockScope, Nice, Policy};
 use schedlab_trace::Ns;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::interrupt::Interrupt;
 
-use super::{text, unknown, Listing};
+use super::{text, Listing};
 
 #[derive(Serialize)]
 struct PolicyJson {
@@ -61,13 +63,15 @@ pub fn all() -> Result<Listing, Failure> {
     Listing::new(text::columns(&rows), &policies)
 }
 
-/// One policy in detail.
-pub fn one(name: &str) -> Result<Listing, Failure> {
-    let Some(policy) = Policy::find(name) else {
-        let names: Vec<&str> = Policy::all().iter().map(Policy::name).collect();
-        return Err(unknown("policy", name, &names));
-    };
-    let policy = describe(&policy);
+/// One policy in detail: NAME, NAME:VARIANT (of the variants that one only) or a C file.
+pub fn one(text: &str) -> Result<Listing, Failure> {
+    let interrupt = Interrupt::listen()?;
+    let set = Assignments::read(&[], &[])?;
+    let tuned = choose::policy("list", text, &set, &interrupt.stop())?;
+    let mut policy = describe(&tuned.policy);
+    if text.ends_with(&format!(":{}", tuned.variant)) {
+        policy.variants.retain(|v| v.name == tuned.variant);
+    }
     Listing::new(detail(&policy), &policy)
 }
 
@@ -133,6 +137,9 @@ fn detail(policy: &PolicyJson) -> String {
         }
     };
     section("Variants", variant_lines(policy));
+    if let [variant] = policy.variants.as_slice() {
+        section("Tunables the variant sets", settings(variant));
+    }
     section("Tunables (--set NAME=VALUE)", tunable_lines(policy));
     section(
         "Counters",
@@ -153,6 +160,12 @@ fn variant_lines(policy: &PolicyJson) -> String {
         .map(|v| [name(v), v.doc.to_string()])
         .collect();
     text::columns(&rows)
+}
+
+/// "a=1 b=2", a line each.
+fn settings(variant: &VariantJson) -> String {
+    let words = variant.set.split_whitespace();
+    words.map(|setting| format!("{setting}\n")).collect()
 }
 
 fn tunable_lines(policy: &PolicyJson) -> String {
