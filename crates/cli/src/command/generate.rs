@@ -6,7 +6,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command, CommandFactory};
 use clap_complete::Shell;
 use schedlab_policy::Policy;
-use schedlab_workload::{builtin, native};
+use schedlab_workload::builtin;
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
@@ -75,9 +75,8 @@ fn policies() -> Vec<String> {
 }
 
 fn workloads() -> Vec<String> {
-    let builtins = builtin::list().into_iter().map(|(name, _)| name);
-    let shipped = native::list().into_iter().map(|(name, _)| name);
-    builtins.chain(shipped).map(str::to_string).collect()
+    let all = builtin::list().into_iter();
+    all.map(|workload| workload.name.to_string()).collect()
 }
 
 fn machines() -> Vec<String> {

@@ -59,7 +59,7 @@ fn known() -> BTreeSet<String> {
         }
     }
     for workload in schedlab_workload::builtin::list() {
-        known.extend(flags(&output(&["list", "workloads", workload.0])));
+        known.extend(flags(&output(&["list", "workloads", workload.name])));
     }
     known
 }

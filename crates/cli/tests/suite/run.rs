@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::common::DEADLOCK;
-use crate::common::{argument, json, names, output, schedlab, text};
+use crate::common::{argument, json, names, output, refused, schedlab, text};
 use serde_json::Value;
 
 /// One hog on one CPU without costs for one second: everything about it is known beforehand.

@@ -72,48 +72,6 @@ pub fn policies(
 }
 
 /// Moves the item a user calls `wanted` to the front; the others keep their order.
-pub fn to_front<T>(
-    items: &mut [T],
-    wanted: Option<&str>,
-    names: impl Fn(&T) -> Vec<String>,
-) -> Result<(), Failure> {
-    let Some(wanted) = wanted else {
-        return Ok(());
-    };
-    let all: Vec<Vec<String>> = items.iter().map(names).collect();
-    let called = |names: &Vec<String>| names.iter().any(|name| name == wanted);
-    if let Some(index) = all.iter().position(called) {
-        items[..=index].rotate_right(1);
-        return Ok(());
-    }
-    let firsts: Vec<&str> = all
-        .iter()
-        .filter_map(|names| Some(names.first()?.as_str()))
-        .collect();
-    Err(
-        Diagnostic::new(format!("\"{wanted}\" is not among the policies"))
-            .at("--baseline", 0)
-            .expected(format!("one of {}", firsts.join(", ")))
-            .suggest(wanted, firsts.iter().copied())
-            .into(),
-    )
-}
-
-/// What a user may call a chosen policy.
-pub fn names((written, tuned): &(String, Tuned)) -> Vec<String> {
-    policy_names(written, tuned)
-}
-
-/// What a user may call a policy: as on the command line, with its variant, without it.
-pub fn policy_names(written: &str, tuned: &Tuned) -> Vec<String> {
-    vec![
-        written.to_string(),
-        tuned.name(),
-        tuned.policy.name().to_string(),
-    ]
-}
-
-/// Moves the item a user calls `wanted` to the front; the others keep their order.
 ///
 /// # Errors
 /// No item has that name.
