@@ -34,8 +34,8 @@ static u32 patched(sched_t *s)
 }
 
 /*
- * The counter drops from its full value to 0 in one step.  Who runs with a
- * counter of 0, as SCHED_FIFO tasks do from then on, expires at every tick.
+ * The counter drops from its full value to 0 in one step.  A task that
+ * runs with a counter of 0, as SCHED_FIFO tasks do from then on, expires at every tick.
  */
 static void affinity24_tick(sched_t *s, u32 cpu, task_t *p)
 {

@@ -2,11 +2,11 @@
 /*
  * cfs - the Completely Fair Scheduler, Linux 2.6.23 to 6.5.
  *
- * Each task has a virtual runtime: the time it ran, divided by its weight.  Who
- * has the least runs next, so that all of them stay together, which is what an
- * ideal processor shared by all at once would do.  Waiting tasks are in a tree
- * ordered by vruntime.  min_vruntime is where they are, and never goes back; who
- * has slept is placed a little before it, who is new a little behind.
+ * Each task has a virtual runtime: the time it ran, divided by its weight.  The
+ * task with the least runs next, so that all of them stay together, as they would
+ * on an ideal processor that runs all tasks at once.  Waiting tasks are in a tree
+ * ordered by vruntime.  min_vruntime is the least of them, and never goes back; a
+ * task that has slept is placed a little before it, a new task a little behind.
  *
  * Order and names follow kernel/sched_fair.c of 2.6.24, later kernel/sched/fair.c.
  * What it calls sched_entity * is a ts_t * here.  A rule that changed between versions
@@ -25,22 +25,22 @@
 	T(min_granularity_us, 750, 1, 10000000, "sysctl_sched_min_granularity: shortest slice when many run, in us, for one CPU [SRC; 4 ms in 2.6.24]")	\
 	T(wakeup_granularity_us, 1000, 0, 10000000, "sysctl_sched_wakeup_granularity: lead in vruntime with which a woken task preempts, in us, for one CPU [SRC; 10 ms in 2.6.24]")	\
 	T(max_sysctl_ms, 1000000, 1, 1000000, "latency and min_granularity grow with the CPUs no further than this, in ms [MEM sched_init_granularity(): 200 in 2.6.24]")	\
-	T(fair_sleepers, 1, 0, 1, "who wakes up is placed before min_vruntime by a latency [SRC 2.6.24 NEW_FAIR_SLEEPERS, 5.10 place_entity()]")	\
+	T(fair_sleepers, 1, 0, 1, "a task that wakes up is placed before min_vruntime by a latency [SRC 2.6.24 NEW_FAIR_SLEEPERS, 5.10 place_entity()]")	\
 	T(gentle_fair_sleepers, 1, 0, 1, "by half of that only [SRC 5.10 GENTLE_FAIR_SLEEPERS; MEM from 2.6.32]")	\
-	T(start_debit, 1, 0, 1, "who is new is placed a slice behind min_vruntime [SRC START_DEBIT]")	\
+	T(start_debit, 1, 0, 1, "a new task is placed a slice behind min_vruntime [SRC START_DEBIT]")	\
 	T(place_at_fork, 1, 0, 1, "a child is placed beside its parent, and not before it [MEM task_fork_fair(); SRC 2.6.24 task_new_fair() places it on its own CPU]")	\
 	T(child_runs_first, 0, 0, 1, "sysctl_sched_child_runs_first: parent and child swap places if that lets the child run first [SRC; 1 in 2.6.24]")	\
 	T(new_reschedules, 0, 0, 1, "a new task always has its CPU rescheduled [SRC 2.6.24 task_new_fair()]")	\
 	T(wakeup_preemption, 1, 0, 1, "woken tasks may preempt [SRC WAKEUP_PREEMPTION]")	\
 	T(wakee_granularity, 1, 0, 1, "the wakeup granularity is weighted as the woken task is [SRC 5.10 wakeup_gran()]; 0: as the running one is [SRC 2.6.24 check_preempt_wakeup()]")	\
-	T(buddies, 1, 0, 1, "who preempts is picked even if not leftmost, and who was preempted is next [SRC 5.10 pick_next_entity(), LAST_BUDDY]")	\
-	T(next_buddy, 0, 0, 1, "whoever was woken last is preferred when many run [SRC 5.10 NEXT_BUDDY]")	\
-	T(tick_catches_up, 1, 0, 1, "a tick preempts also who is ahead of the leftmost by a slice [SRC 5.10 check_preempt_tick()]")	\
+	T(buddies, 1, 0, 1, "a task that preempts is picked even if not leftmost, and the preempted one is next [SRC 5.10 pick_next_entity(), LAST_BUDDY]")	\
+	T(next_buddy, 0, 0, 1, "the task woken last is preferred when many run [SRC 5.10 NEXT_BUDDY]")	\
+	T(tick_catches_up, 1, 0, 1, "a tick preempts also a task that is ahead of the leftmost by a slice [SRC 5.10 check_preempt_tick()]")	\
 	T(base_slice, 1, 0, 1, "no slice is shorter than min_granularity [MEM BASE_SLICE: from 5.13]")	\
 	T(slice_limit, 1, 0, 1, "nor does one last longer than a latency [MEM check_preempt_tick(): from 6.3]")	\
-	T(repick_renews, 0, 0, 1, "who is picked again begins a new slice [SRC 2.6.24 schedule()]")	\
-	T(yield_skips, 1, 0, 1, "who yields is passed over once [SRC 5.10 yield_task_fair(); MEM from 2.6.39]; 0: it only has its time accounted for")	\
-	T(compat_yield, 0, 0, 1, "sysctl_sched_compat_yield: who yields goes behind all others [SRC 2.6.24; SCHED_BATCH tasks always do]")	\
+	T(repick_renews, 0, 0, 1, "a task that is picked again begins a new slice [SRC 2.6.24 schedule()]")	\
+	T(yield_skips, 1, 0, 1, "a task that yields is passed over once [SRC 5.10 yield_task_fair(); MEM from 2.6.39]; 0: it only has its time accounted for")	\
+	T(compat_yield, 0, 0, 1, "sysctl_sched_compat_yield: a task that yields goes behind all others [SRC 2.6.24; SCHED_BATCH tasks always do]")	\
 	T(idle_gives_way, 1, 0, 1, "SCHED_IDLE tasks are preempted by all others at once [SRC 5.10 check_preempt_wakeup()]")	\
 	T(idle_core_first, 0, 0, 1, "of a group's idle CPUs one of an idle core balances first [SRC 6.6 should_we_balance()]")	\
 	FAIR_TUNABLES(T)
@@ -68,7 +68,7 @@ struct cfs_rq {
 
 struct cfs_task {
 	struct sched_entity se;
-	u32 vruntime_cpu;	/* the CPU whose min_vruntime it counts with; NO_CPU: it counts from min_vruntime */
+	u32 vruntime_cpu;	/* its vruntime belongs to the run queue of this CPU; NO_CPU: it is relative to min_vruntime */
 };
 
 POLICY_STATE(struct cfs, struct cfs_rq, struct cfs_task)
@@ -175,8 +175,8 @@ static void place_new(sched_t *s, rq_t *rq, ts_t *p)
 }
 
 /*
- * place_entity() of a woken one: sleep up to a latency counts as waiting.  Nobody
- * gains by being placed back, but who slept for an age has a vruntime beyond comparison.
+ * place_entity() of a woken task: sleep up to a latency counts as waiting.  A task
+ * is never placed back, unless it slept so long that its vruntime cannot be compared.
  */
 static void place_woken(sched_t *s, rq_t *rq, ts_t *p)
 {
@@ -230,7 +230,7 @@ static void link_entity(sched_t *s, rq_t *rq, ts_t *p)
 	tree_insert(s, &rq->cfs.tasks_timeline, &p->se.run_node);
 }
 
-/* task_new_fair() of 2.6.24, and the first tasks of all, whom nobody forked. */
+/* task_new_fair() of 2.6.24, and tasks that exist from the start, which have no parent. */
 static void place_first(sched_t *s, rq_t *rq, ts_t *p)
 {
 	task_t *parent = task_of(p)->parent;
@@ -417,7 +417,7 @@ static void check_preempt_tick(sched_t *s, rq_t *rq, ts_t *curr)
 		clear_buddies(rq, curr);
 		return;
 	}
-	/* Who missed preempting at its wakeup by a little does not wait for a whole slice. */
+	/* A task that almost preempted when it woke up does not wait for a whole slice. */
 	if (!tun(s)->tick_catches_up || delta_exec < glob_of(s)->sched_min_granularity || !first)
 		return;
 	if ((s64)(curr->se.vruntime - first->se.vruntime) > (s64)ideal_runtime)

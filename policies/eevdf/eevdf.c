@@ -4,7 +4,7 @@
  *
  * As in CFS each task has a virtual runtime v, and V is the average of all, by
  * weight: where the ideal processor is.  A task's lag is V - v, what it is owed.
- * Who is owed nothing is not eligible.  Each task requests a slice r at a time
+ * A task that is owed nothing is not eligible.  Each task requests a slice r at a time
  * and is to have it by its virtual deadline, d = v + r / weight; of the eligible
  * tasks that with the earliest deadline runs.  So a shorter slice means sooner,
  * never more.  Lag is kept over a sleep, so that sleeping wins nothing.
@@ -28,14 +28,14 @@
 
 #define EEVDF_TUNABLES(T)							\
 	T(base_slice_us, 750, 10, 1000000, "sysctl_sched_base_slice: what a task requests at a time, in us, for one CPU [MEM; 700 from 6.15]")	\
-	T(place_lag, 1, 0, 1, "who comes back has the lag it left with [SRC PLACE_LAG]; 0: it is placed at V")	\
+	T(place_lag, 1, 0, 1, "a task that is queued again has the lag it left with [SRC PLACE_LAG]; 0: it is placed at V")	\
 	T(place_deadline_initial, 1, 0, 1, "a new task's first request is half a slice [SRC PLACE_DEADLINE_INITIAL; without effect before 6.12, where wake_up_new_task() passes no ENQUEUE_INITIAL]")	\
-	T(place_rel_deadline, 1, 0, 1, "who only changes CPU keeps what is left of its request [SRC PLACE_REL_DEADLINE: from 6.12]")	\
-	T(run_to_parity, 1, 0, 1, "who was picked runs until its request is served or it is not eligible any more [SRC RUN_TO_PARITY]")	\
-	T(preempt_short, 1, 0, 2, "who goes on after its request is rescheduled as soon as it is not eligible (1) [SRC did_preempt_short(): from 6.12] or at once (2) [SRC 6.18 update_curr(): from 6.17]")	\
-	T(delay_dequeue, 1, 0, 1, "who is not eligible when it falls asleep stays queued until it has paid [SRC DELAY_DEQUEUE: from 6.12]")	\
+	T(place_rel_deadline, 1, 0, 1, "a task that only changes CPU keeps what is left of its request [SRC PLACE_REL_DEADLINE: from 6.12]")	\
+	T(run_to_parity, 1, 0, 1, "a picked task runs until its request is served or it is not eligible any more [SRC RUN_TO_PARITY]")	\
+	T(preempt_short, 1, 0, 2, "a task that runs on after its request was served is rescheduled as soon as it is not eligible (1) [SRC did_preempt_short(): from 6.12] or at once (2) [SRC 6.18 update_curr(): from 6.17]")	\
+	T(delay_dequeue, 1, 0, 1, "a task that is not eligible when it falls asleep stays queued until it has paid [SRC DELAY_DEQUEUE: from 6.12]")	\
 	T(delay_zero, 1, 0, 1, "and leaves with no lag then, rather than with a positive one [SRC DELAY_ZERO: from 6.12]")	\
-	T(yield_forfeits, 0, 0, 1, "who yields counts as having had the rest of its request [MEM yield_task_fair(): from 6.19, and in 6.18.2]")	\
+	T(yield_forfeits, 0, 0, 1, "a task that yields counts as having had the rest of its request [MEM yield_task_fair(): from 6.19, and in 6.18.2]")	\
 	T(wakeup_preemption, 1, 0, 1, "woken tasks may preempt [SRC WAKEUP_PREEMPTION]")	\
 	T(hrtick, 0, 0, 1, "the CPU is interrupted when the running task's request is served, rather than at the next tick [SRC hrtick_start_fair(); that HRTICK is on by default from 7.1: from how 7.2 runs]")	\
 	T(hrtick_min_us, 10, 1, 1000, "but not sooner than in so many us [MEM hrtick_start()]")	\
@@ -176,7 +176,7 @@ static u32 serves_its_pick(ts_t *curr)
 	return curr->vlag == (s64)curr->deadline;
 }
 
-/* Nobody else has been asked since its last request was served: is it time to? */
+/* A request of @curr was served, but no other task was picked: may others have the CPU now? */
 static u32 protection_has_ended(sched_t *s, rq_t *rq, ts_t *curr)
 {
 	if (tun(s)->preempt_short == SHORT_NEVER || serves_its_pick(curr))
@@ -184,7 +184,7 @@ static u32 protection_has_ended(sched_t *s, rq_t *rq, ts_t *curr)
 	return tun(s)->preempt_short == SHORT_AT_ONCE || !entity_eligible(rq, curr);
 }
 
-/* hrtick_start_fair(): when the request will have been served, if somebody waits for that. */
+/* hrtick_start_fair(): the time at which the request will have been served, if other tasks wait. */
 static void update_hrtick(sched_t *s, rq_t *rq)
 {
 	ts_t *curr = rq->cfs.curr ? ts_of(rq->cfs.curr) : NULL;
@@ -320,7 +320,7 @@ static void dequeue_entity(sched_t *s, rq_t *rq, ts_t *p, u32 flags)
 	u32 running = rq->cfs.curr == task_of(p);
 
 	update_curr(s, rq);
-	/* Tasks that wait for nothing in particular may be woken in vain, so they can stay: not those that die. */
+	/* A task that sleeps may stay queued; a task that exits or moves may not. */
 	if ((flags & DEQ_SLEEP) && tun(s)->delay_dequeue && !entity_eligible(rq, p)) {
 		count(s, COUNTER_delayed_dequeues, 1);
 		p->sched_delayed = 1;
@@ -388,7 +388,7 @@ static ts_t *pick_eevdf(sched_t *s, rq_t *rq)
 	return entity_of(best);
 }
 
-/* Who is picked asleep has become eligible, so it has paid: it leaves, and the next is asked. */
+/* A delayed task that is picked has become eligible, so it has paid: it leaves, and another is picked. */
 static ts_t *pick_entity(sched_t *s, rq_t *rq)
 {
 	ts_t *p = pick_eevdf(s, rq);
@@ -400,7 +400,7 @@ static ts_t *pick_entity(sched_t *s, rq_t *rq)
 		p = pick_eevdf(s, rq);
 	}
 	if (!p)
-		policy_error(s, "nobody is eligible: the average is wrong", NULL);
+		policy_error(s, "no task is eligible: the average vruntime is wrong", NULL);
 	return p;
 }
 
@@ -423,7 +423,7 @@ static void put_prev_entity(sched_t *s, rq_t *rq, ts_t *p)
 
 /* ---- preemption --------------------------------------------------------- */
 
-/* Whoever would be picked now preempts. */
+/* @p preempts if it would be picked now. */
 static u32 wakeup_preempts(sched_t *s, rq_t *rq, ts_t *curr, ts_t *p, u32 flags)
 {
 	if (cpu_of(s, rq->cfs.cpu)->need_resched || !tun(s)->wakeup_preemption)
@@ -442,7 +442,7 @@ static void entity_tick(sched_t *s, rq_t *rq, ts_t *curr)
 	update_curr(s, rq);
 }
 
-/* entity_tick() with queued: whoever runs is put to the choice, whatever is left. */
+/* entity_tick() with queued: the CPU picks again, whatever is left of the request. */
 static void eevdf_hrtick(sched_t *s, u32 cpu, __unused task_t *p)
 {
 	rq_t *rq = rq_of(s, cpu);
@@ -468,7 +468,7 @@ static void yield_entity(sched_t *s, rq_t *rq, ts_t *curr)
 
 /* ---- the policy --------------------------------------------------------- */
 
-/* Who leaves for another class in its sleep is still queued. */
+/* A sleeper with delayed dequeue is still queued when it changes class. */
 static void eevdf_exit(sched_t *s, task_t *task, __unused task_t *reaper)
 {
 	finish_delayed(s, rq_of(s, task->cpu), ts_of(task));
@@ -483,11 +483,11 @@ static s32 eevdf_init(sched_t *s)
 
 static const struct variant eevdf_variants[] = {
 	{ "6.12", "delayed dequeue, requests kept over migrations", "" },
-	{ "6.18", "requests of 0.7 ms, and who has had its own is rescheduled at every tick",
+	{ "6.18", "requests of 0.7 ms, and a task whose request was served is rescheduled at every tick",
 	  "base_slice_us=700 preempt_short=2" },
 	{ "7.1", "and the CPU is interrupted when a request is served",
 	  "base_slice_us=700 preempt_short=2 yield_forfeits=1 hrtick=1" },
-	{ "6.6", "the first: lag is kept, but who sleeps while it owes pays nothing meanwhile",
+	{ "6.6", "the first: lag is kept, but a task that sleeps while it owes time pays nothing meanwhile",
 	  "place_deadline_initial=0 place_rel_deadline=0 preempt_short=0 delay_dequeue=0 delay_zero=0" },
 };
 

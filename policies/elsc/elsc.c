@@ -6,12 +6,12 @@
  * a task waits, and a dynamic part, the bonuses, which depends on who asks.
  * ELSC sorts the waiting tasks by the static part into a table of 30 lists, so
  * that schedule() need only look at a few tasks of the highest list instead of
- * at everybody.  It means to choose as the stock scheduler does, only sooner.
+ * at every task.  It means to choose as the stock scheduler does, only sooner.
  *
  * Slices, goodness and wakeups are the stock scheduler's: see linux24/goodness.h.
  *
  * FIDELITY: the paper sets run_list.prev to NULL to say "on the run queue but in
- * no list".  Here the host knows who is runnable, and linked means in a list.
+ * no list".  Here the host knows which tasks are runnable, and linked means in a list.
  */
 #include "policy.h"
 
@@ -172,7 +172,7 @@ static void elsc_dequeue(sched_t *s, task_t *p, u32 flags)
 /* ---- schedule() --------------------------------------------------------------- */
 
 /*
- * Everybody gets a new slice.  Exhausted tasks are filed in the right list
+ * Every task gets a new slice.  Exhausted tasks are filed in the right list
  * already, which is the point of predicting.  Other waiting tasks are not, but
  * there are none when the paper recalculates; see choose() for when there are.
  */
@@ -272,7 +272,7 @@ static s32 lowest_list(sched_t *s)
 	return tun(s)->zero_means_none ? 1 : 0;
 }
 
-/* From the top list down, until a list has somebody to run. */
+/* From the top list down, until a list has a task to run. */
 static task_t *search_table(sched_t *s, u32 cpu, u32 this_mm)
 {
 	task_t *next, *yielder = NULL;
@@ -311,10 +311,10 @@ static u32 exhausted_for(sched_t *s, u32 cpu)
 }
 
 /*
- * Whom to run, all candidates being in the table.  If top is not set the search
- * finds nobody; if next_top is not set either the table is empty and the CPU
- * idles.  FIDELITY: with affinity it can also be that those who have slice left
- * may not run here and those who may are exhausted; stock recalculates then, and
+ * The task to run; all candidates are in the table.  If top is not set the search
+ * finds none; if next_top is not set either the table is empty and the CPU
+ * idles.  FIDELITY: with affinity it can also be that tasks with slice left
+ * may not run here and tasks that may run here are exhausted; stock recalculates then, and
  * so does this.
  */
 static task_t *choose(sched_t *s, u32 cpu, u32 this_mm)
@@ -415,7 +415,7 @@ POLICY(elsc,
 	.promise = {
 		.conserving = CONSERVING_QUEUE,
 		.nice = NICE_ORDERED,
-		/* No bound, for the stock scheduler's reason: who sleeps at every tick is never charged. */
+		/* No bound, for the stock scheduler's reason: a task that sleeps at every tick is never charged. */
 	},
 	.init = elsc_init,
 	.fork = goodness_fork,

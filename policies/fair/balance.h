@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * balance.h - how CPUs share out fair tasks: who pulls from whom, and when.
+ * balance.h - how CPUs share out fair tasks: which CPU pulls from which, and when.
  *
  * Each CPU balances for itself, domain by domain: busy ones now and then in their
  * tick, one that runs out of work before it idles.  It finds the busiest group of
  * the domain, in that the busiest run queue (both in busiest.h), and pulls tasks
  * from there, the one that has not run for the longest first.
  *
- * Affinity makes this harder.  A run queue whose tasks may not come here is left
- * out and the search repeated.  Tasks that may go to another CPU of our group are
+ * Affinity makes this harder.  If no task of a run queue may come here, that queue
+ * is left out and the search repeated.  Tasks that may go to another CPU of our group are
  * moved there.  A group that is not even because of affinity is marked, so that
  * the others see more in it than its average load.  If nothing comes for long,
  * active balancing has the busiest CPU push its running task away.
@@ -129,7 +129,7 @@ __apart u32 pull_task(sched_t *s __in_arena, struct lb_env *env __on_stack, ts_t
 
 /*
  * detach_tasks() and attach_tasks(): back to front, coldest first.  A newly idle CPU takes one, to run it
- * soon.  Who is passed over goes to the front, so that the next time begins with others.
+ * soon.  Tasks that are passed over go to the front, so that the next balancing begins with others.
  */
 __apart u32 move_tasks(sched_t *s __in_arena, struct lb_env *env __on_stack)
 {
@@ -410,7 +410,7 @@ static inline __unused ts_t *pushable_rt_task(sched_t *s, rq_t *src, rq_t *dst)
 	return NULL;
 }
 
-/* pull_rt_task(): real-time tasks wait for nobody but their betters while a CPU idles. */
+/* pull_rt_task(): a CPU about to idle takes the best real-time task that waits elsewhere. */
 __apart u32 pull_rt_task(sched_t *s __in_arena, rq_t *dst __in_arena)
 {
 	u32 cpu;

@@ -21,7 +21,8 @@ enum migration_type { MIGRATE_LOAD, MIGRATE_TASK };
 
 /*
  * What is known of a group.  avg_load is per CPU: 1024 is one task of nice 0.
- * The group's weight counts all its CPUs, all else those under consideration.
+ * weight counts all CPUs of the group; the other numbers count only CPUs under
+ * consideration.
  */
 struct group_stats {
 	u64 load, avg_load;
@@ -30,7 +31,7 @@ struct group_stats {
 	u32 start;		/* its first position */
 };
 
-/* One balancing operation; lives on the stack of whoever balances. */
+/* One balancing operation; it lives on the stack of load_balance(). */
 struct lb_env {
 	rq_t *held;		/* the hook came with its lock */
 	rq_t *this_rq;		/* balances */
@@ -210,7 +211,7 @@ static inline __unused s64 even_load(struct group_stats *local, struct group_sta
 
 /*
  * find_busiest_group() up to 4.12: room did not count, unless for a CPU about to idle.  So CPUs
- * may idle for long beside a task that weighs more than the many who wait elsewhere.
+ * may idle for long beside a task that weighs more than many tasks that wait elsewhere.
  */
 static inline __unused s64 load_only_imbalance(sched_t *s, struct lb_env *env, struct group_stats *local,
 					       struct group_stats *busiest, u64 average)

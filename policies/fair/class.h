@@ -22,7 +22,7 @@
 
 /* ---- what the policy defines -------------------------------------------- */
 
-/* Flags are those of enqueue() and dequeue(); 0 means that the task is only being changed and goes on at once. */
+/* Flags are the flags of enqueue() and dequeue(); 0: the task is being changed and queued again at once. */
 
 /* Charge the running fair task, if any, with its time until now. */
 static void update_curr(sched_t *s, rq_t *rq);
@@ -30,7 +30,7 @@ static void update_curr(sched_t *s, rq_t *rq);
 static void enqueue_entity(sched_t *s, rq_t *rq, ts_t *p, u32 flags);
 /* The reverse.  A running @p is no longer cfs.curr after it. */
 static void dequeue_entity(sched_t *s, rq_t *rq, ts_t *p, u32 flags);
-/* Who should run, cfs.curr included?  NULL only if there is nobody.  Changes nothing but delayed tasks. */
+/* The task that should run; cfs.curr is a candidate.  NULL only if there is none.  Changes nothing but delayed tasks. */
 static ts_t *pick_entity(sched_t *s, rq_t *rq);
 /* @p, which is in the tree, is cfs.curr from now on; and the reverse. */
 static void set_next_entity(sched_t *s, rq_t *rq, ts_t *p);

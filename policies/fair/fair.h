@@ -12,7 +12,8 @@
  *	fair.h			tunables, counters and state; include it after policy.h
  *	class.h		the hooks: real-time class, fair class, queues
  *	domains.h		the machine as a hierarchy of CPU groups
- *	balance.h		who pulls tasks from whom, and when
+ *	busiest.h		from where tasks should be pulled, and how many
+ *	balance.h		which CPU pulls tasks from which, and when
  *	placement.h	on which CPU a task wakes up, starts, or continues after exec
  *
  * The policy adds FAIR_TUNABLES(T) and FAIR_COUNTERS(C) to its lists.  Its global
@@ -36,7 +37,7 @@
 	T(scaling_cpus_max, 8, 1, 1024, "CPUs that count for that [MEM get_update_sysctl_factor(); no limit in 2.6.24]")	\
 	T(rr_timeslice_ms, 100, 1, 10000, "RR_TIMESLICE: slice of SCHED_RR, in ms [MEM include/linux/sched/rt.h]")	\
 	T(select_idle, 1, 0, 1, "a wakeup looks for an idle core, then CPU, among those that share a cache [MEM select_idle_sibling()]; 0: the first idle CPU, unless two tasks share the one it is for [SRC 2.6.24 wake_idle(); MEM which domains]")	\
-	T(wake_wide, 1, 0, 1, "who wakes many different tasks does not draw them to its cache [SRC 5.10 select_task_rq_fair(); MEM wake_wide(): from 3.12]")	\
+	T(wake_wide, 1, 0, 1, "a task that wakes many different tasks does not draw them to its cache [SRC 5.10 select_task_rq_fair(); MEM wake_wide(): from 3.12]")	\
 	T(idle_policy_is_idle, 1, 0, 1, "a CPU that runs only SCHED_IDLE tasks is idle for a wakeup [MEM sched_idle_cpu(): from 5.4]")	\
 	T(migration_cost_us, 500, 0, 1000000, "sysctl_sched_migration_cost: a task that ran so recently is cache-hot, in us [SRC]")	\
 	T(newidle_cost_us, 20, 0, 1000000, "max_newidle_lb_cost: CPUs that idle for less on average do not pull before they idle, in us [assumed: the kernel measures it]; before 5.17 migration_cost")	\

@@ -127,7 +127,7 @@ static inline __unused void record_wakee(sched_t *s, task_t *waker, task_t *p)
 	}
 }
 
-/* One waker of many who themselves wake others: a cache would be too small for all. */
+/* One task wakes many tasks that wake others in turn: a single cache would be too small for all of them. */
 static inline __unused u32 wake_wide(sched_t *s, task_t *waker, ts_t *p)
 {
 	u32 factor = span_weight(s, LEVEL_CACHE, position_of(s, s->this_cpu));

@@ -45,7 +45,7 @@
 	T(sync_checks_allowed, 0, 0, 1,								\
 	  "1: a synchronous wakeup seeks a CPU if the waker's is forbidden [2.4.16]")		\
 	T(fork_odd_tick, 1, 0, 1,								\
-	  "1: when fork() halves a slice the child gets the odd tick [2.4; 2.3.99 unknown], 0: nobody") \
+	  "1: when fork() halves a slice the child gets the odd tick [2.4; 2.3.99 unknown], 0: it is lost") \
 	T(reap_cap_ms, 0, 0, 100000,								\
 	  "a child's unused ticks raise its reaper's counter to at most so many ms [2.4: 200], "	\
 	  "0: to 2 * priority - 1 ticks [2.3.99, from memory]")
@@ -134,7 +134,7 @@ static inline __unused s32 quantum(sched_t *s, task_t *p)
 
 /*
  * What a recalculation does to one task: a new slice and half of what is left
- * of the old one, so that those who slept come back with up to two.
+ * of the old one, so that tasks that slept come back with up to two.
  */
 static inline __unused void refill(sched_t *s, task_t *p)
 {
@@ -191,7 +191,7 @@ static inline __unused s32 reap_cap(sched_t *s, task_t *reaper)
 	return (s32)((u64)(tun(s)->reap_cap_ms * tun(s)->hz) / 1000);
 }
 
-/* What a dead child did not use goes back to whoever reaps it, up to a limit. */
+/* The ticks a dead child did not use go to its reaper, up to a limit. */
 static inline __unused void goodness_exit(sched_t *s, task_t *p, task_t *reaper)
 {
 	linux_task_t *t;

@@ -5,7 +5,7 @@
  * All runnable tasks, running ones included, are in one list under one lock.
  * schedule() walks all of it and takes the task with the greatest goodness: what
  * is left of its slice, its nice value, and small bonuses for a warm cache and
- * the same address space.  When nobody who can run has any slice left, every
+ * the same address space.  When no runnable task has any slice left, every
  * task in the system gets a new one.
  *
  * What this scheduler shares with those derived from it is in linux24/goodness.h.
@@ -63,7 +63,7 @@ static s32 linux24_init(sched_t *s)
 
 /* ---- the run queue -------------------------------------------------------- */
 
-/* At the front: whoever woke last wins ties. */
+/* At the front: the task that woke last wins ties. */
 static void add_to_runqueue(sched_t *s, task_t *p)
 {
 	list_add(&linux_task(p)->run_list, &glob_of(s)->head);
@@ -154,7 +154,7 @@ static s32 best_goodness(sched_t *s, u32 cpu, task_t *still_running, u32 this_mm
 	return c;
 }
 
-/* Everybody's slice is renewed, also that of sleepers and of tasks running elsewhere. */
+/* Renews the slice of every task, sleeping and running ones included. */
 static void recalculate(sched_t *s)
 {
 	list_t *node;
@@ -166,7 +166,7 @@ static void recalculate(sched_t *s)
 }
 
 /*
- * The best candidate's goodness is 0 when all who can run are exhausted (or, in
+ * The best candidate's goodness is 0 when all runnable tasks are exhausted (or, in
  * 2.3.99, when the only other one is the task that yielded).  After one
  * recalculation it cannot be 0 again.
  */
@@ -248,7 +248,7 @@ POLICY(linux24,
 	.promise = {
 		.conserving = CONSERVING_QUEUE,
 		.nice = NICE_ORDERED,	/* neighbouring values can have equal slices */
-		/* No bound: who sleeps at every tick is never charged and can starve the rest. */
+		/* No bound: a task that sleeps at every tick is never charged and can starve the rest. */
 	},
 	.init = linux24_init,
 	.fork = goodness_fork,

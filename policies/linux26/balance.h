@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * balance.h - how the CPUs of Linux 2.6.7 to 2.6.13 share out the load: who pulls tasks from whom, and when.
+ * balance.h - how the CPUs of Linux 2.6.7 to 2.6.13 share out the load: which CPU pulls tasks from which, and when.
  *
  * Each CPU balances for itself, domain by domain: in rebalance_tick() now and
  * then, in idle_balance() when schedule() has nothing left to run.  It looks for
@@ -24,7 +24,7 @@
  *						after this header
  *
  * The policy calls update_jiffies() and, on several CPUs, rebalance_tick() in
- * its tick, pick_balanced() to choose who runs next, and finish_active_balance()
+ * its tick, pick_balanced() to choose the next task, and finish_active_balance()
  * in switched().
  *
  * FIDELITY: all CPUs read one clock, so the kernel's corrections of timestamps
@@ -102,7 +102,7 @@ static inline __unused u32 idle_cpu(sched_t *s, u32 cpu)
 
 /* ---- moving tasks ------------------------------------------------------- */
 
-/* One balancing operation; lives on the stack of whoever balances. */
+/* One balancing operation; it lives on the stack of the function that begins it. */
 struct balance {
 	rq_t *this_rq, *busiest;
 	u32 migration;		/* the migration thread's doing: see active_load_balance() */
@@ -174,7 +174,7 @@ static inline __unused void pull_task(sched_t *s, ts_t *p, struct balance *b)
 		check_preempt(s, p, b->this_cpu);
 }
 
-/* Back to front: who waits longest runs next, so take the others. */
+/* Back to front: the task that waits longest runs next here, so take others. */
 __apart u32 move_tasks_list(sched_t *s __in_arena, struct balance *b __on_stack, list_t *head __in_arena)
 {
 	list_t *curr = head->prev;
@@ -337,7 +337,7 @@ __apart u32 find_busiest_group(sched_t *s __in_arena, struct balance *b __on_sta
 	return NO_GROUP;
 }
 
-/* Sets b->busiest, to NULL if nobody in the group has anything. */
+/* Sets b->busiest, to NULL if no CPU of the group has a task. */
 __apart u32 find_busiest_queue(sched_t *s __in_arena, struct balance *b __on_stack, u32 group)
 {
 	u32 end = group_end(s, b->level, group), max_load = 0;
@@ -546,7 +546,7 @@ static inline __unused void push_to_caller(sched_t *s, rq_t *busiest, task_t *pr
  *
  * FIDELITY: there is no migration thread.  pick_next() does its work, so it
  *	costs no context switch; and a running task can only leave when the
- *	switch is made, so it is left waiting here, picked by nobody, until
+ *	switch is made, so it is left waiting here and not picked until
  *	switched().  2.6.11 could push further tasks after that one; we stop.
  */
 static inline __unused void active_load_balance(sched_t *s, rq_t *busiest, task_t *prev)
@@ -610,7 +610,7 @@ static inline __unused ts_t *pick_without(sched_t *s, rq_t *rq, ts_t *pushed)
 	return next;
 }
 
-/* Who runs instead of @prev?  NULL if there is nobody. */
+/* The task that runs next; NULL if there is none. */
 static inline __unused ts_t *pick_balanced(sched_t *s, rq_t *rq, task_t *prev)
 {
 	if (rq->smp.active_balance)

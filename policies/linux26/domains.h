@@ -5,12 +5,12 @@
  * From 2.6.7 on each CPU looks at the machine in widening circles, its domains:
  * its SMT siblings, the CPUs of its node, all nodes.  A domain is divided into
  * groups, which are the domains of the next smaller level, and balances between
- * these only.  Patches that gave the kernel another idea of who runs next left
+ * these only.  Patches that changed which task runs next left
  * all of this alone, so it is here once, in four parts:
  *
  *	domains.h	tunables, counters and state; include it after policy.h
  *	build_domains.h	from the topology to domains and groups, and ways around them
- *	balance.h	who pulls tasks from whom, and when
+ *	balance.h	which CPU pulls tasks from which, and when
  *	placement.h	on which CPU a task wakes up, starts, or continues after exec
  *
  * The policy adds DOMAIN_TUNABLES(T), BALANCE_TUNABLES(T) and BALANCE_COUNTERS(C)
@@ -134,7 +134,7 @@ struct sched_domain {
 struct smp_rq {
 	u32 cpu_load[3];
 	u32 active_balance;		/* asked to push a task away */
-	u32 push_cpu;			/* by whom */
+	u32 push_cpu;			/* by this CPU */
 	struct task __arena *pushed;	/* running task that leaves at the switch */
 	u32 pushed_to;			/* for this CPU */
 	u32 pushed_array;		/* and its array of this number: see balance.h */

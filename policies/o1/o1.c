@@ -5,8 +5,8 @@
  * Each CPU has two arrays of 140 lists.  A task runs from the first set bit of
  * the active array; when its slice is used up it is refilled and filed in the
  * expired array, and when the active array is empty the two are swapped.  No
- * step depends on the number of tasks.  Who sleeps much is taken for
- * interactive: sleep earns up to five priority levels, running spends them, and
+ * step depends on the number of tasks.  A task that sleeps much is
+ * taken for interactive: sleep earns up to five priority levels, running spends them, and
  * a task with enough of them goes back to the active array instead.
  *
  * Order and names follow kernel/sched.c.  What it calls task_t * is a ts_t *
@@ -50,7 +50,7 @@
 	T(interactive_delta, 2, -20, 20, "INTERACTIVE_DELTA: levels gained before nice 0 is interactive [SRC 2.6.11]")	\
 	T(max_sleep_avg_ms, 1000, 10, 60000, "MAX_SLEEP_AVG: most sleep a task is credited with, in ms [SRC 2.6.11]")	\
 	T(jiffy_sleep_avg, 0, 0, 1, "each jiffy of sleep adds one to sleep_avg and each tick takes one, no more to it: 2.5.73 [SRC; tick MEM]")	\
-	T(sync_passive, 0, 0, 1, "sync wakeups pull the task to the waker, credit nothing and preempt nobody: 2.5.73 [SRC]")	\
+	T(sync_passive, 0, 0, 1, "sync wakeups pull the task to the waker, credit nothing and do not preempt: 2.5.73 [SRC]")	\
 	T(levels_penalised, 1, 0, 1, "fork penalties count whole bonus levels, not time: after 2.5.73 [SRC]")	\
 	T(threads_first, 0, 0, 1, "children run first even if they share memory: 2.5.73 [SRC; need_resched MEM]")	\
 	T(starvation_limit_ms, 1000, 0, 1000000, "STARVATION_LIMIT: wait of the first expired task, per running task, that stops reinsertion, in ms; 0: none [SRC 2.6.11]")	\
@@ -157,7 +157,7 @@ static u32 TASK_INTERACTIVE(sched_t *s, ts_t *p)
 	return (s32)p->prio <= (s32)p->static_prio - nice_of(s, p)->delta;
 }
 
-/* The idle task has MAX_PRIO: everybody preempts it. */
+/* The idle task has MAX_PRIO: every task preempts it. */
 static u32 TASK_PREEMPTS_CURR(sched_t *s, ts_t *p, u32 cpu)
 {
 	task_t *curr = cpu_curr(s, cpu);
@@ -245,7 +245,7 @@ static u64 sleep_credit(sched_t *s, ts_t *p, u64 sleep_time)
 	sleep_time *= max_of(g->max_bonus - p->bonus, 1);
 	if (LOW_CREDIT(s, p))
 		sleep_time = min_of(sleep_time, nice->time_slice * g->jiffy_ns);
-	/* Who waits for a disk may be a hog: that alone makes nobody more than just interactive. */
+	/* A task that waits for a disk may be a hog: such waits make it just interactive, and no more. */
 	if (p->activated == WOKEN_FROM_DISK_WAIT && user_task(p) && !HIGH_CREDIT(s, p)) {
 		u64 limit = nice->interactive_sleep_ns;
 
@@ -311,7 +311,7 @@ static void deactivate_task(ts_t *p, rq_t *rq)
 }
 
 /*
- * Who was woken by an interrupt is probably interactive, so its wait for the
+ * A task woken by an interrupt is probably interactive, so its wait for the
  * CPU will count as sleep in full; after other wakeups a part of it does.
  */
 static void activate_task(sched_t *s, ts_t *p, rq_t *rq, u32 flags)
@@ -385,7 +385,7 @@ static u32 class_prio(task_t *p, u32 static_prio)
 	return task_is_rt(p) ? MAX_RT_PRIO - 1 - p->rt_priority : static_prio;
 }
 
-/* The first tasks: as if forked long ago by nobody. */
+/* Tasks that exist from the start have no parent. */
 static void init_task(sched_t *s, ts_t *p)
 {
 	u64 sleep_avg = (u64)tun(s)->initial_sleep_avg_ms * NSEC_PER_MSEC;
@@ -915,7 +915,7 @@ static s32 o1_init(sched_t *s)
 /* ---- the policy --------------------------------------------------------- */
 
 #ifndef O1_AS_A_PART
-/* Of the tasks in the best list, who runs?  The only place that chooses. */
+/* The choice among the tasks of the best list. */
 static ts_t *choose_task(sched_t *s, rq_t *rq, list_t *queue)
 {
 	examined(s, 1);

@@ -157,7 +157,7 @@ static ts_t *most_opposite(sched_t *s, rq_t *rq, list_t *queue, ts_t *prev, stru
 	return best;
 }
 
-/* Is there nothing to compare, or nobody to compare with? */
+/* Is there nothing to choose, or no last task to compare with? */
 static u32 takes_turns(sched_t *s, ts_t *head, list_t *queue, task_t *prev)
 {
 	if (tun(s)->window == 1 || head->run_list.next == queue)

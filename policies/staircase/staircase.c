@@ -5,8 +5,8 @@
  * One array of lists for each CPU, where the O(1) scheduler has two.  A task
  * starts on the step of its nice value and goes one step down for every 10 ms
  * it runs.  At the foot of the stairs, when its slice is used up, it is lifted
- * to the top again.  The better its nice value, the longer its staircase.  Who
- * sleeps finds himself at the top, and may stay there longer before descending:
+ * to the top again.  The better its nice value, the longer its staircase.  A
+ * task that sleeps is lifted to the top, and may stay there longer before descending:
  * that is "burst", all there is of interactivity.
  *
  * Order and names follow the kernel/sched.c of the patches.  What they call
@@ -34,7 +34,7 @@
 	T(cache_delay_ms, 10, 0, 1000, "how long compute delays preemption, in ms: 10 on one CPU, five times the cache decay on several [SRC 7.G]")	\
 	T(batch_rr_factor, 10, 1, 100, "SCHED_BATCH takes turns of so many intervals [SRC SCHED_ISO patch 2.4]")	\
 	T(equal_preempts, 1, 0, 2, "a task with a full slice preempts its equal: 0 never [SRC 11.6], 1 always [SRC 7.G], 2 if more is left of its step than of its equal's [SRC 7.F]")	\
-	T(elevation_11, 0, 0, 1, "sleep is weighed against time run, as from version 11 on, instead of lifting whoever ran a tick [SRC 11.6]")	\
+	T(elevation_11, 0, 0, 1, "sleep is weighed against time run, as from version 11 on, instead of lifting every task that ran a tick [SRC 11.6]")	\
 	T(unsigned_slice, 0, 0, 1, "slices overrun wrap around as in the sources' unsigned arithmetic, which leaves tasks stuck on the lowest step [SRC 7.G, 11.6]")	\
 	T(ns_debit, 0, 0, 1, "a tick is charged only once a jiffy has been run in full: from 11 on [SRC 13]")	\
 	T(negative_nice_rr, 0, 0, 1, "each nice level below 0 adds a jiffy to the interval: from 9 or 11 on [SRC 13]")	\
@@ -280,7 +280,7 @@ static void continue_slice_7g(sched_t *s, ts_t *p)
 	count(s, COUNTER_continued_slices, 1);
 }
 
-/* Version 7.G: all are lifted but those who wake up again at once, and those who have forked. */
+/* Version 7.G: a woken task is lifted unless it ran and slept only briefly, or has forked. */
 static void recalc_task_prio_7g(sched_t *s, ts_t *p)
 {
 	u64 sleep_time = s->now - p->timestamp;
@@ -314,7 +314,7 @@ static void continue_slice_11(sched_t *s, ts_t *p)
 	count(s, COUNTER_continued_slices, 1);
 }
 
-/* Version 11.6: only who has slept as long as he ran is lifted; others are given that much time back. */
+/* Version 11.6: a task is lifted only if it slept as long as it ran; else the time it slept is given back. */
 static void recalc_task_prio_11(sched_t *s, ts_t *p, rq_t *rq)
 {
 	u64 sleep_time = min_of(s->now - p->timestamp, NS_DIFF_MAX);
@@ -574,7 +574,7 @@ static void staircase_tick(sched_t *s, u32 cpu, task_t *p)
 
 /* ---- schedule() ----------------------------------------------------------- */
 
-/* It yielded and nobody else wanted to run: it is on its proper step again. */
+/* It yielded and no other task wanted to run: it goes back to its proper step. */
 static void end_yield(sched_t *s, rq_t *rq, ts_t *next)
 {
 	next->flags &= ~(u32)YIELDED;
@@ -738,7 +738,7 @@ static s32 staircase_init(sched_t *s)
 /* ---- the policy ----------------------------------------------------------- */
 
 static const struct variant staircase_variants[] = {
-	{ "10.5", "what the Sys Admin article measured: the rules of 7.G, whose source was read, without its overflow", "" },
+	{ "10.5", "what the Sys Admin article measured: the rules of 7.G (source read) without its overflow", "" },
 	{ "12", "for 2.6.13, the baseline of the RBS paper: the arithmetic of 11.6 at 250 Hz", STAIRCASE_12 },
 };
 
