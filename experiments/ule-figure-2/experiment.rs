@@ -279,7 +279,7 @@ fn either_end(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     ]);
     let caption = "Lower is better. The paper: the best priority if it runs less than it sleeps, the worst otherwise.";
     findings.exhibit_of(plot.finish(), caption, &["C6"], |command| {
-        command.contains("--duration 1800000ms")
+        command.contains("--duration 30min")
     });
     Ok(())
 }

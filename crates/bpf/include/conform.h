@@ -58,7 +58,7 @@ struct host_script host_script SEC(".data.script");
 /* Where it is played: the event, and how many locks it has asked for. */
 struct {
 	u32 event, nr_locks;
-} host_played;
+} host_played SEC(".data.played");
 
 __apart u32 host_scripted_lock(sched_t *s __in_arena)
 {

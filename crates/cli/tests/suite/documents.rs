@@ -9,6 +9,8 @@ use crate::common::{names, output, root};
 /// Flags of other programs that the documents name.
 const FOREIGN: &[&str] = &[
     "--ns",
+    "--manifest-path",
+    "--think",
     "--header",
     "--path",
     "--package",

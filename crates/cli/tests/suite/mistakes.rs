@@ -34,7 +34,7 @@ const MISTAKES: &[(&[&str], &str)] = &[
     (&["run", "--policy", "o1", "--workload", "hogs", "--jobs", "-1"], "--jobs: \"-1\" is not valid; expected a whole number from 1 to 65535"),
     (&["run", "--policy", "o1", "--workload", "hogs", "--duration", "-1s"], "--duration: \"-1s\" is not valid; expected a duration with its unit, such as …"),
     (&["run", "--policy", "o1", "--workload", "hogs", "--max-events", "-1"], "--max-events: \"-1\" is not valid; expected a whole number from 1 to …"),
-    (&["run", "--policy", "o1", "--workload", "hogs --count -1"], "--workload: hogs --count: \"-1\" is not valid; expected a whole number, 1 to 1000000"),
+    (&["run", "--policy", "o1", "--workload", "hogs --count -1"], "--workload: hogs --count: -1 is out of range; expected 1 to 1000000"),
     (&["run", "--policy", "o1", "--workload", "hogs --count 1 --count 2"], "--workload: hogs --count: given twice"),
     (&["run", "--policy", "o1,elsc", "--workload", "hogs"], "--policy: \"o1,elsc\" is more than one policy; expected one; several: schedlab compare --policies o1,elsc"),
     (&["run", "--policy", "all", "--workload", "hogs"], "--policy: \"all\" is more than one policy; expected one; several: schedlab compare --policies all"),

@@ -105,6 +105,7 @@ const SECTIONS: &[&str] = &[
     ".data.totals",
     ".data.exit",
     ".data.script",
+    ".data.played",
     ".data.messages",
 ];
 

@@ -40,7 +40,7 @@ fn switches_are_counted_by_kind() {
     // R and R+ alike are preemption.
     assert_eq!(result["total"]["nr_involuntary_switches"], 2571 + 17);
     let warnings = result["warnings"].to_string();
-    assert!(warnings.contains("were added"), "{warnings}");
+    assert!(warnings.contains("were made up for"), "{warnings}");
     assert!(warnings.contains("times are in microseconds"), "{warnings}");
 }
 
@@ -167,7 +167,7 @@ fn a_trace_of_a_simulation_is_called_one() {
     for extension in ["pftrace", "ftrace"] {
         let trace = folder.path().join(format!("x.{extension}"));
         let trace = argument(&trace);
-        let workload = ["--workload", "hogs -n 2", "--duration", "100ms"];
+        let workload = ["--workload", "hogs --count 2", "--duration", "100ms"];
         output(&[&["run", "--policy", "o1", "--trace", trace], &workload[..]].concat());
         let shown = schedlab(&["measure", trace]).output().unwrap();
         let shown = text(&shown.stdout);

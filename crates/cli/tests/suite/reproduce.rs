@@ -217,13 +217,16 @@ fn a_folder_that_cannot_be_written_is_named() {
 /// Experiments take long: a place for the book that cannot be written to is refused before they begin.
 #[test]
 fn a_place_that_cannot_be_written_to_is_refused_first() {
-    let message = refused(&["reproduce", "all", "--report", "/proc/book/of/results"]);
+    let message = failed(
+        SYSTEM,
+        &["reproduce", "all", "--report", "/proc/book/of/results"],
+    );
     assert!(message.starts_with("/proc/book/of/results: "), "{message}");
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
     let below = file.join("book");
-    let message = refused(&["reproduce", "all", "--report", argument(&below)]);
+    let message = failed(SYSTEM, &["reproduce", "all", "--report", argument(&below)]);
     assert!(message.starts_with(argument(&below)), "{message}");
     assert_eq!(names(folder.path()), ["file"]);
 }

@@ -26,8 +26,8 @@ const MAX_LINE: usize = 1 << 20;
 
 /// The format of a text; none if it is none of these.
 pub fn format_of(head: &[u8]) -> Option<FileFormat> {
-    let is_text = |byte: &u8| *byte >= b' ' || matches!(byte, b'\n' | b'\r' | b'\t');
-    if !head.iter().take(4096).all(is_text) {
+    // Names of tasks may hold any other byte.
+    if head.iter().take(4096).any(|byte| *byte == 0) {
         return None;
     }
     let text = String::from_utf8_lossy(head);
