@@ -13,7 +13,7 @@ const NAMES: [&str; 4] = ["\x1b[31mx", "\u{9b}2Jy", "\u{202e}z\u{2066}", "</td>|
 /// A recording in which tasks of these names take turns.  The control characters come late: its beginning
 /// has to look like text.
 fn recording(folder: &Path) -> PathBuf {
-    let mut text = "# a comment that takes room\n".repeat(200);
+    let mut text = "# a comment that takes room\n".repeat(20);
     for turn in 0..40 {
         let (prev, next) = (turn % NAMES.len(), (turn + 1) % NAMES.len());
         let line = |event: &str| {

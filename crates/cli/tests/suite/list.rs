@@ -30,7 +30,7 @@ fn everything_is_listed() {
 #[test]
 fn lists_fit_the_terminal() {
     let program = env!("CARGO_BIN_EXE_schedlab");
-    let listing = format!("stty cols 60; {program} list policies");
+    let listing = format!("stty cols 80; {program} list policies");
     let output = std::process::Command::new("script")
         .args(["-qec", &listing, "/dev/null"])
         .output()
@@ -41,7 +41,7 @@ fn lists_fit_the_terminal() {
         .lines()
         .map(|line| line.trim_end().chars().count())
         .max();
-    assert!(longest.unwrap() <= 60, "{shown}");
+    assert!(longest.unwrap() <= 80, "{shown}");
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn a_run_carries_what_is_promised() {
 fn what_it_is_comes_first() {
     let text = json::run(&crate::sample::three(1)[0], "0.1.0").unwrap();
     assert!(
-        text.starts_with("{\n  \"policy\": \"linux24\",\n  \"variant\": \"2.4.16\",\n"),
+        text.starts_with("{\n  \"schedlab\": \"0.1.0\",\n  \"policy\": \"linux24\",\n  \"variant\": \"2.4.16\",\n"),
         "{text}"
     );
     assert!(text.ends_with("}\n"));
