@@ -111,7 +111,12 @@ static inline __unused void count(sched_t *s, u32 counter, u64 n)
 	s->host_only.counters[counter % MAX_COUNTERS] += n;
 }
 
-/** timer_start - call timer(@id) after @delay_ns (at least 1); restarts a running timer. */
+/**
+ * timer_start - call timer(@id) after @delay_ns (at least 1); restarts a running timer
+ *
+ * A timer that expires more than 10000 times within a millisecond is an error of
+ * the policy in the simulator: the run would hardly advance.  So it is for hrticks.
+ */
 static inline __unused void timer_start(sched_t *s, u32 id, u64 delay_ns)
 {
 	s->host_only.timer_expires[id % MAX_TIMERS] = s->now + (delay_ns ? delay_ns : 1);

@@ -34,6 +34,18 @@ pub struct Arguments {
     pub command: Command,
 }
 
+impl Command {
+    /// Are policies to be compiled so that undefined behaviour shows?
+    pub fn sanitizes(&self) -> bool {
+        match self {
+            Command::Run(arguments) => arguments.common.bounds.sanitize,
+            Command::Compare(arguments) => arguments.common.bounds.sanitize,
+            Command::Replay(arguments) => arguments.bounds.sanitize,
+            _ => false,
+        }
+    }
+}
+
 /// What to do.
 #[derive(Subcommand)]
 pub enum Command {
@@ -272,6 +284,10 @@ pub struct Bounds {
     /// End a run with an error when one call of a policy's hook takes more real CPU time than this.
     #[arg(long, value_name = "TIME", default_value = "20s", allow_hyphen_values = true, value_parser = hook_time)]
     pub hook_timeout: Ns,
+    /// Compile policies given as C files so that undefined behaviour and variables without a value stop the
+    /// program, with the line.
+    #[arg(long)]
+    pub sanitize: bool,
 }
 
 /// How a result is printed.

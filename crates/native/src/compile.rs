@@ -1,8 +1,11 @@
 //! Compiling a policy at run time: `--policy path/to/name.c`.
 
+use std::collections::BTreeSet;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Mutex;
 use std::time::Duration;
 use std::{env, fs, io};
 
@@ -10,7 +13,7 @@ use schedlab_input::reason;
 use tempfile::TempDir;
 
 use crate::source;
-use crate::{ffi, Policy};
+use crate::{crash, ffi, Policy};
 
 /// What a policy includes, so that a binary far from its sources can compile one: the contract, what families of
 /// policies share, the policies themselves, and the native dialect.  Path and text.
@@ -21,6 +24,26 @@ pub const INCLUDE_FOLDERS: [&str; 3] = ["policy", "policies", "native"];
 
 /// The flags policies are compiled with, one a line.
 pub const COMPILER_FLAGS: &str = include_str!("cflags.txt");
+
+/// Added by [`check_undefined`]: undefined behaviour ends in a trap, and variables without a first value
+/// have one that shows.
+const CHECKING_FLAGS: [&str; 3] = [
+    "-fsanitize=undefined",
+    "-fsanitize-undefined-trap-on-error",
+    "-ftrivial-auto-var-init=pattern",
+];
+
+static CHECKS_UNDEFINED: AtomicBool = AtomicBool::new(false);
+
+/// Policies compiled from now on stop the program where the C standard does not say what they do.
+pub fn check_undefined() {
+    CHECKS_UNDEFINED.store(true, Ordering::Relaxed);
+}
+
+/// Are policies compiled so?
+pub(crate) fn checks_undefined() -> bool {
+    CHECKS_UNDEFINED.load(Ordering::Relaxed)
+}
 
 /// Why a policy file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +79,7 @@ const BEAT: Duration = Duration::from_millis(5);
 
 impl Policy {
     /// Compiles the policy in the C file `source` and loads it into this process, where it
-    /// stays.  The policy must be called like the file.
+    /// stays.  The policy must be called like the file.  The compiler's warnings go to standard error.
     ///
     /// # Errors
     /// See [`CompileError`].
@@ -164,6 +187,7 @@ fn run_compiler(
     let child = Command::new(program)
         .args(words)
         .args(COMPILER_FLAGS.split_whitespace())
+        .args(CHECKING_FLAGS.iter().filter(|_| checks_undefined()))
         .args(INCLUDE_FOLDERS.map(|name| format!("-I{}", folder.join(name).display())))
         .args(["-O2", "-fPIC", "-shared", "-o"])
         .arg(library)
@@ -176,11 +200,12 @@ fn run_compiler(
         .map_err(|e| CompileError::NoCompiler(program.into(), e))?;
     let status = wait_unless(child, stop).map_err(wrap)?;
     let status = status.ok_or(CompileError::Stopped)?;
-    if status.success() {
-        return Ok(());
-    }
     let said = fs::read(&said).map_err(wrap)?;
     let said = shortened(&String::from_utf8_lossy(&said));
+    if status.success() {
+        warn_once(source, &said);
+        return Ok(());
+    }
     Err(CompileError::Rejected(
         shown(),
         match said.is_empty() {
@@ -188,6 +213,20 @@ fn run_compiler(
             false => said,
         },
     ))
+}
+
+/// Shows what the compiler says about a policy it accepts, the first time.
+fn warn_once(source: &Path, said: &str) {
+    static WARNED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    let mut warned = WARNED
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    if !said.is_empty() && warned.insert(source.to_path_buf()) {
+        eprintln!(
+            "schedlab: {} compiles with warnings:\n{said}",
+            source.display()
+        );
+    }
 }
 
 /// How the compiler ended; none if it was stopped, with all it started.
@@ -222,6 +261,7 @@ fn shortened(messages: &str) -> String {
 
 fn load(library: &Path, shown: &str, name: &str) -> Result<Policy, CompileError> {
     let symbol = format!("schedlab_policy_{name}");
+    let file = fs::File::open(library).map_err(|e| CompileError::Io(shown.into(), e))?;
     // SAFETY: the library is freestanding C without constructors; the symbol, if it is there, was
     // defined by POLICY().  The library is leaked, so the table lives as long as the process.
     unsafe {
@@ -231,6 +271,7 @@ fn load(library: &Path, shown: &str, name: &str) -> Result<Policy, CompileError>
             .get::<*const ffi::Policy>(symbol.as_bytes())
             .map_err(|_| CompileError::NoTable(shown.into(), name.into()))?;
         std::mem::forget(library);
+        crash::keep_object(table, file);
         Ok(Policy(&*table))
     }
 }

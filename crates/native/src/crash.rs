@@ -10,7 +10,13 @@ use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::{Hook, Policy};
+use schedlab_trace::TaskId;
+
+use crate::compile::checks_undefined;
+pub(crate) use crate::source_line::keep_object;
+use crate::source_line::source_line;
+use crate::text::Text;
+use crate::{ffi, Hook, Policy};
 
 /// Unfinished files, as a list that only grows: the newest first.
 static UNFINISHED: AtomicPtr<Unfinished> = AtomicPtr::new(ptr::null_mut());
@@ -51,6 +57,9 @@ fn remove_unfinished() {
 struct Call {
     policy: Policy,
     hook: Hook,
+    /// The machine it is called for; it outlives the call.
+    machine: *const ffi::Sched,
+    task: Option<TaskId>,
     /// How often a [`HookTimer`] has met this call.
     met: u32,
 }
@@ -61,10 +70,12 @@ thread_local! {
 
 /// Notes which hook runs on this thread.
 #[inline]
-pub(crate) fn enter(policy: Policy, hook: Hook) {
+pub(crate) fn enter(policy: Policy, hook: Hook, machine: *const ffi::Sched, task: Option<TaskId>) {
     RUNNING.set(Some(Call {
         policy,
         hook,
+        machine,
+        task,
         met: 0,
     }));
 }
@@ -75,7 +86,7 @@ pub(crate) fn leave() {
     RUNNING.set(None);
 }
 
-/// From now on a crash within a hook prints the policy and the hook and ends the process with
+/// From now on a crash within a hook prints time, CPU, task, policy, hook and line and ends the process with
 /// status 3; any other crash, or the end of memory, ends it as before.  All remove unfinished files.
 /// A file that grows larger than the system allows becomes an error of whoever writes it.
 pub fn install_crash_handler() {
@@ -92,17 +103,19 @@ pub fn install_crash_handler() {
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
         for signal in [SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT] {
             let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = on_crash as extern "C" fn(i32) as usize;
-            action.sa_flags = libc::SA_ONSTACK | libc::SA_RESETHAND;
+            action.sa_sigaction = on_crash as Handler as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESETHAND;
             libc::sigaction(signal, &action, std::ptr::null_mut());
         }
     }
 }
 
-/// Only async-signal-safe calls: write(2), unlink(2), _exit(2), raise(3).
-extern "C" fn on_crash(signal: i32) {
+type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void);
+
+/// Only async-signal-safe calls, and dladdr(3), which waits for no lock that a hook could hold.
+extern "C" fn on_crash(signal: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
     match RUNNING.get() {
-        Some(call) => die(call, reason(signal)),
+        Some(call) => die(call, reason(signal), program_counter(context)),
         None => {
             remove_unfinished();
             // SAFETY: the default action is back (SA_RESETHAND); die of the same signal.
@@ -111,32 +124,52 @@ extern "C" fn on_crash(signal: i32) {
     }
 }
 
+/// Where the program was when the signal came; 0 on processors we do not know.
+fn program_counter(context: *mut libc::c_void) -> usize {
+    let context: *const libc::ucontext_t = context.cast();
+    // SAFETY: the kernel gives a handler with SA_SIGINFO such a structure.
+    #[cfg(target_arch = "x86_64")]
+    return unsafe { (*context).uc_mcontext.gregs[libc::REG_RIP as usize] as usize };
+    // SAFETY: likewise.
+    #[cfg(target_arch = "aarch64")]
+    return unsafe { (*context).uc_mcontext.pc as usize };
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    0
+}
+
 /// What most likely happened.
 fn reason(signal: i32) -> &'static str {
     match signal {
-        libc::SIGFPE => "crashed (division by zero, or of the least number by -1)\n",
-        libc::SIGILL => "crashed (it reached what it calls unreachable)\n",
-        _ => "crashed (stray pointer or endless recursion)\n",
+        libc::SIGFPE => "crashed (division by zero, or of the least number by -1)",
+        libc::SIGILL if checks_undefined() => "crashed (undefined behaviour, found by --sanitize)",
+        libc::SIGILL => "crashed (it reached what it calls unreachable)",
+        _ => "crashed (stray pointer or endless recursion)",
     }
 }
 
 /// The program's exit status for a policy's fault.
 const POLICY_FAULT: i32 = 3;
 
-/// Names the hook and ends the process.
-fn die(call: Call, what: &str) -> ! {
-    let parts = [
-        "schedlab: policy ",
-        call.policy.name(),
-        ", hook ",
-        call.hook.name(),
-        ": ",
-        what,
-    ];
-    for part in parts {
-        // SAFETY: writes a valid buffer to standard error.
-        unsafe { libc::write(2, part.as_ptr().cast(), part.len()) };
+/// Says when, where and in which hook, and ends the process.
+fn die(call: Call, what: &str, pc: usize) -> ! {
+    // SAFETY: the machine outlives the call.
+    let (now_ns, cpu) = unsafe { ((*call.machine).now, (*call.machine).this_cpu) };
+    let mut text = Text::new();
+    text.str("schedlab: at ").seconds(now_ns);
+    text.str(" on CPU ").decimal(u64::from(cpu));
+    if let Some(task) = call.task {
+        text.str(", task ").decimal(u64::from(task.0));
     }
+    text.str(": policy ").str(call.policy.name());
+    text.str(", hook ")
+        .str(call.hook.name())
+        .str(": ")
+        .str(what);
+    let line = source_line(pc, call.policy.0);
+    if !line.as_str().is_empty() {
+        text.str(" at ").str(line.as_str());
+    }
+    text.str("\n").print();
     remove_unfinished();
     // SAFETY: ends the process without running anything else.
     unsafe { libc::_exit(POLICY_FAULT) }
@@ -151,7 +184,7 @@ mod timer {
     use std::marker::PhantomData;
     use std::time::Duration;
 
-    use super::{die, RUNNING};
+    use super::{die, program_counter, Handler, RUNNING};
 
     /// Meetings with one call before it is called stuck.
     const MEETINGS: u32 = 10;
@@ -223,20 +256,21 @@ mod timer {
         // SAFETY: a plain system call with a valid structure.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = on_beat as extern "C" fn(i32) as usize;
-            action.sa_flags = libc::SA_ONSTACK | libc::SA_RESTART;
+            action.sa_sigaction = on_beat as Handler as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
             libc::sigaction(libc::SIGPROF, &action, std::ptr::null_mut());
         }
     }
 
     /// Counts meetings with the running call.  A call that ends meanwhile is none the worse.
-    extern "C" fn on_beat(_: i32) {
+    extern "C" fn on_beat(_: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
         let Some(mut call) = RUNNING.get() else {
             return;
         };
         call.met += 1;
         if call.met > MEETINGS {
-            die(call, "does not come back (--hook-timeout)\n");
+            let what = "does not come back (--hook-timeout)";
+            die(call, what, program_counter(context));
         }
         RUNNING.set(Some(call));
     }

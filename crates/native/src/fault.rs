@@ -59,6 +59,8 @@ pub struct Fault {
     pub policy: String,
     /// The hook.
     pub hook: Hook,
+    /// The task it was called for, if for any.
+    pub task: Option<TaskId>,
     /// What it did.
     pub kind: FaultKind,
 }
@@ -90,6 +92,8 @@ pub enum FaultKind {
     NotATask,
     /// The policy has no such hook, and there is no default for it.
     Missing,
+    /// A timer it started expired far too often; see timer_start() in host.h.
+    TimerStorm,
     /// It rescheduled or moved something onto a CPU that does not exist.
     NoSuchCpu(CpuId),
 }
@@ -99,15 +103,21 @@ impl fmt::Display for Fault {
         write!(f, "policy {}, hook {}: ", self.policy, self.hook.name())?;
         match &self.kind {
             FaultKind::Looped => {
+                let most = crate::host::LOOP_BUDGET;
                 write!(
                     f,
-                    "looped without end (more than {} rounds in one call)",
-                    crate::host::LOOP_BUDGET
-                )
+                    "looped without end (more than {most} rounds in one call)"
+                )?;
+                self.task
+                    .map_or(Ok(()), |task| write!(f, " when called for task {task}"))
             }
             FaultKind::Reported { message, task, row } => {
                 write!(f, "policy_error: {message}")?;
-                task.map_or(Ok(()), |task| write!(f, " (task {task})"))?;
+                match (task, self.task) {
+                    (Some(task), _) => write!(f, " (task {task})")?,
+                    (None, Some(task)) => write!(f, " (when called for task {task})")?,
+                    (None, None) => {}
+                }
                 row.map_or(Ok(()), |row| write!(f, " (row {row})"))
             }
             FaultKind::InitFailed(code) => write!(f, "failed with {code}"),
@@ -119,6 +129,11 @@ impl fmt::Display for Fault {
             }
             FaultKind::NotATask => write!(f, "answered something that is not a task"),
             FaultKind::Missing => write!(f, "is missing, and every policy needs it"),
+            FaultKind::TimerStorm => write!(
+                f,
+                "its timer expired more than {} times within a millisecond of simulated time",
+                crate::host::MOST_EXPIRIES_PER_MS
+            ),
             FaultKind::NoSuchCpu(cpu) => write!(f, "named CPU {cpu}, which does not exist"),
         }
     }

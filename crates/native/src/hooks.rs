@@ -103,7 +103,9 @@ impl Host {
             return Ok(None);
         }
         // SAFETY: a policy that answers a wild pointer crashes here, within its hook's guard.
-        let id = self.observed(Hook::PickNext, || TaskId(unsafe { (*next).id }))?;
+        let id = self.observed(Hook::PickNext, Subject::cpu(cpu, prev), || {
+            TaskId(unsafe { (*next).id })
+        })?;
         if id.index() >= self.tasks.len() || self.task_ptr(id) != next {
             return Err(self.fault(Hook::PickNext, FaultKind::NotATask));
         }
@@ -203,6 +205,7 @@ impl Host {
 
     /// A timer the policy armed has expired.
     pub fn timer(&mut self, id: u32) -> Result<(), Fault> {
+        self.count_expiry(id as usize, Hook::Timer)?;
         let mut expires = self.timers();
         expires[id as usize] = 0;
         set!(self.s(), host_only.timer_expires, expires);
@@ -215,6 +218,7 @@ impl Host {
 
     /// The hrtick of a CPU has expired.
     pub fn hrtick(&mut self, cpu: CpuId, task: Option<TaskId>) -> Result<(), Fault> {
+        self.count_expiry(ffi::MAX_TIMERS + cpu.index(), Hook::Hrtick)?;
         set!(self.cpu(cpu), hrtick_expires, 0);
         let Some(hook) = self.table.hrtick else {
             return Ok(());
@@ -232,8 +236,10 @@ impl Host {
             return Ok(None);
         };
         let (s, p) = (self.s(), self.task_ptr(task));
-        self.observed(Hook::Priority, || unsafe { hook(s, p) })
-            .map(Some)
+        self.observed(Hook::Priority, Subject::task(task), || unsafe {
+            hook(s, p)
+        })
+        .map(Some)
     }
 
     /// Would pick_next() still find this waiting task?  True if the policy does not say.
@@ -243,6 +249,6 @@ impl Host {
             return Ok(true);
         };
         let (s, p) = (self.s(), self.task_ptr(task));
-        Ok(self.observed(Hook::Queued, || unsafe { hook(s, p) })? != 0)
+        Ok(self.observed(Hook::Queued, Subject::task(task), || unsafe { hook(s, p) })? != 0)
     }
 }

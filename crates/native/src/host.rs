@@ -45,6 +45,9 @@ pub(crate) use {get, replace, set};
 /// How often the loops of one hook call may go round: what the kernel allows a BPF program.
 pub const LOOP_BUDGET: u32 = 8 * 1024 * 1024;
 
+/// How often one timer of a policy may expire within a millisecond.
+pub const MOST_EXPIRIES_PER_MS: u32 = 10_000;
+
 /// Where a CPU sits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Topology {
@@ -98,6 +101,8 @@ pub struct Host {
     // What the C side points to.
     states: [Block; 2],
     _tunables: Box<[i64]>,
+    /// Of each policy timer, then of each CPU's hrtick: since when expiries are counted, and how many.
+    expiries: Vec<(u64, u32)>,
     /// State of the policy's generator before it drew from it.
     first_rng: u64,
     /// Owned; what rq_lock() is given (tests only).
@@ -162,6 +167,7 @@ impl Host {
                 Block::new(nr * table.cpu_size as usize),
             ],
             _tunables: tunables,
+            expiries: vec![(0, 0); ffi::MAX_TIMERS + nr],
             first_rng: first_state(seed, 0),
             disturber: None,
         };
@@ -450,21 +456,26 @@ impl Host {
         call: impl FnOnce() -> T,
     ) -> Result<T, Fault> {
         match self.disturber {
-            None => self.observed(hook, call),
+            None => self.observed(hook, about, call),
             Some(disturber) => self.disturbed(disturber, hook, about, call),
         }
     }
 
     /// Runs a hook with a fresh loop budget and looks for errors after it.
     #[inline]
-    pub(crate) fn observed<T>(&mut self, hook: Hook, call: impl FnOnce() -> T) -> Result<T, Fault> {
+    pub(crate) fn observed<T>(
+        &mut self,
+        hook: Hook,
+        about: Subject,
+        call: impl FnOnce() -> T,
+    ) -> Result<T, Fault> {
         let s = self.s();
         set!(s, host_only.loops_left, LOOP_BUDGET);
-        crash::enter(self.tuned.policy, hook);
+        crash::enter(self.tuned.policy, hook, s, about.task);
         let answer = call();
         crash::leave();
         if get!(s, host_only.loops_left) == 0 || !get!(s, host_only.error).is_null() {
-            return Err(self.hook_failed(hook));
+            return Err(self.hook_failed(hook, about.task));
         }
         Ok(answer)
     }
@@ -491,7 +502,7 @@ impl Host {
         set!(s, now, unsafe {
             (*disturber).begin(event_ns, this_cpu, order)
         });
-        let answer = self.observed(hook, call);
+        let answer = self.observed(hook, about, call);
         let ended_ns = replace!(s, now, event_ns);
         // SAFETY: likewise.
         unsafe { (*disturber).end(ended_ns, this_cpu, order) };
@@ -509,11 +520,15 @@ impl Host {
     }
 
     #[cold]
-    fn hook_failed(&self, hook: Hook) -> Fault {
+    fn hook_failed(&self, hook: Hook, called_for: Option<TaskId>) -> Fault {
+        let fault = |kind| Fault {
+            task: called_for,
+            ..self.fault(hook, kind)
+        };
         let s = self.s();
         let (error, task) = (get!(s, host_only.error), get!(s, host_only.error_task));
         if error.is_null() {
-            return self.fault(hook, FaultKind::Looped);
+            return fault(FaultKind::Looped);
         }
         // SAFETY: policy_error() is given a constant string.
         let message = unsafe { CStr::from_ptr(error) }
@@ -521,7 +536,7 @@ impl Host {
             .into_owned();
         let task = (!task.is_null()).then(|| TaskId(get!(task, id)));
         let row = get!(s, host_only.error_row).checked_sub(1);
-        self.fault(hook, FaultKind::Reported { message, task, row })
+        fault(FaultKind::Reported { message, task, row })
     }
 
     #[cold]
@@ -529,7 +544,22 @@ impl Host {
         Fault {
             policy: self.tuned.name(),
             hook,
+            task: None,
             kind,
+        }
+    }
+
+    /// Counts an expiry of a policy timer, or of the hrtick of a CPU (after the timers).
+    pub(crate) fn count_expiry(&mut self, timer: usize, hook: Hook) -> Result<(), Fault> {
+        let now = get!(self.s(), now);
+        let (since, count) = &mut self.expiries[timer];
+        if now.saturating_sub(*since) >= 1_000_000 {
+            (*since, *count) = (now, 0);
+        }
+        *count += 1;
+        match *count > MOST_EXPIRIES_PER_MS {
+            true => Err(self.fault(hook, FaultKind::TimerStorm)),
+            false => Ok(()),
         }
     }
 

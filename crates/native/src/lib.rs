@@ -18,10 +18,14 @@ mod policy;
 mod requests;
 mod seed;
 mod source;
+mod source_line;
+mod text;
 mod tunables;
 
 pub use assignment::Assignment;
-pub use compile::{compile_library, write_headers, CompileError, COMPILER_FLAGS, INCLUDE_FOLDERS};
+pub use compile::{
+    check_undefined, compile_library, write_headers, CompileError, COMPILER_FLAGS, INCLUDE_FOLDERS,
+};
 #[cfg(target_os = "linux")]
 pub use crash::HookTimer;
 pub use crash::{install_crash_handler, remove_on_crash};

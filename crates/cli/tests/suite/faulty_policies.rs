@@ -94,6 +94,55 @@ fn stray_pointer() {
     says("stray", "enqueue", "crashed");
 }
 
+/// When, on which CPU, for which task and on which line.
+#[test]
+fn a_crash_is_placed() {
+    let source = root().join("crates/cli/tests/policies/trapping.c");
+    let source = std::fs::read_to_string(source).unwrap();
+    let line = 1 + source
+        .lines()
+        .position(|line| line.contains("__builtin_trap"))
+        .unwrap();
+    assert_eq!(
+        message("trapping"),
+        format!(
+            "schedlab: at 0.000000000 on CPU 0, task 0: policy trapping, hook enqueue: \
+             crashed (it reached what it calls unreachable) at trapping.c:{line}\n"
+        )
+    );
+}
+
+#[test]
+fn a_loop_is_placed() {
+    let message = message("looping");
+    assert!(message.contains("at 0.000000000 on CPU 0: "), "{message}");
+    assert!(message.contains(" when called for task 0"), "{message}");
+}
+
+/// The compiler's warnings are shown, and what it warns of is found when it happens.
+#[test]
+fn undefined_behaviour_is_found() {
+    let source = root().join("crates/cli/tests/policies/uninitialised.c");
+    let run = |flags: &[&str]| {
+        let mut command = schedlab(&["run", "--policy", argument(&source)]);
+        let workload = ["--workload", "hogs --count 2", "--duration", "1s"];
+        command.args(workload).args(flags).output().unwrap()
+    };
+    let output = run(&[]);
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("uninitialised.c compiles with warnings"),
+        "{said}"
+    );
+    assert_eq!(said.matches("-Wuninitialized]").count(), 1, "{said}");
+
+    let said = failure(POLICY_FAULT, run(&["--sanitize"]));
+    assert!(
+        said.contains("hook enqueue: crashed (undefined behaviour"),
+        "{said}"
+    );
+}
+
 #[test]
 fn division_by_zero() {
     says("dividing", "enqueue", "crashed (division by zero");

@@ -219,6 +219,29 @@ fn loops_without_end() {
 }
 
 #[test]
+fn starts_a_timer_that_leaves_time_no_room() {
+    let hooks = "	.pick_next = fifo_pick_next,\n";
+    let policy = crate::common::fifo_with(&[
+        ("	return 0;", "	timer_start(s, 0, 0);\n	return 0;"),
+        (
+            "static void fifo_add(",
+            "static void fifo_timer(sched_t *s, u32 id)\n{\n	timer_start(s, id, 0);\n}\n\nstatic void fifo_add(",
+        ),
+        (hooks, "	.pick_next = fifo_pick_next,\n	.timer = fifo_timer,\n"),
+    ]);
+    match first_error(policy) {
+        SimError::Fault { time, fault, .. } => {
+            assert_eq!(
+                (fault.hook, &fault.kind),
+                (Hook::Timer, &FaultKind::TimerStorm)
+            );
+            assert!(time.0 < 1_000_000, "{time}");
+        }
+        other => panic!("caught as something else: {other}"),
+    }
+}
+
+#[test]
 fn answers_something_that_is_no_task() {
     let to = "	if (s->now) return (task_t *)((u8 *)next + 8);";
     faults(PICK, to, Hook::PickNext, |kind| {
