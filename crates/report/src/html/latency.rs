@@ -154,7 +154,14 @@ fn keys(
     group: Option<&str>,
 ) -> Vec<Option<(f64, String)>> {
     p99(comparison, latency, group)
-        .map(|point| point.map(|p| (p.ns.0 as f64, format!("p99 {}", p.ns))))
+        .map(|point| {
+            point.map(|p| {
+                (
+                    p.ns.0 as f64,
+                    format!("p99 {}", p.ns).replace(' ', "\u{a0}"),
+                )
+            })
+        })
         .collect()
 }
 

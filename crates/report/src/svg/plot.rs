@@ -113,7 +113,7 @@ impl Plot {
         let plot = Plot::sized(title, x, y, SMALL_WIDTH, 150.0);
         let (x, y) = (&plot.x_axis, &plot.y_axis);
         Plot {
-            x: Scale::new(x.spacing, (x.low, x.high), (42.0, SMALL_WIDTH - 8.0)),
+            x: Scale::new(x.spacing, (x.low, x.high), (52.0, SMALL_WIDTH - 8.0)),
             y: Scale::new(y.spacing, (y.low, y.high), (128.0, 6.0)),
             is_small: true,
             ..plot

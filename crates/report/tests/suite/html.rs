@@ -321,7 +321,7 @@ fn many_distributions_are_drawn_side_by_side() {
         .unwrap()];
     let order: Vec<usize> = ["f", "e", "d", "c", "b", "a"]
         .iter()
-        .map(|p| panel.find(&format!("<figcaption>{p}: p99 ")).unwrap())
+        .map(|p| panel.find(&format!("<figcaption>{p}: p99\u{a0}")).unwrap())
         .collect();
     assert!(order.is_sorted(), "{order:?}");
     // All but the first policy's own.
