@@ -236,6 +236,7 @@ impl<S: Sink> Simulation<'_, S> {
     /// The task starts to run here; returns what loading it costs.
     fn enter_cpu(&mut self, cpu: CpuId, next: TaskId) -> Result<Ns, SimError> {
         self.set_state(next, State::Running(cpu));
+        self.note_turn(cpu, next);
         let cache = self.setup.machine.cpus[cpu.index()].cache;
         self.caches[cache as usize].enter(cache, &mut self.tasks[next.index()]);
         self.note_priority(cpu, next)?;

@@ -6,6 +6,8 @@ use std::fmt;
 use schedlab_trace::{CpuId, TaskId, Time};
 use schedlab_workload::{Cursor, Stream, MAX_OWN_TIMERS};
 
+use crate::nice::Stay;
+
 /// Where a task is.  Exactly one of these at any time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum State {
@@ -85,6 +87,8 @@ pub(crate) struct Task {
     pub queued_on: CpuId,
     /// Since when.
     pub queued_since: Time,
+    /// Its competition with others for one CPU.
+    pub stay: Stay,
     /// It asked to give up the CPU.
     pub yielding: bool,
     /// It must leave its CPU for this one as soon as it calls schedule().
@@ -132,6 +136,7 @@ impl Task {
             transfer_left: None,
             queued_on: CpuId(0),
             queued_since: Time::ZERO,
+            stay: Stay::NONE,
             yielding: false,
             move_to: None,
             start,
