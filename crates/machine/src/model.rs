@@ -115,6 +115,33 @@ pub struct Costs {
     pub exit: Ns,
 }
 
+impl Costs {
+    /// Each cost with its key in a description.
+    pub fn named(&self) -> [(&'static str, Ns); 14] {
+        { *self }.slots().map(|(key, cost)| (key, *cost))
+    }
+
+    /// Each cost with its key, to be changed.
+    pub(crate) fn slots(&mut self) -> [(&'static str, &mut Ns); 14] {
+        [
+            ("schedule", &mut self.schedule),
+            ("examine", &mut self.examine),
+            ("recalculate", &mut self.recalculate),
+            ("context_switch", &mut self.context_switch),
+            ("mm_switch", &mut self.mm_switch),
+            ("wakeup", &mut self.wakeup),
+            ("lock_transfer", &mut self.lock_transfer),
+            ("tick", &mut self.tick),
+            ("ipi", &mut self.ipi),
+            ("idle_exit", &mut self.idle_exit),
+            ("syscall", &mut self.syscall),
+            ("fork", &mut self.fork),
+            ("exec", &mut self.exec),
+            ("exit", &mut self.exit),
+        ]
+    }
+}
+
 /// How a sleep ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timers {

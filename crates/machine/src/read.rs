@@ -135,7 +135,7 @@ fn smt_speed(root: &Table<'_>, cpus: &[Cpu], base: Option<&Machine>) -> Result<u
 
 fn costs(root: &Table<'_>, base: Option<&Machine>) -> Result<Costs, Diagnostic> {
     let mut costs = base.map(|b| b.costs).unwrap_or_default();
-    let mut slots = slots(&mut costs);
+    let mut slots = costs.slots();
     let names: Vec<_> = slots.iter().map(|(name, _)| *name).collect();
     let Some(table) = root.table("costs")? else {
         let expected = format!("a table [costs] with {}", names.join(", "));
@@ -156,26 +156,6 @@ fn costs(root: &Table<'_>, base: Option<&Machine>) -> Result<Costs, Diagnostic> 
         }
     }
     Ok(costs)
-}
-
-/// Each cost with its key.
-fn slots(costs: &mut Costs) -> [(&'static str, &mut Ns); 14] {
-    [
-        ("schedule", &mut costs.schedule),
-        ("examine", &mut costs.examine),
-        ("recalculate", &mut costs.recalculate),
-        ("context_switch", &mut costs.context_switch),
-        ("mm_switch", &mut costs.mm_switch),
-        ("wakeup", &mut costs.wakeup),
-        ("lock_transfer", &mut costs.lock_transfer),
-        ("tick", &mut costs.tick),
-        ("ipi", &mut costs.ipi),
-        ("idle_exit", &mut costs.idle_exit),
-        ("syscall", &mut costs.syscall),
-        ("fork", &mut costs.fork),
-        ("exec", &mut costs.exec),
-        ("exit", &mut costs.exit),
-    ]
 }
 
 pub(crate) fn limited(table: &Table<'_>, key: &str, cost: Ns) -> Result<Ns, Diagnostic> {
@@ -390,7 +370,7 @@ exit = "0ns"
     #[test]
     fn the_manual_names_every_key() {
         let mut costs = Costs::default();
-        let costs = slots(&mut costs).map(|(name, _)| name.to_string());
+        let costs = costs.slots().map(|(name, _)| name.to_string());
         let cache = CACHE_KEYS.map(|key| format!("cache.{key}"));
         let others = KEYS[..11].iter().chain(&CLUSTER_KEYS);
         for key in others.map(|key| key.to_string()).chain(cache).chain(costs) {
