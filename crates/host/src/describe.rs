@@ -78,6 +78,20 @@ pub fn describe(
         out.push('\n');
         write_cluster(&mut out, &cluster, layout, results, base);
     }
+    for (residency, exit) in &layout.idle_states_us {
+        out.push_str("\n[[idle]]\n");
+        let of_kernel = |us: &u64| (*us).min(1_000_000);
+        line(
+            &mut out,
+            &format!("after = \"{}us\"", of_kernel(residency)),
+            "/sys: cpuidle residency",
+        );
+        line(
+            &mut out,
+            &format!("exit = \"{}us\"", of_kernel(exit)),
+            "/sys: cpuidle latency",
+        );
+    }
     out.push_str("\n[costs]\n");
     for (key, assumed) in base.costs.named() {
         let (ns, source) = match results.costs.get(key) {

@@ -39,6 +39,8 @@ pub struct Layout {
     pub caches: BTreeMap<u32, CacheSize>,
     /// Distances between the nodes, by their order; empty if unknown.
     pub distances: Vec<Vec<u32>>,
+    /// Idle states but the shallowest: residency and exit latency in microseconds.
+    pub idle_states_us: Vec<(u64, u64)>,
     /// Where speeds come from, for a comment.
     pub speeds_from: &'static str,
     /// What was missing or odd: sentences for the head of the description.

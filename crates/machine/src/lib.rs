@@ -9,4 +9,6 @@ mod read;
 mod topology;
 
 pub use library::{find, names};
-pub use model::{Cache, Costs, Cpu, Machine, TickPhase, Timers, LOCAL_DISTANCE, MAX_CPUS};
+pub use model::{
+    Cache, Costs, Cpu, IdleState, Machine, TickPhase, Timers, LOCAL_DISTANCE, MAX_CPUS,
+};

@@ -99,6 +99,7 @@ impl Machine {
             }],
             distances: Vec::new(),
             smt_speed_milli: 1000,
+            idle_states: Vec::new(),
             costs: Costs::default(),
             timers: Timers::HighResolution,
             tick_phase: TickPhase::Aligned,

@@ -21,6 +21,8 @@ pub struct Machine {
     pub distances: Vec<Vec<u32>>,
     /// Speed of each of two busy SMT siblings in thousandths of a CPU with idle siblings.
     pub smt_speed_milli: u32,
+    /// Idle states deeper than the one [`Costs::idle_exit`] leaves, shallowest first.
+    pub idle_states: Vec<IdleState>,
     /// What things cost.
     pub costs: Costs,
     /// How sleeps end.
@@ -71,6 +73,15 @@ pub struct Cpu {
     pub cache: u32,
     /// Speed relative to the machine's fastest CPU, 1 to 1024.
     pub capacity: u32,
+}
+
+/// An idle state of a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdleState {
+    /// A CPU is in it once it has idled for this long.
+    pub after: Ns,
+    /// Time to leave it, in place of [`Costs::idle_exit`].
+    pub exit: Ns,
 }
 
 /// A cache, modelled by how much of each task's working set it holds.

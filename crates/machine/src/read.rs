@@ -5,9 +5,9 @@ use schedlab_trace::Ns;
 
 use crate::library::shipped;
 use crate::topology::{topology, Topology};
-use crate::{Costs, Cpu, Machine, TickPhase, Timers};
+use crate::{Costs, Cpu, IdleState, Machine, TickPhase, Timers};
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "title",
     "base",
     "cpus",
@@ -20,8 +20,10 @@ const KEYS: [&str; 13] = [
     "smt_speed_milli",
     "distances",
     "cluster",
+    "idle",
     "costs",
 ];
+const IDLE_KEYS: [&str; 2] = ["after", "exit"];
 const TIMERS: [(&str, Timers); 2] = [
     ("tick", Timers::Tick),
     ("high-resolution", Timers::HighResolution),
@@ -103,6 +105,7 @@ fn machine(root: &Table<'_>, name: String, base: Option<&Machine>) -> Result<Mac
         cpus,
         caches,
         distances,
+        idle_states: idle_states(root, base)?,
         costs: costs(root, base)?,
         timers,
         tick_phase,
@@ -131,6 +134,32 @@ fn smt_speed(root: &Table<'_>, cpus: &[Cpu], base: Option<&Machine>) -> Result<u
         speed,
         "the speed of each of two busy SMT siblings in thousandths",
     )
+}
+
+/// Deeper idle states, each entered later than the one before.
+fn idle_states(root: &Table<'_>, base: Option<&Machine>) -> Result<Vec<IdleState>, Diagnostic> {
+    if !root.has("idle") {
+        return Ok(base.map_or(Vec::new(), |base| base.idle_states.clone()));
+    }
+    let mut states: Vec<IdleState> = Vec::new();
+    for table in root.list("idle")? {
+        let table = table.only(&IDLE_KEYS)?;
+        let time = |key| {
+            let given = table.need(key, table.duration(key)?, "a duration such as \"200us\"")?;
+            limited(&table, key, given)
+        };
+        let (after, exit) = (time("after")?, time("exit")?);
+        if states.last().is_some_and(|last| last.after >= after) {
+            return Err(table
+                .mistake(
+                    "after",
+                    format!("{after} is not later than in the state before"),
+                )
+                .expected("idle states in the order they are entered"));
+        }
+        states.push(IdleState { after, exit });
+    }
+    Ok(states)
 }
 
 fn costs(root: &Table<'_>, base: Option<&Machine>) -> Result<Costs, Diagnostic> {
@@ -372,8 +401,14 @@ exit = "0ns"
         let mut costs = Costs::default();
         let costs = costs.slots().map(|(name, _)| name.to_string());
         let cache = CACHE_KEYS.map(|key| format!("cache.{key}"));
+        let idle = IDLE_KEYS.map(|key| format!("idle.{key}"));
         let others = KEYS[..11].iter().chain(&CLUSTER_KEYS);
-        for key in others.map(|key| key.to_string()).chain(cache).chain(costs) {
+        for key in others
+            .map(|key| key.to_string())
+            .chain(cache)
+            .chain(idle)
+            .chain(costs)
+        {
             let row = MANUAL.lines().any(|line| {
                 let mut cells = line.split('|').skip(1);
                 cells
@@ -382,6 +417,25 @@ exit = "0ns"
             });
             assert!(row, "docs/machines.md has no row for {key}");
         }
+    }
+
+    #[test]
+    fn idle_states_come_in_order() {
+        let idle = |states: &str| {
+            let text = COMPLETE.replacen("[costs]", &format!("{states}\n[costs]"), 1);
+            Machine::parse("m.toml", &text).map_err(|mistake| mistake.to_string())
+        };
+        let two = "[[idle]]\nafter = \"20us\"\nexit = \"5us\"\n[[idle]]\nafter = \"1ms\"\nexit = \"80us\"";
+        let machine = idle(two).unwrap();
+        assert_eq!(machine.idle_states[1].exit, Ns(80_000));
+        assert_eq!(
+            idle(&two.replace("1ms", "20us")).unwrap_err(),
+            "m.toml:16: idle.after: 20.0 µs is not later than in the state before; expected idle states in the order they are entered"
+        );
+        assert_eq!(
+            idle("[[idle]]\nafter = \"20us\"").unwrap_err(),
+            "m.toml:12: idle.exit: missing; expected a duration such as \"200us\""
+        );
     }
 
     #[test]

@@ -135,6 +135,7 @@ fn summary(file: &str, fields: &[Value]) -> Result<Layout, Diagnostic> {
             })
             .collect(),
         distances: Vec::new(),
+        idle_states_us: Vec::new(),
         speeds_from: "assumed: all CPUs are equally fast",
         notes: vec![
             "lscpu's summary does not say which CPUs are SMT siblings: they are numbered as on most x86 machines, the first threads of all cores first."

@@ -62,6 +62,7 @@ pub fn from_sysfs(root: &Path) -> Result<Layout, Diagnostic> {
         .filter_map(|(first, size)| Some((first?, size)))
         .collect();
     layout.distances = files.distances();
+    layout.idle_states_us = files.idle_states_us(numbers[0]);
     Ok(layout.dense())
 }
 
@@ -128,6 +129,24 @@ impl Files {
             }
         }
         (vec![1024; cpus.len()], "assumed: all CPUs are equally fast")
+    }
+
+    /// The idle states of a CPU below the shallowest one that saves power, in the order they are entered.
+    fn idle_states_us(&self, cpu: u32) -> Vec<(u64, u64)> {
+        let state = |n: u32| {
+            let file = |name: &str| {
+                self.text(cpu, &format!("cpuidle/state{n}/{name}"))?
+                    .parse()
+                    .ok()
+            };
+            Some((file("residency")?, file("latency")?))
+        };
+        let mut states: Vec<(u64, u64)> = (0..32).map_while(state).collect();
+        // Polling takes no time to leave; what the first real state takes is among the costs.
+        states.retain(|&(_, exit)| exit > 0);
+        states.sort_unstable();
+        states.dedup_by_key(|state| state.0);
+        states.split_off(1.min(states.len()))
     }
 
     /// The nodes that exist, in order.

@@ -86,7 +86,22 @@ fn a_hybrid_machine_keeps_its_numbers() {
             (5, slow("5")),
         ],
     );
+    for (state, residency, latency) in [(0, 0, 0), (1, 1, 1), (2, 600, 170), (3, 2000, 300)] {
+        let at = format!("sys/devices/system/cpu/cpu0/cpuidle/state{state}");
+        write(
+            root.path(),
+            &format!("{at}/residency"),
+            &format!("{residency}"),
+        );
+        write(root.path(), &format!("{at}/latency"), &format!("{latency}"));
+    }
     let machine = machine(&from_sysfs(root.path()).unwrap());
+    let idle: Vec<(u64, u64)> = machine
+        .idle_states
+        .iter()
+        .map(|s| (s.after.0, s.exit.0))
+        .collect();
+    assert_eq!(idle, [(600_000, 170_000), (2_000_000, 300_000)]);
     assert_eq!(cores(&machine.cpus), [0, 0, 1, 1, 2, 3]);
     let capacities: Vec<u32> = machine.cpus.iter().map(|cpu| cpu.capacity).collect();
     assert_eq!(capacities, [1024, 1024, 1024, 1024, 512, 512]);

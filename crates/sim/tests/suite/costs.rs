@@ -272,3 +272,28 @@ fn what_is_missing_takes_the_longer_the_farther_the_memory_is() {
     // A local fetch of the whole working set takes 1,048,576 ns; at distance 25 it takes 2.5 times as long.
     assert_eq!(far - near, 1_048_576 * 3 / 2);
 }
+
+/// One sleep after the other, each longer than the last.
+#[test]
+fn a_cpu_that_idled_for_longer_takes_longer_to_come_back() {
+    let state = |after, exit| schedlab_machine::IdleState {
+        after: US(after),
+        exit: US(exit),
+    };
+    let program = vec![
+        sleep(50),
+        mark(0),
+        sleep(150),
+        mark(0),
+        sleep(1000),
+        mark(0),
+    ];
+    let lab = Lab::new(1).task(program).machine(|m| {
+        m.costs.idle_exit = US(2);
+        m.idle_states = vec![state(100, 20), state(500, 70)];
+    });
+    // 50 + 2; then 150 + 20; then 1000 + 70.
+    let marks = lab.run().marks();
+    let times: Vec<u64> = marks.iter().map(|mark| mark.0).collect();
+    assert_eq!(times, [52, 222, 1292]);
+}
