@@ -84,9 +84,7 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         }
         Err(mistake) => return Err(usage::diagnostic(&mistake).into()),
     };
-    if arguments.command.sanitizes() {
-        schedlab_policy::check_undefined();
-    }
+    schedlab_policy::check_undefined(arguments.command.sanitizes());
     let done = match arguments.command {
         // The exit status is that of the command they run.
         Command::Vm(arguments) => return vm::vm(&arguments),

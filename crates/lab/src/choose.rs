@@ -5,6 +5,6 @@ mod policy;
 mod tunables;
 mod workload;
 
-pub use policy::{names, policies, policy, policy_file, to_front};
+pub use policy::{expand, names, policies, policy, policy_file, to_front};
 pub use tunables::Assignments;
 pub use workload::{help as workload_help, workload};

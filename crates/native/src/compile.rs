@@ -35,9 +35,9 @@ const CHECKING_FLAGS: [&str; 3] = [
 
 static CHECKS_UNDEFINED: AtomicBool = AtomicBool::new(false);
 
-/// Policies compiled from now on stop the program where the C standard does not say what they do.
-pub fn check_undefined() {
-    CHECKS_UNDEFINED.store(true, Ordering::Relaxed);
+/// Shall policies compiled from now on stop the program where the C standard does not say what they do?
+pub fn check_undefined(yes: bool) {
+    CHECKS_UNDEFINED.store(yes, Ordering::Relaxed);
 }
 
 /// Are policies compiled so?
@@ -95,11 +95,12 @@ impl Policy {
         let compiled = Compiled::from_source(source, stop)?;
         let shown = source.display().to_string();
         let policy = load(&compiled.library, &shown, &compiled.name)?;
-        source::remember(policy, source);
+        let library = fs::read(&compiled.library).map_err(|e| CompileError::Io(shown, e))?;
+        source::remember(policy, source, library);
         Ok(policy)
     }
 
-    /// Loads a policy from the shared library NAME.so that [`compile_library`] made of NAME.c.
+    /// Loads a policy from the shared library NAME.so that [`Policy::library`] gave for NAME.c.
     ///
     /// # Errors
     /// See [`CompileError`].
@@ -111,16 +112,6 @@ impl Policy {
             .map_err(|e| CompileError::Io(shown.clone(), e))?;
         load(&library, &shown, &name)
     }
-}
-
-/// The shared library that [`Policy::compile_unless`] loads, for a process elsewhere.
-///
-/// # Errors
-/// See [`CompileError`].
-pub fn compile_library(source: &Path, stop: &dyn Fn() -> bool) -> Result<Vec<u8>, CompileError> {
-    let compiled = Compiled::from_source(source, stop)?;
-    let library = &compiled.library;
-    fs::read(library).map_err(|e| CompileError::Io(library.display().to_string(), e))
 }
 
 /// A policy's shared library in a temporary folder.

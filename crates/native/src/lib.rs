@@ -23,9 +23,7 @@ mod text;
 mod tunables;
 
 pub use assignment::Assignment;
-pub use compile::{
-    check_undefined, compile_library, write_headers, CompileError, COMPILER_FLAGS, INCLUDE_FOLDERS,
-};
+pub use compile::{check_undefined, write_headers, CompileError, COMPILER_FLAGS, INCLUDE_FOLDERS};
 #[cfg(target_os = "linux")]
 pub use crash::HookTimer;
 pub use crash::{install_crash_handler, remove_on_crash};

@@ -82,6 +82,7 @@ fn play(
     }
     let parsed = Arguments::try_parse_from(words);
     let parsed = parsed.map_err(|mistake| crate::usage::diagnostic(&mistake))?;
+    schedlab_policy::check_undefined(parsed.command.sanitizes());
     match parsed.command {
         Command::Run(arguments) => play_run(&arguments, sink, interrupt),
         Command::Replay(arguments) => play_replay(&arguments, sink, interrupt),

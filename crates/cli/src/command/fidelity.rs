@@ -166,7 +166,7 @@ impl Pairs {
         interrupt: &Interrupt,
         cancel: &Cancel,
     ) -> Result<Metrics, Failure> {
-        let scheduler = Scheduler::ours(written.clone(), tuned.clone(), interrupt)?;
+        let scheduler = Scheduler::ours(written.clone(), tuned.clone())?;
         let session = KernelSession {
             machine: self.machine.clone(),
             task: Task::Workload(workload.to_string(), self.played()),

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use schedlab_bpf::CompileError;
 use schedlab_input::Diagnostic;
-use schedlab_policy::{compile_library, Assignment, Tuned};
+use schedlab_policy::{Assignment, Tuned};
 use schedlab_trace::Ns;
 
 use crate::failure::{Exit, Failure};
 use crate::interrupt::Interrupt;
-use schedlab_lab::choose::{names, policies, policy, policy_file, Assignments};
+use schedlab_lab::choose::{expand, names, policies, policy, policy_file, Assignments};
 use schedlab_lab::exact;
 
 /// What the user calls the kernel's own scheduler.
@@ -42,13 +42,13 @@ pub struct Compiled {
 const FOLDER: &str = "/etc/schedlab";
 
 impl Compiled {
-    fn from_source(source: &Path, interrupt: &Interrupt) -> Result<Compiled, Failure> {
-        let library = compile_library(source, &|| interrupt.signal().is_some());
-        interrupt.check()?;
-        Ok(Compiled {
-            library: library.map_err(Failure::Compile)?,
-            object: compile_for_kernel(source)?,
-        })
+    /// None of a policy that comes with the program.
+    fn of(tuned: &Tuned, source: Option<&Path>) -> Result<Option<Compiled>, Failure> {
+        let (Some(library), Some(source)) = (tuned.policy.library(), source) else {
+            return Ok(None);
+        };
+        let object = compile_for_kernel(source)?;
+        Ok(Some(Compiled { library, object }))
     }
 }
 
@@ -65,15 +65,9 @@ pub fn compile_for_kernel(source: &Path) -> Result<Vec<u8>, Failure> {
 
 impl Scheduler {
     /// One of ours.
-    pub fn ours(
-        written: String,
-        tuned: Tuned,
-        interrupt: &Interrupt,
-    ) -> Result<Scheduler, Failure> {
-        let source = policy_file(&written);
-        let compiled = source.map(|source| Compiled::from_source(source, interrupt));
+    pub fn ours(written: String, tuned: Tuned) -> Result<Scheduler, Failure> {
         Ok(Scheduler::Policy {
-            compiled: compiled.transpose()?,
+            compiled: Compiled::of(&tuned, policy_file(&written))?,
             written,
             tuned,
         })
@@ -106,7 +100,7 @@ impl Scheduler {
             NONE => Ok(Scheduler::Own),
             written => {
                 let tuned = policy("--policy", written, set, &interrupt.stop())?;
-                Scheduler::ours(written.to_string(), tuned, interrupt)
+                Scheduler::ours(written.to_string(), tuned)
             }
         }
     }
@@ -134,7 +128,7 @@ impl Scheduler {
             name if name.contains('/') => Some(Scheduler::Program(vec![name.to_string()])),
             _ => None,
         };
-        let names: Vec<&str> = list.split(',').map(str::trim).collect();
+        let names: Vec<&str> = list.split(',').map(str::trim).flat_map(expand).collect();
         let ours: Vec<&str> = names
             .iter()
             .copied()
@@ -147,15 +141,12 @@ impl Scheduler {
         .into_iter();
         let mut schedulers = Vec::new();
         for name in names {
-            match special(name) {
-                Some(special) => schedulers.push(special),
-                // "all" stands for several, so they come all at once.
-                None => {
-                    for (written, tuned) in ours.by_ref() {
-                        schedulers.push(Scheduler::ours(written, tuned, interrupt)?);
-                    }
-                }
-            }
+            let own = special(name).map(Ok);
+            let mut next = || {
+                ours.next()
+                    .map(|(written, tuned)| Scheduler::ours(written, tuned))
+            };
+            schedulers.extend(own.or_else(|| next()).transpose()?);
         }
         Ok(schedulers)
     }
@@ -264,4 +255,28 @@ pub fn watchdog_flag(watchdog: Option<Ns>) -> Vec<String> {
 
 fn assignment(set: &Assignment) -> String {
     format!("{}={}", set.target(), set.values_text())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_keeps_its_order() {
+        let interrupt = Interrupt::listen().unwrap();
+        let set = Assignments::read(&[], &[]).unwrap();
+        let labels = |list| {
+            let schedulers = Scheduler::of_list("--policies", list, &set, &interrupt);
+            let schedulers = schedulers.unwrap_or_else(|_| panic!("{list} is a list"));
+            schedulers
+                .iter()
+                .map(|one| one.label().0)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(labels("o1,none,ule"), ["o1", "none", "ule"]);
+        assert_eq!(labels("/bin/x,o1, none"), ["x", "o1", "none"]);
+        let all = labels("none,all,/bin/x");
+        assert_eq!((&*all[0], &*all[1]), ("none", "eevdf"));
+        assert_eq!(all.last().unwrap(), "x");
+    }
 }

@@ -138,10 +138,17 @@ fn undefined_behaviour_is_found() {
     assert_eq!(said.matches("-Wuninitialized]").count(), 1, "{said}");
 
     let said = failure(POLICY_FAULT, run(&["--sanitize"]));
-    assert!(
-        said.contains("hook enqueue: crashed (undefined behaviour"),
-        "{said}"
+    let found = "hook enqueue: crashed (undefined behaviour";
+    assert!(said.contains(found), "{said}");
+
+    // A run that is done again to be explained is done in the same way.
+    let again = format!(
+        "run --policy {} --workload hogs --sanitize",
+        argument(&source)
     );
+    let explained = schedlab(&["explain", &again]).output().unwrap();
+    let said = failure(POLICY_FAULT, explained);
+    assert!(said.contains(found), "{said}");
 }
 
 #[test]

@@ -113,7 +113,7 @@ pub fn names((written, tuned): &(String, Tuned)) -> Vec<String> {
 const PRESENT: &str = "eevdf";
 
 /// "all" is every policy that comes with the program: [`PRESENT`], then the others by name.
-fn expand(name: &str) -> Vec<&str> {
+pub fn expand(name: &str) -> Vec<&str> {
     if name != "all" {
         return vec![name];
     }
