@@ -241,7 +241,7 @@ fn pipes_are_refused_not_waited_for() {
         assert_eq!(
             message,
             format!(
-                "{}: this is no file; expected a regular file",
+                "{}: this is not a file; expected a regular file",
                 path.display()
             )
         );

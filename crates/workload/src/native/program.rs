@@ -112,7 +112,7 @@ fn check_variable(name: &str, scope: &Scope) -> Result<(), Diagnostic> {
     match scope.get(name) {
         None => Ok(()),
         Some(_) => {
-            Err(Diagnostic::new(format!("\"{name}\" has a meaning already"))
+            Err(Diagnostic::new(format!("\"{name}\" is reserved or used already"))
                 .expected("another name"))
         }
     }
