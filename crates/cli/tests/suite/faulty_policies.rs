@@ -1,4 +1,4 @@
-//! Policies that misbehave: each is named with its hook, costs nothing but a message and leaves no file.
+//! Policies that misbehave: each gives a message with its hook, and leaves no file.
 
 use crate::common::{argument, failure, names, refusal, refused, root, schedlab, text};
 use crate::common::{BAD_INPUT, POLICY_FAULT};

@@ -1,4 +1,4 @@
-//! Every kind of mistake, and the one message it gets.  Lists of valid names are cut short here.
+//! Every kind of mistake and its message.  Lists of valid names are shortened here.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! `schedlab measure` and `schedlab convert`: what they say of recordings.
+//! `schedlab measure` and `schedlab convert` on recordings.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! `schedlab replay` and `schedlab explain` as their users see them.
+//! `schedlab replay` and `schedlab explain` on the command line.
 
 use std::collections::BTreeMap;
 use std::fs;

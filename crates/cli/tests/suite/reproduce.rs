@@ -1,4 +1,4 @@
-//! `schedlab reproduce` as a user sees it.
+//! `schedlab reproduce` on the command line.
 
 use std::path::Path;
 use std::process::Stdio;

@@ -1,4 +1,4 @@
-//! Tunables from the command line, from files and from variants, tables among them.
+//! Tunables, including tables, from the command line, from files and from variants.
 
 use std::fs;
 

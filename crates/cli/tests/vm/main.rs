@@ -1,7 +1,7 @@
-//! A real kernel, in short: what `make test` boots.  The rest is in `long.rs` (`make test-vm`).
+//! The short tests in a real kernel, which `make test` runs.  The others are in `long.rs` (`make test-vm`).
 //!
-//! Where no kernel image can be had, each test says so on standard error and in the file
-//! `SCHEDLAB_SKIPPED` names, which `make test` counts.  `SCHEDLAB_REQUIRE_VM=1` makes it an error.
+//! Without a kernel image each test is skipped; it says so on standard error and in the file named by
+//! `SCHEDLAB_SKIPPED`, whose lines `make test` counts.  `SCHEDLAB_REQUIRE_VM=1` makes it an error.
 
 #[path = "../suite/common/mod.rs"]
 mod common;
