@@ -94,7 +94,7 @@ pub fn mending_warnings(recording: &Recording, mended: &Mended) -> Vec<String> {
     }
     if mended.switches + mended.wakeups > 0 {
         warnings.push(format!(
-            "{} switches and {} wakeups are missing from the recording and were made up for",
+            "{} switches and {} wakeups are missing from the recording and were added",
             mended.switches, mended.wakeups
         ));
     }

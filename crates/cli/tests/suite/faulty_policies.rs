@@ -30,7 +30,7 @@ fn message(policy: &str) -> String {
     .unwrap();
     let message = failure(POLICY_FAULT, output);
     let told = format!(
-        "{} has the trace up to the failure\nschedlab: ",
+        "{} contains the trace up to the failure\nschedlab: ",
         trace.display()
     );
     match message.strip_prefix(&told) {

@@ -166,7 +166,7 @@ fn mistakes_are_named() {
         "3",
     ]);
     assert!(
-        message.starts_with("--seeds: a real kernel plays a workload with one seed"),
+        message.starts_with("--seeds: in a real kernel a workload runs with one seed"),
         "{message}"
     );
     let message = refused(&["run", "--policy", "o1", "--", "true"]);
