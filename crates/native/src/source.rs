@@ -1,4 +1,4 @@
-//! The C source a policy was compiled from: what identifies it beyond its name.
+//! The C source of a policy, which identifies it in addition to its name.
 
 use std::collections::BTreeMap;
 use std::path::Path;

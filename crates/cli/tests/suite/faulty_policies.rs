@@ -108,7 +108,7 @@ fn a_crash_is_placed() {
         message("trapping"),
         format!(
             "at 0.000000000 on CPU 0, task 0: policy trapping, hook enqueue: \
-             crashed (it reached what it calls unreachable) at trapping.c:{line}"
+             crashed (it reached code marked unreachable) at trapping.c:{line}"
         )
     );
 }
@@ -154,7 +154,7 @@ fn unreachable_code() {
     says(
         "trapping",
         "enqueue",
-        "crashed (it reached what it calls unreachable)",
+        "crashed (it reached code marked unreachable)",
     );
 }
 
@@ -165,7 +165,7 @@ fn endless_loop() {
 
 #[test]
 fn endless_recursion_that_needs_no_stack() {
-    says("recursive", "enqueue", "does not come back");
+    says("recursive", "enqueue", "does not return");
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn compiler_with_options() {
     assert!(compile("cc -O1", POLICY_FAULT).contains("policy losing, hook enqueue"));
     let silent = compile("false", BAD_INPUT);
     assert!(
-        silent.ends_with("losing.c does not compile:\nfalse says nothing but exit status: 1"),
+        silent.ends_with("losing.c does not compile:\nfalse printed nothing and ended with exit status: 1"),
         "{silent}"
     );
 }

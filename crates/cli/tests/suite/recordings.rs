@@ -140,7 +140,7 @@ fn mistakes() {
     assert!(message.contains("did you mean \"pftrace\"?"), "{message}");
     let message = refused(&["measure", "README.md"]);
     assert!(
-        message.starts_with("README.md: this is no recording"),
+        message.starts_with("README.md: this is not a recording"),
         "{message}"
     );
     let cut = folder.path().join("cut.txt");
