@@ -83,6 +83,8 @@ pub enum Command {
     Measure(MeasureArguments),
     /// Write a recording in another format.
     Convert(ConvertArguments),
+    /// Describe an existing machine: this one, with its costs measured, or one from a file.
+    Machine(MachineArguments),
     /// Write the folder of a new policy; it is complete and runs.
     New(NewArguments),
     /// Print the completions of a shell.
@@ -164,7 +166,8 @@ pub struct RunArguments {
 /// Several policies on one workload.
 #[derive(Args)]
 pub struct CompareArguments {
-    /// The policies, separated by commas, each as for `run --policy`; or `all`, each in its default variant.
+    /// The policies, separated by commas, each as for `run --policy`; or `all`: eevdf, then the others by
+    /// name, each in its default variant.
     #[arg(long, value_name = "POLICIES", value_hint = ValueHint::FilePath)]
     pub policies: String,
     /// The policy that differences refer to, one of --policies.  It is shown first.  Default: the first.
@@ -587,6 +590,33 @@ pub enum VmClock {
     Deterministic,
     /// The clock of the host.
     Fast,
+}
+
+/// Where the description comes from and goes.
+#[derive(Args)]
+#[command(group = clap::ArgGroup::new("source").required(true))]
+#[command(after_help = "Examples:
+  schedlab machine --from-host -o mine.toml
+  schedlab compare --policies eevdf,o1 --workload hackbench --machine mine.toml
+  schedlab machine --from lstopo.xml                       # a machine of which there is only a file
+
+Every number names its source; what was not measured says \"assumed\".  docs/machines.md explains the file.")]
+pub struct MachineArguments {
+    /// Describe this machine: topology, tick rate, and costs measured in about ten seconds.
+    #[arg(long, group = "source")]
+    pub from_host: bool,
+    /// Describe the machine of a file: the output of `lscpu -J` or of `lstopo --of xml`.
+    #[arg(long, group = "source", value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub from: Option<PathBuf>,
+    /// Write the description into this file instead of printing it.
+    #[arg(short, long, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+    /// Measure nothing: all costs are assumed.
+    #[arg(long, requires = "from_host")]
+    pub no_measure: bool,
+    /// The folder that holds a copy of another machine's /sys and /proc.  Nothing is measured then.
+    #[arg(long, requires = "from_host", value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub sysfs: Option<PathBuf>,
 }
 
 /// The name and place of a new policy.

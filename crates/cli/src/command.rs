@@ -16,6 +16,7 @@ mod late;
 mod list;
 #[cfg(feature = "live")]
 mod load;
+mod machine;
 mod measure;
 mod new;
 #[cfg(feature = "live")]
@@ -107,6 +108,7 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Command::Explain(arguments) => explain::explain(&arguments),
         Command::Dev(command) => dev(command),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
+        Command::Machine(arguments) => machine::machine(&arguments),
         Command::New(arguments) => new::new(&arguments),
         Command::Completions { shell } => generate::completions(shell),
         Command::Man { folder } => generate::man_pages(&folder),

@@ -69,7 +69,9 @@ impl Paper {
         };
         let number = |value: &Value| value.as_float().or(value.as_integer().map(|x| x as f64));
         list.iter()
-            .map(|value| number(value).unwrap_or_else(|| panic!("{path}: {value:?} is not a number")))
+            .map(|value| {
+                number(value).unwrap_or_else(|| panic!("{path}: {value:?} is not a number"))
+            })
             .collect()
     }
 

@@ -163,7 +163,8 @@ impl Question {
         let find = crate::experiments()
             .iter()
             .find(|e| e.id == self.experiment);
-        let experiment = find.ok_or_else(|| Error::experiment(self.experiment, "does not exist"))?;
+        let experiment =
+            find.ok_or_else(|| Error::experiment(self.experiment, "does not exist"))?;
         Ok(experiment.paper()?.testbed)
     }
 

@@ -147,11 +147,9 @@ impl Source {
         let name = stem(&path);
         let name = name.split('.').next().unwrap_or(&name).to_string();
         if recording.events().is_empty() {
-            return Err(
-                Diagnostic::new("it contains no scheduler events")
-                    .at(&path, 0)
-                    .expected("sched_switch and sched_wakeup"),
-            );
+            return Err(Diagnostic::new("it contains no scheduler events")
+                .at(&path, 0)
+                .expected("sched_switch and sched_wakeup"));
         }
         if recording.span.0 == recording.span.1 {
             let problem = "all events have one timestamp; the recording has no duration";

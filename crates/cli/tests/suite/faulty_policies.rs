@@ -252,7 +252,9 @@ fn compiler_with_options() {
     assert!(compile("cc -O1", POLICY_FAULT).contains("policy losing, hook enqueue"));
     let silent = compile("false", BAD_INPUT);
     assert!(
-        silent.ends_with("losing.c does not compile:\nfalse printed nothing and ended with exit status: 1"),
+        silent.ends_with(
+            "losing.c does not compile:\nfalse printed nothing and ended with exit status: 1"
+        ),
         "{silent}"
     );
 }

@@ -274,8 +274,7 @@ impl Declared {
             (Some(count), number) => {
                 let range = || format!("{name}.0 to {name}.{}", count - 1);
                 let number = number.ok_or_else(|| {
-                    Diagnostic::new(format!("\"{name}\" names {count} instances"))
-                        .expected(range())
+                    Diagnostic::new(format!("\"{name}\" names {count} instances")).expected(range())
                 })?;
                 match number.parse::<u32>() {
                     Ok(n) if n < count => Ok(self.first + n),

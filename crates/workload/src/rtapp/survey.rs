@@ -121,7 +121,8 @@ impl Survey {
                     continue;
                 };
                 let Some(target) = tasks.get(target.as_str()) else {
-                    let problem = format!("there is no task \"{target}\" (rt-app stops with an error)");
+                    let problem =
+                        format!("there is no task \"{target}\" (rt-app stops with an error)");
                     return Err(Diagnostic {
                         nearest: nearest(target, self.tasks.iter().map(String::as_str)),
                         ..at(step, problem, "the name of a task")
