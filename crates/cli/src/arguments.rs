@@ -35,7 +35,7 @@ pub struct Arguments {
 }
 
 impl Command {
-    /// Are policies to be compiled so that undefined behaviour shows?
+    /// Are policies compiled with checks for undefined behaviour?
     pub fn sanitizes(&self) -> bool {
         match self {
             Command::Run(arguments) => arguments.common.bounds.sanitize,
@@ -122,7 +122,7 @@ pub enum DevCommand {
 /// What to list.
 #[derive(Args)]
 pub struct ListArguments {
-    /// What to list; all of it if missing.
+    /// What to list.  Default: everything.
     pub what: Option<Catalogue>,
     /// The policy, machine or workload to describe.
     #[arg(requires = "what")]
@@ -193,10 +193,10 @@ pub struct ReproduceArguments {
     /// How to print the claims.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub format: ListFormat,
-    /// Runs at the same time; results do not depend on it.  Default: the number of CPUs.
+    /// Number of runs at the same time; results do not depend on it.  Default: the number of CPUs.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = positive::<u16>)]
     pub jobs: Option<u16>,
-    /// Where they run.  With vm, a smaller form of some experiments also runs in a real kernel with one CPU: elsc-figure-4, staircase-apache, staircase-mysql, ule-figure-3, ule-figure-5, ule-figure-6.
+    /// Where the experiments run.  With vm, a smaller form of some experiments also runs in a real kernel with one CPU: elsc-figure-4, staircase-apache, staircase-mysql, ule-figure-3, ule-figure-5, ule-figure-6.
     #[arg(long, value_name = "WORLD", default_value = "sim")]
     pub world: World,
     /// The virtual machine of --world vm.
@@ -211,7 +211,7 @@ pub struct CommonArguments {
     /// workloads`, or a file: .toml (schedlab's own format) or .json (rt-app's).
     #[arg(long, value_name = "WORKLOAD", required_unless_present = "command", value_hint = ValueHint::FilePath)]
     pub workload: Option<String>,
-    /// Where it runs.  In a real kernel the workload can be a command after "--", the policy can be "none" (the kernel's
+    /// Where the workload runs.  In a real kernel the workload can be a command after "--", the policy can be "none" (the kernel's
     /// own scheduler), and --machine has no effect.
     #[arg(long, value_name = "WORLD", default_value = "sim")]
     pub world: World,
@@ -222,7 +222,7 @@ pub struct CommonArguments {
     /// or until its tasks have ended, or 10s for tasks that never end.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = positive_time)]
     pub duration: Option<Ns>,
-    /// The seed of everything random.
+    /// The seed of all random numbers.
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "seeds", allow_negative_numbers = true, value_parser = seed)]
     pub seed: u64,
     /// Several runs, with medians and intervals: 5 (the seeds 1 to 5), 3..7, or 1,4,9.
@@ -287,8 +287,8 @@ pub struct Bounds {
     /// End a run with an error when one call of a policy's hook takes more real CPU time than this.
     #[arg(long, value_name = "TIME", default_value = "20s", allow_hyphen_values = true, value_parser = hook_time)]
     pub hook_timeout: Ns,
-    /// Compile policies given as C files so that undefined behaviour and variables without a value stop the
-    /// program, with the line.
+    /// Compile policies given as C files with run-time checks: undefined behaviour and variables without a value
+    /// stop the program, and the message names the line.
     #[arg(long)]
     pub sanitize: bool,
 }
@@ -317,7 +317,7 @@ pub struct LoadArguments {
     /// Set the tunables a file names, before those of --set: .toml or .dispadmin.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub tunables: Vec<PathBuf>,
-    /// Only tasks of class SCHED_EXT; all others stay with the kernel's own scheduler.
+    /// Schedule only tasks of class SCHED_EXT; all others stay with the kernel's own scheduler.
     #[arg(long)]
     pub partial: bool,
     /// Unload the policy when a runnable task has not run for this time: 1ms to 30s.
@@ -329,7 +329,7 @@ pub struct LoadArguments {
     /// How each second's statistics are printed.
     #[arg(long, value_name = "FORMAT", default_value = "line")]
     pub stats: StatsFormat,
-    /// The most tasks at a time; their memory is allocated at the start.
+    /// The most tasks that can exist at the same time; memory for them is allocated at the start.
     #[arg(long, value_name = "N", default_value_t = 32768, allow_negative_numbers = true, value_parser = positive::<u32>)]
     pub max_tasks: u32,
     /// The BPF object to load, instead of the policy's own; its tunables are the policy's.
@@ -456,10 +456,10 @@ pub struct VmArguments {
     /// The virtual machine.
     #[command(flatten)]
     pub machine: VmMachineArguments,
-    /// A workload to execute, instead of a command: see `play`.
+    /// A workload to execute instead of a command; see `play`.
     #[arg(long, value_name = "WORKLOAD", value_hint = ValueHint::FilePath)]
     pub workload: Option<String>,
-    /// How it is executed.
+    /// How the workload is executed.
     #[command(flatten)]
     pub played: PlayedArguments,
     /// The command, after "--".  Its program, its shared libraries and the files named by its arguments are copied into
@@ -494,7 +494,7 @@ pub struct RecordArguments {
     /// Write what was measured as JSON, whatever --format prints.
     #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
     pub json: Option<PathBuf>,
-    /// A command to run meanwhile, after "--".
+    /// A command to run during the recording, after "--".
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }

@@ -69,7 +69,7 @@ fn spelled_out(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     arguments
 }
 
-/// Does what the command line asks for.
+/// Runs the command of the command line.
 pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCode, Failure> {
     let arguments = match Arguments::try_parse_from(spelled_out(arguments)) {
         Ok(arguments) => arguments,
@@ -114,7 +114,7 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
     done.map(|()| Exit::Success.into())
 }
 
-/// Does what developers of schedlab ask for.
+/// Runs a command for developers of schedlab.
 fn dev(command: DevCommand) -> Result<(), Failure> {
     match command {
         #[cfg(feature = "live")]
@@ -135,9 +135,9 @@ fn print(text: &str) -> Result<(), Failure> {
         .map_err(standard_output)
 }
 
-/// Tells the user something beside the result.
+/// Prints a note on standard error.
 fn note(text: &str) {
-    // When standard error is gone, nobody wants notes.
+    // If standard error is closed, notes are lost.
     let _ = writeln!(io::stderr(), "schedlab: {}", printable_lines(text));
 }
 

@@ -1,4 +1,4 @@
-//! What users name, found: policies with their tunables, workloads.
+//! Finds what users name: policies with their tunables, workloads.
 
 mod dispadmin;
 mod policy;

@@ -1,12 +1,12 @@
-//! What makes a description a machine that could exist.
+//! Checks whether a machine can exist.
 
 use std::collections::BTreeMap;
 
 use crate::{Cpu, Machine, LOCAL_DISTANCE, MAX_CPUS};
 
 impl Machine {
-    /// Is this a machine that could exist?  Readers ask this before they hand a machine out;
-    /// programs that build one by hand can ask it too.
+    /// Can this machine exist?  Readers check it before they return a machine;
+    /// programs that build a machine can check it, too.
     ///
     /// # Errors
     /// One sentence, without a full stop, about the first thing that is impossible.
@@ -31,7 +31,7 @@ impl Machine {
             self.check_cpu(number, cpu)?;
         }
         if !self.cpus.iter().any(|cpu| cpu.capacity == 1024) {
-            return Err("no CPU has capacity 1024, which the fastest has".into());
+            return Err("no CPU has capacity 1024; the fastest CPU has it".into());
         }
         self.check_distances()?;
         self.check_sharing()
@@ -136,7 +136,7 @@ mod tests {
         );
         refused(
             |m| m.cpus.iter_mut().for_each(|cpu| cpu.capacity = 512),
-            "no CPU has capacity 1024, which the fastest has",
+            "no CPU has capacity 1024; the fastest CPU has it",
         );
         refused(
             |m| m.smp = false,

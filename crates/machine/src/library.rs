@@ -10,7 +10,7 @@ use crate::{Cache, Costs, Cpu, Machine, TickPhase, Timers, MAX_CPUS};
 
 static MACHINES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../machines");
 
-/// What `ideal-N` looks like.
+/// The prefix of `ideal-N`.
 const IDEAL: &str = "ideal-";
 
 /// The names of the machines that come with the program, in alphabetical order.  Besides these

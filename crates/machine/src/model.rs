@@ -36,8 +36,8 @@ pub struct Machine {
     /// Tick rate of the kernel, where it differs from the policy's: each tick of the kernel delivers the
     /// policy ticks that have become due.  None: the policy's own rate.
     pub kernel_hz: Option<u32>,
-    /// A tick takes up to this much longer than [`Costs::tick`], evenly drawn: nothing a real machine
-    /// does takes the same time each time, and tasks that run for exactly as long tie for ever.
+    /// A tick takes up to this much longer than [`Costs::tick`], drawn uniformly: times on a real machine
+    /// vary, and tasks that run for exactly equal times would tie for ever.
     pub tick_jitter: Ns,
 }
 

@@ -33,7 +33,7 @@ const TICKS: [(&str, TickPhase); 2] = [
     ("staggered", TickPhase::Staggered),
 ];
 
-/// No single cost is longer than this: it would rather be a mistake in the unit.
+/// The longest single cost; a longer one is probably a mistake in the unit.
 const MAX_COST: Ns = Ns(1_000_000_000);
 
 impl Machine {
@@ -116,7 +116,7 @@ fn machine(root: &Table<'_>, name: String, base: Option<&Machine>) -> Result<Mac
     })
 }
 
-/// How fast SMT siblings are together has to be said where there are siblings.
+/// The speed of SMT siblings; required if there are siblings.
 fn smt_speed(root: &Table<'_>, cpus: &[Cpu], base: Option<&Machine>) -> Result<u32, Diagnostic> {
     let given = root
         .integer("smt_speed_milli", 1..=1000)?
@@ -320,7 +320,7 @@ exit = "0ns"
         says(
             "cores = 2",
             "capacity = 512",
-            "m.toml:1: no CPU has capacity 1024, which the fastest has",
+            "m.toml:1: no CPU has capacity 1024; the fastest CPU has it",
         );
         let no_cluster = COMPLETE.replace("[[cluster]]\ncores = 2\n[cluster.cache]\nsize = \"1MiB\"\nline = \"32B\"\nrefill = \"100ns\"\n", "");
         assert_eq!(

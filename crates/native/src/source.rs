@@ -1,4 +1,4 @@
-//! The C source a policy was compiled from: what identifies it beyond its name.  And what it was compiled into.
+//! The C source of a policy, which identifies it in addition to its name, and the library it was compiled into.
 
 use std::collections::BTreeMap;
 use std::path::Path;

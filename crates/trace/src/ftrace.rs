@@ -10,7 +10,7 @@ use crate::{
     CpuId, Event, EventKind, PrevState, Sink, TaskId, TaskInfo, Time, TraceInfo, WakeContext,
 };
 
-/// The line that tells traces of simulations from those of kernels.
+/// The line that distinguishes traces of simulations from those of kernels.
 pub const SIMULATED_HEADING: &str = "# simulated by schedlab";
 
 /// Exactly four characters: interrupts off, no reschedule pending, interrupt context, depth of
@@ -21,9 +21,9 @@ const IN_SYSTEM_CALL: &str = "....";
 
 /// Writes the scheduler's tracepoints as lines of ftrace text.
 ///
-/// A name's white space and `=` become `_`, for readers split lines there.  Timestamps are seconds
-/// with nine digits.  A `sched_migrate_task` line stands wherever a task's CPU changes, be it
-/// by balancing, by waking up elsewhere or by being picked by another CPU.
+/// A name's white space and `=` become `_`, because readers split lines there.  Timestamps are seconds
+/// with nine digits.  A `sched_migrate_task` line is written whenever a task's CPU changes: by
+/// balancing, by waking up on another CPU or by being picked by another CPU.
 pub struct FtraceSink<W: Write> {
     out: Output<W>,
     follower: Follower,
@@ -41,7 +41,7 @@ impl<W: Write> FtraceSink<W> {
         }
     }
 
-    /// Gives the writer back once all is written.
+    /// Writes everything and returns the writer.
     ///
     /// # Errors
     /// The first error the writer reported; what follows it was not written.
@@ -49,7 +49,7 @@ impl<W: Write> FtraceSink<W> {
         self.out.finish()
     }
 
-    /// One line: who runs on the event's CPU, when, and what happened.
+    /// One line: the task that runs on the event's CPU, the time, and what happened.
     fn line(&mut self, event: &Event, flags: &str, what: fmt::Arguments<'_>) {
         let (cpu, time) = (event.cpu.0, event.time);
         match self.follower.running(event.cpu) {
@@ -163,7 +163,7 @@ impl<W: Write> FtraceSink<W> {
         );
     }
 
-    /// The flags of what completes a task's waking.
+    /// The flags of the event that completes a task's waking.
     fn context(&self, task: TaskId) -> &'static str {
         match self.last_waking {
             Some((waking, by)) if waking == task => wake_flags(by),

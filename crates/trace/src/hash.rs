@@ -33,7 +33,7 @@ impl TraceHash {
     }
 }
 
-/// Names whatever is written to it by a hash, for what has no trace: sources, descriptions.
+/// The hash of the bytes written to it, for things without a trace: sources, descriptions.
 #[derive(Default)]
 pub struct TextHash(HashSink);
 
@@ -55,15 +55,15 @@ impl io::Write for TextHash {
     }
 }
 
-/// Hashes a trace as it goes by.  Every field of every event counts, in little-endian
-/// order whatever the machine, and so do the tasks' names and the end time.
+/// Hashes a trace as its events arrive.  Every field of every event counts, in little-endian
+/// order on every machine, and so do the tasks' names and the end time.
 #[derive(Default)]
 pub struct HashSink {
     state: Xxh3,
 }
 
 impl HashSink {
-    /// The hash of what has gone by.
+    /// The hash of the trace so far.
     pub fn finish(&self) -> TraceHash {
         TraceHash(self.state.digest128())
     }

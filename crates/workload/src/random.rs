@@ -1,8 +1,8 @@
-//! Random workloads: whatever a policy may meet, drawn from a seed.
+//! Random workloads for testing policies, drawn from a seed.
 //!
-//! Used to try policies, not to measure them: tasks come and go, change their nice values,
-//! classes and CPUs (their own and each other's), and die in every state.  Each seed leaves
-//! most of these out and exaggerates a few, so that different seeds try different things.
+//! They test policies and do not measure them: tasks start and end, change their nice values,
+//! classes and CPUs (their own and each other's), and die in every state.  Each seed omits most
+//! kinds of operations and repeats a few, so that different seeds test different things.
 
 use schedlab_trace::{Ns, TaskClass};
 
@@ -38,7 +38,7 @@ pub fn random(seed: u64, nr_cpus: u32) -> Workload {
     workload
 }
 
-/// What a seed's tasks like to do: a weight for each kind of operation, mostly 0.
+/// The operations of a seed's tasks: a weight for each kind, mostly 0.
 struct Habits {
     weights: [u32; 16],
     real_time: bool,
@@ -56,7 +56,7 @@ impl Habits {
                 0
             };
         }
-        weights[0] = 4; // Everybody computes,
+        weights[0] = 4; // Every task computes,
         weights[1] = weights[1].max(1); // and sleeps now and then.
         Habits {
             weights,

@@ -33,8 +33,8 @@ pub struct ReplayArguments {
     /// the recording does not name its kernel.
     #[arg(long, value_name = "POLICY")]
     pub recorded_under: Option<String>,
-    /// Reduce the recording to the smallest part that shows a symptom under the one policy given: "wait>TIME of TASK", where
-    /// TASK is a name, a group or a thread id.
+    /// Reduce the recording to the smallest part that shows a symptom: "wait>TIME of TASK", where TASK is a name, a group
+    /// or a thread id.  --policies must name one policy.
     #[arg(long, value_name = "SYMPTOM", value_parser = Symptom::parse)]
     pub minimise: Option<Symptom>,
     /// Write the rebuilt workload, for `run --workload`.
@@ -49,8 +49,8 @@ pub struct ReplayArguments {
     /// How to print the result.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub format: Format,
-    /// Write the traces: .tar, all of them with the recording on one timeline of ui.perfetto.dev;
-    /// .pftrace or .ftrace, a file for each policy and one for the recording.
+    /// Write the traces.  A .tar file holds all of them and the recording, on one timeline of ui.perfetto.dev;
+    /// .pftrace or .ftrace give one file for each policy and one for the recording.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub trace: Option<PathBuf>,
     /// Write a report with figures: one HTML file that needs nothing but a browser.
@@ -59,7 +59,7 @@ pub struct ReplayArguments {
     /// Write the result as JSON as well, whatever --format prints.
     #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
     pub json: Option<PathBuf>,
-    /// Replays at the same time; results do not depend on it.  Default: the number of CPUs.
+    /// Number of replays at the same time; results do not depend on it.  Default: the number of CPUs.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = positive::<u16>)]
     pub jobs: Option<u16>,
     /// Bounds that end a replay with an error.
@@ -73,7 +73,7 @@ pub struct ReplayArguments {
 /// When events from outside happen.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ReplayMode {
-    /// At the recorded distance from the time the task began to wait.
+    /// As long after the task began to wait as in the recording.
     Closed,
     /// At the recorded time.
     Open,
@@ -92,9 +92,9 @@ impl ReplayMode {
 /// Why a task had to wait.
 #[derive(Args)]
 pub struct ExplainArguments {
-    /// What happened: a recording, a trace written with --trace, or in quotes a command that has
+    /// What to explain: a recording, a trace written with --trace, or in quotes a command that has
     /// one policy, as results print it: "run --policy o1 --workload chat", "replay x.perf --policies o1".
-    /// Of two, also where they first differ.
+    /// With two, also show where they first differ.
     #[arg(required = true, num_args = 1..=2, value_name = "RUN", value_hint = ValueHint::FilePath)]
     pub runs: Vec<String>,
     /// The task: its name, its group or its thread id.  Default: all tasks.

@@ -1,4 +1,4 @@
-//! `schedlab dev fidelity`: how far the simulator is off, measured against a real kernel.
+//! `schedlab dev fidelity`: the error of the simulator, measured against a real kernel.
 
 mod compare;
 mod seen;
@@ -28,7 +28,7 @@ use super::{note, print};
 use compare::Compared;
 use seen::Seen;
 
-/// What runs in both worlds if the user does not say.
+/// The default workloads.
 const WORKLOADS: [&str; 6] = [
     "hogs --nice 0,5,10 --count 2",
     "late --aligned --task vi:count=4 --task mozilla:count=2 --task compiler:count=6",
@@ -38,10 +38,10 @@ const WORKLOADS: [&str; 6] = [
     "volanomark --rooms 1 --users 10",
 ];
 
-/// Of everything random in the runs that are compared.
+/// The seed of the runs that are compared.
 const SEED: u64 = 1;
 
-/// Further seeds in the simulator, to see what differs by chance.
+/// Further seeds in the simulator, for random differences.
 const OTHER_SEEDS: RangeInclusive<u64> = 2..=9;
 
 /// Where the tables go in a file.
@@ -91,7 +91,7 @@ pub fn fidelity(arguments: &FidelityArguments) -> Result<(), Failure> {
     }
 }
 
-/// Everything that runs twice: each workload under each policy.
+/// The runs in both worlds: each workload under each policy.
 struct Pairs {
     policies: Vec<(String, Tuned)>,
     workloads: Vec<String>,

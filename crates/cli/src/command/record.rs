@@ -56,7 +56,7 @@ pub fn record(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
     Ok(status.map_or(ExitCode::SUCCESS, status_code))
 }
 
-/// What happens while the machine is recorded: a command runs, time passes, signals come.
+/// The end of a recording: its command ends, its time is over, or a signal comes.
 struct Observed<'a> {
     command: &'a [String],
     limit: Option<Duration>,

@@ -1,4 +1,4 @@
-//! `schedlab replay`: what if a recorded machine had had another scheduler.
+//! `schedlab replay`: a recorded machine under other schedulers.
 
 mod archive;
 mod printed;
@@ -34,7 +34,7 @@ use super::result::{bounded, tell_failures};
 use archive::ReplayTraces;
 use printed::Printed;
 
-/// What stands for the recording where results have a policy's name.
+/// The name of the recording where results have a policy's name.
 const RECORDED: &str = "recorded";
 
 /// Replays a recording under several policies and prints them beside what was recorded.
@@ -83,7 +83,7 @@ pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
         (runs, check) = (Vec::new(), None);
     }
     let identities = Identities::of(&replay);
-    // All of it goes to the trials: there may be a lot.
+    // Moved into the trials: it may be large.
     let mut workload = std::mem::take(&mut replay.workload);
     fit(&mut workload, machine.cpus.len() as u32);
     let workload = Arc::new(workload);
@@ -106,7 +106,7 @@ pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
         runs.push(trial.report(ending, hash, result.metrics, &command));
     }
     for run in &mut runs {
-        // Each task does the work that was recorded: how much of the CPU it gets is not the policy's doing.
+        // Each task does its recorded work, so its CPU time does not depend on the policy.
         run.metrics.drop_fairness();
     }
     let printed = Printed {
@@ -147,11 +147,9 @@ impl Source {
         let name = stem(&path);
         let name = name.split('.').next().unwrap_or(&name).to_string();
         if recording.events().is_empty() {
-            return Err(
-                Diagnostic::new("there are no events of the scheduler in it")
-                    .at(&path, 0)
-                    .expected("sched_switch and sched_wakeup"),
-            );
+            return Err(Diagnostic::new("it contains no scheduler events")
+                .at(&path, 0)
+                .expected("sched_switch and sched_wakeup"));
         }
         if recording.span.0 == recording.span.1 {
             let problem = "all events have one timestamp; the recording has no duration";
@@ -160,7 +158,7 @@ impl Source {
         let nr_cpus = recording.nr_cpus();
         if nr_cpus > MAX_CPUS {
             let problem = format!("the recorded machine has {nr_cpus} CPUs");
-            let expected = format!("at most {MAX_CPUS}, which a simulated machine can have");
+            let expected = format!("at most {MAX_CPUS}, the limit of simulated machines");
             return Err(Diagnostic::new(problem).at(&path, 0).expected(expected));
         }
         Ok(Source {
@@ -180,13 +178,13 @@ impl Source {
         }
     }
 
-    /// What was to be learnt from the events has been; they take most of the memory.
+    /// Drops the events once they have been evaluated; they take most of the memory.
     fn forget_events(&mut self) {
         let empty = Recording::new(self.recording.carries, self.recording.nr_cpus());
         self.recording = empty;
     }
 
-    /// The workload behind it.
+    /// The workload rebuilt from it.
     pub fn rebuild(&self, options: &Options) -> Replay {
         let mut rebuild = Rebuild::new(options.clone());
         self.recording.play(&self.info(), &mut rebuild);
@@ -228,13 +226,13 @@ fn trials(
     policies.iter().map(trial).collect()
 }
 
-/// The kernel's own schedulers tick as their kernel does.  Others were loaded into it and get their own
-/// ticks, as many as have become due, when it ticks.
+/// The kernel's own schedulers tick with their kernel.  Loaded schedulers have their own tick rate: each tick of
+/// the kernel delivers the ticks that have become due.
 fn ticks_with_the_kernel(policy: &str) -> bool {
     matches!(policy.split(':').next(), Some("cfs" | "eevdf"))
 }
 
-/// The scheduler the recording was made under.
+/// The scheduler of the recorded machine.
 fn recorded_under(
     arguments: &ReplayArguments,
     recording: &Recording,
@@ -261,7 +259,7 @@ fn self_check(
         machine.kernel_hz = Some(arguments.hz);
     }
     let identities = Identities::of(replay);
-    // Lent, not copied: there may be a lot of it.
+    // Moved, not copied: it may be large.
     let mut workload = std::mem::take(&mut replay.workload);
     fit(&mut workload, replay.nr_cpus);
     let workload = Arc::new(workload);

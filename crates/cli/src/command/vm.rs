@@ -21,7 +21,7 @@ use crate::results::{report_info, Files, Form};
 use super::kernel_result::{played, with_tunables};
 use super::note;
 
-/// Runs a command in a virtual machine; its status.
+/// Runs a command in a virtual machine; returns its status.
 pub fn vm(arguments: &VmArguments) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::listen()?;
     let stop = || interrupt.signal().is_some();
@@ -65,7 +65,7 @@ pub fn vm(arguments: &VmArguments) -> Result<ExitCode, Failure> {
     conclude(&session, result, files, command, arguments)
 }
 
-/// What is run: the command, or a workload that exists and can be read.
+/// What to run: the command, or a workload, checked to be readable.
 fn task(arguments: &VmArguments) -> Result<Task, Failure> {
     match &arguments.workload {
         None => Ok(Task::Command(arguments.command.clone())),
@@ -73,7 +73,7 @@ fn task(arguments: &VmArguments) -> Result<Task, Failure> {
     }
 }
 
-/// Writes the files, tells the rest, and gives the command's status.
+/// Writes the files, prints the result, and returns the command's status.
 fn conclude(
     session: &KernelSession,
     result: KernelRun,

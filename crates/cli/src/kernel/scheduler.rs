@@ -1,4 +1,4 @@
-//! Which scheduler a kernel shall run under.
+//! The scheduler of a kernel.
 
 use std::path::Path;
 
@@ -12,25 +12,25 @@ use crate::interrupt::Interrupt;
 use schedlab_lab::choose::{expand, names, policies, policy, policy_file, Assignments};
 use schedlab_lab::exact;
 
-/// What the user calls the kernel's own scheduler.
+/// The user's name of the kernel's own scheduler.
 const NONE: &str = "none";
 
 /// A scheduler of a real kernel.
 pub enum Scheduler {
     /// The kernel's own.
     Own,
-    /// One of ours, beside what the user called it.
+    /// One of ours, with the user's name of it.
     Policy {
         written: String,
         tuned: Tuned,
-        /// Of a policy in a C file, what the guest needs.
+        /// For a policy in a C file: the files that the guest needs.
         compiled: Option<Compiled>,
     },
-    /// Anybody's: a program that attaches a sched_ext scheduler, and its arguments.
+    /// Another one: a program that attaches a sched_ext scheduler, and its arguments.
     Program(Vec<String>),
 }
 
-/// A policy of the user's, compiled on this machine, as the guest has no compiler.
+/// A user's policy, compiled on this machine because the guest has no compiler.
 pub struct Compiled {
     /// For the loader, which reads the policy's tables in it.
     library: Vec<u8>,
@@ -81,7 +81,7 @@ impl Scheduler {
         }
     }
 
-    /// What a user may call it.
+    /// The names a user can give it.
     pub fn names(&self) -> Vec<String> {
         match self {
             Scheduler::Policy { written, tuned, .. } => names(&(written.clone(), tuned.clone())),
@@ -90,7 +90,7 @@ impl Scheduler {
         }
     }
 
-    /// What `--policy` says.
+    /// The scheduler of `--policy`.
     pub fn of_policy(
         written: &str,
         set: &Assignments,
@@ -105,7 +105,7 @@ impl Scheduler {
         }
     }
 
-    /// What `--scheduler` says.
+    /// The scheduler of `--scheduler`.
     pub fn of_program(words: &str) -> Result<Scheduler, Failure> {
         let problem = |problem: &str| Diagnostic::new(problem).at("--scheduler", 0);
         let words = shlex::split(words).ok_or_else(|| problem("a quote has no end"))?;
@@ -115,7 +115,7 @@ impl Scheduler {
         }
     }
 
-    /// What `--policies` says: policies, "none", and paths of programs.
+    /// The schedulers of `--policies`: policies, "none", and paths of programs.
     pub fn of_list(
         flag: &str,
         list: &str,
@@ -165,7 +165,7 @@ impl Scheduler {
         }
     }
 
-    /// What the user writes for it.
+    /// Its flags on the command line.
     pub fn flags(&self) -> Vec<String> {
         match self {
             Scheduler::Own => vec!["--policy".into(), NONE.into()],
@@ -195,7 +195,7 @@ impl Scheduler {
         }
     }
 
-    /// What `load` calls the policy in the guest.
+    /// The policy's name for `load` in the guest.
     fn named_in_guest(&self, tuned: &Tuned, is_compiled: bool) -> Vec<String> {
         if !is_compiled {
             return vec![tuned.name()];
@@ -208,7 +208,7 @@ impl Scheduler {
         vec![policy, "--object".into(), object]
     }
 
-    /// Files the guest has for it, by their places there.
+    /// Files for the guest, by their paths there.
     pub fn files(&self) -> Vec<(String, Vec<u8>)> {
         match self {
             Scheduler::Policy {
@@ -223,16 +223,16 @@ impl Scheduler {
         }
     }
 
-    /// A watchdog is set for policies of ours only.
+    /// A watchdog is set only for our policies.
     ///
     /// # Errors
-    /// One is wanted, but none of the schedulers is ours.
+    /// A watchdog is given, but none of the schedulers is ours.
     pub fn check_watchdog(all: &[Scheduler], watchdog: Option<Ns>) -> Result<(), Failure> {
         let ours = |one: &Scheduler| matches!(one, Scheduler::Policy { .. });
         if watchdog.is_none() || all.iter().any(ours) {
             return Ok(());
         }
-        let mistake = Diagnostic::new("there is no policy that it is for");
+        let mistake = Diagnostic::new("there is no policy to which it applies");
         Err(mistake
             .at("--watchdog", 0)
             .expected("a policy of schedlab's beside it")
@@ -240,7 +240,7 @@ impl Scheduler {
     }
 }
 
-/// Where the guest has the two files of a compiled policy.
+/// The paths of the two files of a compiled policy in the guest.
 fn places(tuned: &Tuned) -> [String; 2] {
     ["so", "bpf.o"].map(|extension| format!("{FOLDER}/{}.{extension}", tuned.policy.name()))
 }

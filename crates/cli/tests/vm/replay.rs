@@ -1,4 +1,4 @@
-//! Recordings of a real kernel, replayed under the scheduler they were made under.
+//! Recordings of a real kernel, replayed under the recorded scheduler.
 
 use crate::common::{argument, json};
 use crate::guest::{have_kernel, vm};

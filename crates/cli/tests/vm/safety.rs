@@ -1,4 +1,4 @@
-//! Whatever happens to a scheduler: the kernel is back on its own, and every program finishes.
+//! After any failure of a loaded scheduler the kernel's own scheduler takes over, and every program finishes.
 
 use std::fs;
 use std::process::Output;

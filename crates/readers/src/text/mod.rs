@@ -150,7 +150,7 @@ impl Reader {
             }
             Some(Other::Lost(events)) => self.intake.lost(events),
             None => {
-                let problem = format!("this is no line of {}: \"{line}\"", self.format);
+                let problem = format!("this is not a line of {}: \"{line}\"", self.format);
                 return Err(Failure::new(problem).expected(match self.format {
                     FileFormat::PerfScript => perf_script::EXAMPLE,
                     _ => ftrace::EXAMPLE,

@@ -8,7 +8,7 @@ use crate::follow::Task;
 use crate::proto::{Message, Packed};
 use crate::{CpuId, Time};
 
-/// A CPU runs another task.  The previous one is who the switch before it named.
+/// A CPU runs another task.  The previous task is the one that the last switch named.
 pub struct Switch<'a> {
     pub time: Time,
     pub prev_state: i64,
@@ -77,7 +77,7 @@ impl CpuBundle {
     ///
     /// Readers sort by time and, among equals, take a bundle's switches before all else.
     /// A switch in the nanosecond of a waking therefore belongs in the next bundle: else the
-    /// wakeup would be blamed on the next task.
+    /// wakeup would be attributed to the next task.
     pub fn must_end_before_switch(&self, time: Time) -> bool {
         [self.waking_times.last, self.forked].contains(&Some(time))
     }
@@ -198,7 +198,7 @@ impl Times {
 #[derive(Default)]
 struct Comms {
     names: Vec<String>,
-    /// Only looked up, never iterated: its order reaches no file.
+    /// Only looked up, never iterated: its order does not affect the file.
     indexes: HashMap<String, u64>,
 }
 
