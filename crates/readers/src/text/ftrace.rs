@@ -97,14 +97,16 @@ fn are_flags(text: &str) -> bool {
 /// The context by the flags.  Kernels print different numbers of flags, but these letters mean the same in all of them:
 /// hard interrupt (`h`, or `H` inside a soft one), soft (`s`), non-maskable (`z`, or `Z` inside a hard one).
 fn context(flags: Option<&str>, pid: Pid) -> WakeContext {
-    let interrupt = match flags {
-        Some(flags) => flags
-            .bytes()
-            .any(|b| matches!(b, b'h' | b'H' | b's' | b'z' | b'Z')),
-        None => pid == Pid::IDLE,
+    let Some(flags) = flags else {
+        return match pid {
+            Pid::IDLE => WakeContext::Irq,
+            _ => WakeContext::Task,
+        };
     };
-    match interrupt {
+    let has = |letters: &[u8]| flags.bytes().any(|flag| letters.contains(&flag));
+    match has(b"hHzZ") {
         true => WakeContext::Irq,
+        false if has(b"s") => WakeContext::SoftIrq,
         false => WakeContext::Task,
     }
 }

@@ -205,7 +205,7 @@ impl Pool {
         let capacities = self.names(Kind::Channel).parameters();
         workload.channels = capacities
             .into_iter()
-            .map(|capacity| Channel { capacity })
+            .map(Channel::holding)
             .collect();
         workload.nr_disks = self.names(Kind::Disk).total();
         workload.nr_shared_timers = self.names(Kind::Timer).total();
