@@ -8,6 +8,12 @@ use schedlab_recording::{
 };
 use schedlab_trace::{WakeContext, SIMULATED_HEADING};
 
+/// What stands before the kernel's release, as perf script prints it.
+pub const RELEASE: &str = "# os release : ";
+
+/// What stands before the cost of recording a system call, in ns.
+pub const CALL_COST: &str = "# ns to record a system call : ";
+
 /// The format of the text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TextFormat {
@@ -94,6 +100,12 @@ impl<'a> Writer<'a> {
             (TextFormat::Ftrace, _) => {
                 let cpus = recording.nr_cpus();
                 writeln!(out, "# tracer: nop")?;
+                if let Some(release) = &recording.release {
+                    writeln!(out, "{RELEASE}{release}")?;
+                }
+                if recording.call_cost_ns > 0 {
+                    writeln!(out, "{CALL_COST}{}", recording.call_cost_ns)?;
+                }
                 simulated(out)?;
                 writeln!(out, "#                              #P:{cpus}")?;
                 writeln!(

@@ -101,7 +101,9 @@ impl Finder {
         later: &[KernelEvent],
     ) -> Option<KernelEvent> {
         let &(since, running) = self.running.get(&event.cpu)?;
-        if running.pid == task.pid || task.pid == Pid::IDLE {
+        // Whoever queues a task on another CPU has the account of that CPU's task brought up to date.
+        let runs = |(_, running): &(Time, TaskRef)| running.pid == task.pid;
+        if self.running.values().any(runs) || task.pid == Pid::IDLE {
             return None;
         }
         let began = Time(event.time.0.saturating_sub(ns)).max(since);

@@ -11,8 +11,8 @@ use schedlab_trace::{
     WakeContext,
 };
 
-use crate::flow::Flow;
 use crate::event::{KernelEvent, KernelEventKind, KernelState, Pid, TaskRef};
+use crate::flow::Flow;
 use crate::identity::{Identities, Identity};
 use crate::notes::{Noted, NotedEvent, NotedTask};
 use crate::senders::receivers;

@@ -12,7 +12,7 @@ use crate::recording::Recording;
 const MOST_UNFOUNDED: f64 = 0.3;
 
 /// Fewer switches than this show nothing.
-const ENOUGH: u64 = 50;
+const ENOUGH: u64 = 20;
 
 /// What the events say as they are.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -139,7 +139,10 @@ impl Reader {
     }
 
     fn finish(mut self) -> Raw {
-        let blind = self.targets.iter().filter(|(cpu, _)| !self.seen.contains(cpu));
+        let blind = self
+            .targets
+            .iter()
+            .filter(|(cpu, _)| !self.seen.contains(cpu));
         self.raw.blind_cpus = blind.map(|(cpu, _)| *cpu).collect();
         self.raw.blind_cpus.sort_unstable();
         self.raw.accounted = !self.accounts.is_empty();

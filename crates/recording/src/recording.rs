@@ -5,11 +5,11 @@ use schedlab_trace::{CpuId, Sink, Time, TraceInfo};
 
 use crate::context::guess_contexts;
 use crate::event::{Comm, KernelEvent, KernelEventKind, Pid};
+use crate::flow::{follow, FlowLog};
 use crate::identity::KnownTask;
 use crate::missing::{merged, missing_switches};
 use crate::notes::Notes;
 use crate::order::straighten;
-use crate::flow::{follow, FlowLog};
 use crate::play::{play, FlowSink, Mended, WithoutFlow};
 
 /// Which of two tracepoints a recording has; the other's events are inferred.

@@ -251,7 +251,9 @@ fn raw_error(
     let all: u64 = recorded.values().sum();
     let pids: BTreeSet<u32> = recorded.keys().chain(again.keys()).copied().collect();
     let of = |times: &BTreeMap<u32, u64>, pid| times.get(&pid).copied().unwrap_or(0);
-    let off = pids.iter().map(|&pid| of(&recorded, pid).abs_diff(of(&again, pid)));
+    let off = pids
+        .iter()
+        .map(|&pid| of(&recorded, pid).abs_diff(of(&again, pid)));
     (raw.accounted && all > 0).then(|| off.sum::<u64>() as f64 / 2.0 / all as f64)
 }
 

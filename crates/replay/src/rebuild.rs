@@ -37,9 +37,9 @@ pub struct Options {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum End {
     /// Time, if most of the recorded work was done by tasks that lived on when the recording ended; else work.
-    #[default]
     Auto,
     /// All recorded work is done.
+    #[default]
     Work,
     /// As much time has passed as was recorded.  Tasks that only compute and wait for timers do not run out of work.
     Time,
@@ -679,7 +679,9 @@ impl Lowering {
         for (index, life) in lives.into_iter().enumerate() {
             let spec = self.spec(&life, ProgramId(index as u32), workload);
             let goes_on = replay.counts.ends_by_time && life.paces_itself();
-            let ops = replay.costs.taken_out(life.ops, &life.points, &mut replay.counts);
+            let ops = replay
+                .costs
+                .taken_out(life.ops, &life.points, &mut replay.counts);
             let ops = self.program(ops, &mut replay.counts);
             let ops = in_kernel_after_posts(ops, replay.reactions.preemption_ns);
             let ops = match goes_on {

@@ -6,7 +6,6 @@ use serde::Serialize;
 
 use crate::{ReactionTimes, SchedulingCosts};
 
-
 /// What becomes of events from outside: timers, devices, the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 #[serde(rename_all = "lowercase")]

@@ -4,9 +4,7 @@ use std::{fmt, io};
 
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::{
-    Event, EventKind, Overhead, PrevState, Sink, TaskClass, TaskInfo, Time, TraceInfo,
-};
+use crate::{Event, EventKind, Overhead, PrevState, Sink, TaskClass, TaskInfo, Time, TraceInfo};
 
 /// The hash of a whole trace (XXH3, 128 bits), printed as 32 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -89,7 +89,11 @@ pub struct FidelityArguments {
 #[derive(Args)]
 pub struct WhatifArguments {
     /// The policies, separated by commas.
-    #[arg(long, value_name = "POLICIES", default_value = "o1,ule,bsd43,cfs,linux24,staircase")]
+    #[arg(
+        long,
+        value_name = "POLICIES",
+        default_value = "o1,ule,bsd43,cfs,linux24,staircase"
+    )]
     pub policies: String,
     /// A workload instead of the default ones: a command, or "play WORKLOAD".  Can be repeated.
     #[arg(long = "workload", value_name = "WORKLOAD")]
@@ -97,6 +101,9 @@ pub struct WhatifArguments {
     /// Write the tables into this file, between its lines "tables: begin" and "tables: end".
     #[arg(long, value_name = "FILE.md", value_hint = ValueHint::FilePath)]
     pub write: Option<PathBuf>,
+    /// Keep the recordings of commands in this folder, and take those that are there instead of running again.
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub keep: Option<PathBuf>,
     /// Write the figures as JSON as well.
     #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
     pub json: Option<PathBuf>,

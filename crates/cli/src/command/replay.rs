@@ -169,15 +169,24 @@ impl Source {
             let expected = format!("at most {MAX_CPUS}, which a simulated machine can have");
             return Err(Diagnostic::new(problem).at(&path, 0).expected(expected));
         }
-        if let Some(partial) = Raw::of(&recording).partial() {
-            return Err(Diagnostic::new(partial.to_string())
-                .at(&path, 0)
-                .expected("a recording of the whole machine, as of `schedlab record` or `perf sched record`"));
+        if report.is_sampled {
+            return Err(Diagnostic::new(
+                "only samples of the events were recorded (perf record -F)",
+            )
+            .at(&path, 0)
+            .expected("all events, as of `perf sched record`"));
         }
         if report.nr_out_of_order * OUT_OF_ORDER > report.nr_events {
-            return Err(Diagnostic::new("its times are in no order (perf script --deltatime?)")
-                .at(&path, 0)
-                .expected("times of one clock, as of `perf script --ns`"));
+            return Err(
+                Diagnostic::new("its times are in no order (perf script --deltatime?)")
+                    .at(&path, 0)
+                    .expected("times of one clock, as of `perf script --ns`"),
+            );
+        }
+        if let Some(partial) = Raw::of(&recording).partial() {
+            return Err(Diagnostic::new(partial.to_string()).at(&path, 0).expected(
+                "a recording of the whole machine, as of `schedlab record` or `perf sched record`",
+            ));
         }
         Ok(Source {
             recording,
@@ -204,7 +213,13 @@ impl Source {
 
     /// The workload behind it.
     pub fn rebuild(&self, options: &Options) -> Replay {
-        rebuild(&self.recording, &self.info(), options, &self.name, &self.path)
+        rebuild(
+            &self.recording,
+            &self.info(),
+            options,
+            &self.name,
+            &self.path,
+        )
     }
 
     /// The recording as it is, as if it were a run.

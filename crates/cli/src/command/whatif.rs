@@ -10,10 +10,11 @@ use schedlab_lab::choose::{policies, Assignments};
 use schedlab_lab::{Ending, Trial};
 use schedlab_measure::{Measure, Metrics};
 use schedlab_policy::Tuned;
+use schedlab_readers::TextFormat;
 use schedlab_recording::Recording;
 use schedlab_replay::{
-    machine_like, own_scheduler, Counts, Identified, Identities, Options, Replay, SchedulingCosts,
-    WithoutCosts,
+    machine_like, own_scheduler, Counts, End, Identified, Identities, Options, Replay,
+    SchedulingCosts, WithoutCosts,
 };
 use schedlab_trace::TraceInfo;
 use schedlab_vm::Machine;
@@ -89,11 +90,7 @@ struct Study<'a> {
 
 impl Study<'_> {
     /// One workload: recorded once, predicted and run under each policy.
-    fn workload(
-        &self,
-        workload: &str,
-        policies: &[(String, Tuned)],
-    ) -> Result<Studied, Failure> {
+    fn workload(&self, workload: &str, policies: &[(String, Tuned)]) -> Result<Studied, Failure> {
         let recording = self.run(workload, &Scheduler::Own, true)?;
         note(&format!("{workload}: recorded"));
         let replay = self.rebuild(workload, &recording);
@@ -143,8 +140,32 @@ impl Study<'_> {
         Ok(policy?)
     }
 
-    /// A recording of a real run.
+    /// A recording of a real run, or the one that was kept.
     fn run(
+        &self,
+        workload: &str,
+        scheduler: &Scheduler,
+        data_flow: bool,
+    ) -> Result<Recording, Failure> {
+        let keep = self.arguments.keep.as_deref();
+        // What a program notes of itself is in no text.
+        let Some(folder) = keep.filter(|_| !workload.starts_with("play ")) else {
+            return self.run_now(workload, scheduler, data_flow);
+        };
+        let path = folder.join(file_name(workload, scheduler, data_flow));
+        if path.exists() {
+            return Ok(schedlab_readers::read(&path)?.0);
+        }
+        let recording = self.run_now(workload, scheduler, data_flow)?;
+        std::fs::create_dir_all(folder).map_err(Failure::writing(folder))?;
+        let mut text = Vec::new();
+        schedlab_readers::write_text(&recording, TextFormat::Ftrace, &mut text)
+            .and_then(|_| std::fs::write(&path, text))
+            .map_err(Failure::writing(&path))?;
+        Ok(recording)
+    }
+
+    fn run_now(
         &self,
         workload: &str,
         scheduler: &Scheduler,
@@ -183,7 +204,11 @@ impl Study<'_> {
 
     fn rebuild(&self, workload: &str, recording: &Recording) -> Replay {
         let info = TraceInfo::default();
-        rebuild(recording, &info, &Options::default(), workload, workload)
+        let options = Options {
+            end: End::Auto,
+            ..Options::default()
+        };
+        rebuild(recording, &info, &options, workload, workload)
     }
 
     /// The recorded work under another policy.
@@ -206,6 +231,13 @@ impl Study<'_> {
         let (_, WithoutCosts(seen)) = ran.sink.into_parts();
         Ok(Some(seen.into_inner().finish()))
     }
+}
+
+fn file_name(workload: &str, scheduler: &Scheduler, data_flow: bool) -> String {
+    let calls = if data_flow { "-calls" } else { "" };
+    let name = format!("{workload} {}{calls}", scheduler.label().0);
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    format!("{}.ftrace", name.chars().map(plain).collect::<String>())
 }
 
 fn measured(recording: &Recording) -> Metrics {

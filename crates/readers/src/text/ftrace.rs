@@ -6,6 +6,7 @@ use schedlab_trace::{CpuId, WakeContext};
 use super::head::{cpus, event, thread, time, Head};
 use super::split::{last, once, positions};
 use super::Other;
+use crate::write::{CALL_COST, RELEASE};
 
 /// An example of a line, for messages.
 pub const EXAMPLE: &str =
@@ -115,6 +116,12 @@ fn context(flags: Option<&str>, pid: Pid) -> WakeContext {
 pub fn other(line: &str) -> Option<Other> {
     if let Some(lost) = lost(line) {
         return Some(lost);
+    }
+    if let Some(release) = line.strip_prefix(RELEASE) {
+        return Some(Other::Release(release.trim().to_string()));
+    }
+    if let Some(cost) = line.strip_prefix(CALL_COST) {
+        return cost.trim().parse().ok().map(Other::CallCost);
     }
     let text = line.trim_start();
     let number = |text: &str| text.trim().parse().ok().map(Other::Cpus);

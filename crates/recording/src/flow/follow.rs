@@ -232,7 +232,9 @@ impl<'a> Follower<'a> {
         };
         let stream = &mut self.streams[channel.0 as usize];
         stream.read += u64::from(bytes);
-        stream.deficit = stream.deficit.max(stream.read.saturating_sub(stream.written));
+        stream.deficit = stream
+            .deficit
+            .max(stream.read.saturating_sub(stream.written));
         Flow::Read { channel, bytes }
     }
 

@@ -594,7 +594,10 @@ fn what_is_sent_on_the_machine_itself_is_the_senders() {
 /// Task 1 seems to run until 900, but the kernel accounts 2's 500 ns at 800: it began at 300.
 #[test]
 fn an_account_tells_when_a_task_began() {
-    for (later, place) in [("wakes", PrevState::Sleeping), ("runs on", PrevState::Preempted)] {
+    for (later, place) in [
+        ("wakes", PrevState::Sleeping),
+        ("runs on", PrevState::Preempted),
+    ] {
         let mut script = Script::new(BOTH);
         script.switch(0, 0, "R", 1);
         script.ran(800, 2, 500);
@@ -605,7 +608,11 @@ fn an_account_tells_when_a_task_began() {
         script.switch(1000, 0, "R", 1);
         script.switch(1200, 1, "S", 0);
         let played = script.play(0, 1200);
-        assert_eq!((played.run_ns("t1"), played.run_ns("t2")), (300 + 200, 600), "{later}");
+        assert_eq!(
+            (played.run_ns("t1"), played.run_ns("t2")),
+            (300 + 200, 600),
+            "{later}"
+        );
         let left = |kind: &EventKind| match kind {
             EventKind::Switch {
                 prev: Some(_),
@@ -617,6 +624,20 @@ fn an_account_tells_when_a_task_began() {
         assert_eq!(played.kinds().iter().find_map(left), Some(place), "{later}");
         assert_eq!(played.mended.switches, 1);
     }
+}
+
+/// CPU 0 queues a task on CPU 1 and brings the account of the task that runs there up to date.
+#[test]
+fn an_account_may_be_of_another_cpus_task() {
+    let mut script = Script::new(BOTH);
+    script.switch(0, 0, "R", 1);
+    script.on(1).switch(0, 0, "R", 2);
+    script.on(0).ran(500, 2, 500);
+    script.switch(900, 1, "S", 0);
+    script.on(1).switch(900, 2, "S", 0);
+    let played = script.play(0, 900);
+    assert_eq!((played.run_ns("t1"), played.run_ns("t2")), (900, 900));
+    assert_eq!(played.mended.switches, 0);
 }
 
 /// The kernel's accounts are what CPU times are compared with; without them, switches that agree.
@@ -645,7 +666,12 @@ fn recordings_of_a_part_of_the_machine_are_known() {
     }
     script.recording.finish(None);
     let partial = Raw::of(&script.recording).partial();
-    assert_eq!(partial, Some(Partial::Switches { unfounded_percent: 99 }));
+    assert_eq!(
+        partial,
+        Some(Partial::Switches {
+            unfounded_percent: 99
+        })
+    );
     // Of CPU 0 alone: tasks are queued on CPU 1, of which nothing is known.
     let mut script = Script::new(BOTH);
     script.switch(0, 0, "R", 1);

@@ -2,7 +2,7 @@
 
 use schedlab_measure::Measure;
 use schedlab_policy::{Policy, Tuned};
-use schedlab_replay::{machine_like, End, Identified, Identities, Options, Rebuild, SelfCheck};
+use schedlab_replay::{machine_like, Identified, Identities, Options, Rebuild, SelfCheck};
 use schedlab_sim::{Limits, Setup, Simulation, TieBreak};
 use schedlab_trace::{Tee, TraceInfo};
 
@@ -12,7 +12,6 @@ fn self_check(name: &str) -> SelfCheck {
     let (recording, _) = schedlab_readers::read(path.as_ref()).unwrap();
     let options = Options {
         wakers_are_guessed: !recording.has_contexts,
-        end: End::Work,
         ..Options::default()
     };
     let mut sink = Tee(Measure::new(), Rebuild::new(options));

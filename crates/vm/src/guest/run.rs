@@ -10,9 +10,9 @@ use crate::job::{Ended, Exit, Job, NOTES_FILE};
 
 use super::processes::{spawn, Children, Pump, Usage};
 use super::recorder::Recording;
-use schedlab_recording::tracefs::Wanted;
 use super::scheduler::Scheduler;
 use super::{kernel_log, now_ns, observer, send, send_json, Host, Problem};
+use schedlab_recording::tracefs::Wanted;
 
 /// Runs the job's command and tells the host all about it.
 pub fn run(job: &Job, host: &mut Host) -> Result<(), Problem> {

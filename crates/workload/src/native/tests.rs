@@ -249,10 +249,7 @@ fn the_order_of_definition_changes_nothing() {
     let backward = read(&parts.iter().rev().copied().collect::<String>());
     assert_eq!(format!("{forward:?}"), format!("{backward:?}"));
     assert_eq!(forward.tasks[0].name, "y");
-    assert_eq!(
-        forward.channels,
-        [Channel::holding(2), Channel::holding(1)]
-    );
+    assert_eq!(forward.channels, [Channel::holding(2), Channel::holding(1)]);
 }
 
 #[test]

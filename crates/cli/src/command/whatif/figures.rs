@@ -81,7 +81,12 @@ impl Figures {
             delay_p50_ns: delay(metrics, weights, |d| d.p50.0 as f64),
             delay_p99_ns: delay(metrics, weights, |d| d.p99.0 as f64),
             shares: groups()
-                .map(|g| (g.name.to_string(), run_ns(&g.activity) / all.max(1.0) * 100.0))
+                .map(|g| {
+                    (
+                        g.name.to_string(),
+                        run_ns(&g.activity) / all.max(1.0) * 100.0,
+                    )
+                })
                 .collect(),
         }
     }

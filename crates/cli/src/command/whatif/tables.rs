@@ -10,7 +10,12 @@ const MOVED: f64 = 1.1;
 pub fn markdown(studied: &[Studied]) -> String {
     let mut text = summary(studied);
     for study in studied {
-        text += &format!("\n### `{}`\n\n{}\n{}", study.workload, about(study), table(study));
+        text += &format!(
+            "\n### `{}`\n\n{}\n{}",
+            study.workload,
+            about(study),
+            table(study)
+        );
     }
     text
 }
