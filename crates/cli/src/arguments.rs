@@ -12,7 +12,9 @@ use schedlab_trace::Ns;
 
 use schedlab_lab::Seeds;
 
-pub use programs::{FidelityArguments, LateArguments, PlayArguments, PlayedArguments};
+pub use programs::{
+    FidelityArguments, LateArguments, PlayArguments, PlayedArguments, WhatifArguments,
+};
 pub use replay::{ExplainArguments, ReplayArguments};
 pub use rtapp::RtappArguments;
 
@@ -117,6 +119,8 @@ pub enum DevCommand {
     Hackbench(HackbenchArguments),
     /// Run the same workloads in the simulator and in a real kernel, and compare.
     Fidelity(FidelityArguments),
+    /// Predict from a recording what real runs under other schedulers do, run them, and compare.
+    Whatif(WhatifArguments),
 }
 
 /// What to list.
@@ -441,6 +445,9 @@ pub struct VmArguments {
     /// Do not record, so that no tracepoint disturbs the times; then only times are printed.
     #[arg(long, conflicts_with_all = ["trace", "report", "json"])]
     pub no_record: bool,
+    /// Record system calls that move data or wait, too, for `replay`.  A trace with them is .ftrace.
+    #[arg(long, conflicts_with = "no_record")]
+    pub data_flow: bool,
     /// How to print what was measured, on standard error.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub format: Format,
@@ -485,6 +492,9 @@ pub struct RecordArguments {
     /// Where to write the trace: .pftrace for ui.perfetto.dev, .ftrace for text.
     #[arg(long, short, value_name = "FILE", default_value = "schedlab.pftrace", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
+    /// Record system calls that move data or wait, too, for `replay`.  The trace has to be .ftrace.
+    #[arg(long)]
+    pub data_flow: bool,
     /// How to print what was measured, on standard error.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub format: Format,

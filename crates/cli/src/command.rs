@@ -31,6 +31,7 @@ mod run;
 mod status;
 mod sudo;
 mod vm;
+mod whatif;
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -124,6 +125,7 @@ fn dev(command: DevCommand) -> Result<(), Failure> {
         #[cfg(feature = "live")]
         DevCommand::Hackbench(arguments) => hackbench::hackbench(&arguments),
         DevCommand::Fidelity(arguments) => fidelity::fidelity(&arguments),
+        DevCommand::Whatif(arguments) => whatif::whatif(&arguments),
     }
 }
 

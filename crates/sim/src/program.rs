@@ -396,16 +396,17 @@ impl<'p, S: Sink> Simulation<'p, S> {
         let mut left = self.task_mut(task).transfer_left.take().unwrap_or(count);
         while left > 0 {
             let c = &mut self.resources.channels[channel as usize];
-            let most = if c.senders.is_empty() { left } else { 1 };
-            let Some((clock, taken)) = c.messages.take(most) else {
+            let Some((clock, taken)) = c.messages.take(c.at_once(left)) else {
                 c.receivers.push_back(task);
                 self.pause_transfer(cpu, task, left);
                 return Ok(());
             };
             left -= taken;
-            let sender = c.senders.pop_front();
+            let relieved = c.relieved();
             self.task_mut(task).received_clock = clock;
-            if let Some(sender) = sender {
+            for _ in 0..relieved {
+                let senders = &mut self.resources.channels[channel as usize].senders;
+                let sender = senders.pop_front().expect("as many wait");
                 self.wake(cpu, sender)?;
             }
         }

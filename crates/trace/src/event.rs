@@ -29,6 +29,8 @@ pub enum WakeContext {
     Task,
     /// A timer or device interrupt on the event's CPU.
     Irq,
+    /// A softirq on the event's CPU.  It may serve a device, or what the running task has just sent to itself.
+    SoftIrq,
 }
 
 /// Scheduling class in the sense of sched_setscheduler(2).

@@ -17,6 +17,7 @@ pub const SIMULATED_HEADING: &str = "# simulated by schedlab";
 /// preemption-off.  Old and new versions of Perfetto's reader agree on four only.
 const IN_SCHEDULER: &str = "d..2";
 const IN_INTERRUPT: &str = "d.h2";
+const IN_SOFT_INTERRUPT: &str = "d.s2";
 const IN_SYSTEM_CALL: &str = "....";
 
 /// Writes the scheduler's tracepoints as lines of ftrace text.
@@ -185,6 +186,10 @@ impl<W: Write> FtraceSink<W> {
                     format_args!("sched_process_exit: {who}"),
                 );
             }
+            // As the kernel's tracer of system calls prints it.
+            EventKind::Yield { .. } => {
+                self.line(event, IN_SYSTEM_CALL, format_args!("sys_sched_yield()"));
+            }
             EventKind::Waking { task, by } => self.waking(event, task, by),
             EventKind::Wakeup { task, target } => self.wakeup(event, task, target),
             EventKind::Switch {
@@ -248,6 +253,7 @@ fn wake_flags(by: WakeContext) -> &'static str {
     match by {
         WakeContext::Task => IN_SCHEDULER,
         WakeContext::Irq => IN_INTERRUPT,
+        WakeContext::SoftIrq => IN_SOFT_INTERRUPT,
     }
 }
 

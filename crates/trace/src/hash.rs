@@ -4,9 +4,7 @@ use std::{fmt, io};
 
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::{
-    Event, EventKind, Overhead, PrevState, Sink, TaskClass, TaskInfo, Time, TraceInfo, WakeContext,
-};
+use crate::{Event, EventKind, Overhead, PrevState, Sink, TaskClass, TaskInfo, Time, TraceInfo};
 
 /// The hash of a whole trace (XXH3, 128 bits), printed as 32 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -154,7 +152,7 @@ fn encode(kind: &EventKind) -> (u64, u64, u64) {
         EventKind::Exec { task: t } => (2, task(t), 0),
         EventKind::Exit { task: t } => (3, task(t), 0),
         EventKind::Reap { task: t, reaper } => (4, task(t), task_code(reaper)),
-        EventKind::Waking { task: t, by } => (5, task(t), u64::from(by == WakeContext::Irq)),
+        EventKind::Waking { task: t, by } => (5, task(t), by as u64),
         EventKind::Wakeup { task: t, target } => (6, task(t), u64::from(target.0)),
         EventKind::Switch {
             prev,

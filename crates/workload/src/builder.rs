@@ -62,7 +62,7 @@ impl Builder {
 
     /// Adds a channel that holds `capacity` messages.
     pub fn channel(&mut self, capacity: u32) -> u32 {
-        push(&mut self.workload.channels, Channel { capacity })
+        push(&mut self.workload.channels, Channel::holding(capacity))
     }
 
     /// Adds a semaphore with this value.

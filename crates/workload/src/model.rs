@@ -319,6 +319,28 @@ pub enum Op {
 pub struct Channel {
     /// Messages it holds before senders block; at least 1.
     pub capacity: u32,
+    /// Senders that are blocked go on when it holds no more than this, all of them at once; none: one for each message
+    /// that is taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low_water: Option<u32>,
+    /// Messages in it from the start.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub initial: u32,
+}
+
+impl Channel {
+    /// An empty channel that holds so many messages.
+    pub fn holding(capacity: u32) -> Channel {
+        Channel {
+            capacity,
+            low_water: None,
+            initial: 0,
+        }
+    }
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// A random amount in nanoseconds.  All parameters are in nanoseconds; draws are rounded and

@@ -22,7 +22,7 @@ pub fn random(seed: u64, nr_cpus: u32) -> Workload {
         nr_mutexes: 2,
         nr_conditions: 1,
         semaphores: vec![1, 0],
-        channels: vec![Channel { capacity: 1 }, Channel { capacity: 16 }],
+        channels: vec![Channel::holding(1), Channel::holding(16)],
         nr_disks: 1,
         cpu_sets: (0..4).map(|_| cpu_set(&mut draw, nr_cpus)).collect(),
         ..Workload::default()

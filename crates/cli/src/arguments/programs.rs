@@ -81,3 +81,33 @@ pub struct FidelityArguments {
     #[command(flatten)]
     pub machine: VmMachineArguments,
 }
+
+/// Predictions compared with the truth.
+///
+/// Each workload is recorded under the kernel's own scheduler in the deterministic virtual machine, replayed under each
+/// policy, and really run under each.
+#[derive(Args)]
+pub struct WhatifArguments {
+    /// The policies, separated by commas.
+    #[arg(
+        long,
+        value_name = "POLICIES",
+        default_value = "o1,ule,bsd43,cfs,linux24,staircase"
+    )]
+    pub policies: String,
+    /// A workload instead of the default ones: a command, or "play WORKLOAD".  Can be repeated.
+    #[arg(long = "workload", value_name = "WORKLOAD")]
+    pub workloads: Vec<String>,
+    /// Write the tables into this file, between its lines "tables: begin" and "tables: end".
+    #[arg(long, value_name = "FILE.md", value_hint = ValueHint::FilePath)]
+    pub write: Option<PathBuf>,
+    /// Keep the recordings of commands in this folder, and take those that are there instead of running again.
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub keep: Option<PathBuf>,
+    /// Write the figures as JSON as well.
+    #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
+    pub json: Option<PathBuf>,
+    /// The virtual machine.
+    #[command(flatten)]
+    pub machine: VmMachineArguments,
+}

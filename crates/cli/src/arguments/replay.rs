@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
-use schedlab_replay::{Mode, Symptom};
+use schedlab_replay::{End, Mode, Symptom};
 
 use super::{positive, seed, Bounds, Format, ReadingArguments};
 
@@ -23,6 +23,10 @@ pub struct ReplayArguments {
     /// When events from outside (timers, devices, the network) happen.
     #[arg(long, value_name = "MODE", default_value = "closed")]
     pub mode: ReplayMode,
+    /// What ends a replay: the recorded work is done, or the recorded time is over.  Default: time, if tasks that lived
+    /// on when the recording ended had done most of the work.
+    #[arg(long, value_name = "END", default_value = "auto")]
+    pub end: ReplayEnd,
     /// The hardware.  Default: the recorded CPUs, without costs beyond the recorded ones.
     #[arg(long, value_name = "MACHINE", value_hint = ValueHint::FilePath)]
     pub machine: Option<String>,
@@ -85,6 +89,37 @@ impl ReplayMode {
         match self {
             ReplayMode::Closed => Mode::Closed,
             ReplayMode::Open => Mode::Open,
+        }
+    }
+}
+
+/// What ends a replay.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReplayEnd {
+    /// Work or time, by what ended the recording.
+    Auto,
+    /// All recorded work is done.
+    Work,
+    /// As much time has passed as was recorded.
+    Time,
+}
+
+impl ReplayEnd {
+    /// What it means.
+    pub fn end(self) -> End {
+        match self {
+            ReplayEnd::Auto => End::Auto,
+            ReplayEnd::Work => End::Work,
+            ReplayEnd::Time => End::Time,
+        }
+    }
+
+    /// The flag's value, if it is not the default.
+    pub fn word(self) -> Option<&'static str> {
+        match self {
+            ReplayEnd::Auto => None,
+            ReplayEnd::Work => Some("work"),
+            ReplayEnd::Time => Some("time"),
         }
     }
 }

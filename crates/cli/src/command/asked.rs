@@ -157,6 +157,7 @@ impl World for RealKernel<'_> {
             task: Task::Command(command(trial, programs)),
             with: programs.map_or(Vec::new(), files),
             record: true,
+            data_flow: false,
             timeout: self.timeout,
             watchdog: Some(self.watchdog),
         };

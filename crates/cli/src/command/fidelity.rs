@@ -26,7 +26,8 @@ use crate::progress::Waiting;
 use super::{note, print};
 
 use compare::Compared;
-use seen::Seen;
+pub use seen::Seen;
+pub use tables::aligned;
 
 /// The default workloads.
 const WORKLOADS: [&str; 6] = [
@@ -172,6 +173,7 @@ impl Pairs {
             task: Task::Workload(workload.to_string(), self.played()),
             with: Vec::new(),
             record: true,
+            data_flow: false,
             timeout: self.timeout,
             watchdog: self.watchdog,
         };
@@ -201,14 +203,14 @@ impl Pairs {
 }
 
 /// A file with a place for the tables.
-struct Place<'a> {
+pub struct Place<'a> {
     path: &'a Path,
     before: String,
     after: String,
 }
 
 impl Place<'_> {
-    fn find(path: &Path) -> Result<Place<'_>, Failure> {
+    pub fn find(path: &Path) -> Result<Place<'_>, Failure> {
         let text = schedlab_input::read_text(path)?;
         let missing = || {
             let problem = format!("{} has no place for the tables", path.display());
@@ -224,7 +226,7 @@ impl Place<'_> {
         })
     }
 
-    fn write(&self, tables: &str) -> Result<(), Failure> {
+    pub fn write(&self, tables: &str) -> Result<(), Failure> {
         let text = format!("{}{BEGIN}\n{tables}{END}{}", self.before, self.after);
         std::fs::write(self.path, text).map_err(Failure::writing(self.path))
     }

@@ -49,6 +49,7 @@ pub fn kernel_runs(
         task,
         with: common.vm.with.clone(),
         record: true,
+        data_flow: false,
         timeout: Duration::from_nanos(common.vm.timeout.0),
         watchdog: common.vm.watchdog,
     };

@@ -304,6 +304,9 @@ fn kind(kind: &KernelEventKind) -> &'static str {
         KernelEventKind::Rename { .. } => "task_rename",
         KernelEventKind::Exit { .. } => "sched_process_exit",
         KernelEventKind::Yield { .. } => "sched_yield",
+        KernelEventKind::Runtime { .. } => "sched_stat_runtime",
+        KernelEventKind::Enter { .. } => "sys_enter",
+        KernelEventKind::Return { .. } => "sys_exit",
     }
 }
 

@@ -14,12 +14,13 @@ use schedlab_machine::{Machine, MAX_CPUS};
 use schedlab_measure::Measure;
 use schedlab_policy::Tuned;
 use schedlab_readers::ReadReport;
-use schedlab_recording::{Mended, Recording};
+use schedlab_recording::{Mended, Raw, Recording};
 use schedlab_replay::{
     fit, machine_like, own_scheduler, Identified, Identities, Options, Rebuild, Replay, SelfCheck,
+    WithoutCosts,
 };
 use schedlab_report::Run;
-use schedlab_trace::TraceInfo;
+use schedlab_trace::{Ns, TraceInfo};
 use schedlab_workload::Workload;
 
 use crate::arguments::{ReadingArguments, ReplayArguments};
@@ -50,8 +51,10 @@ pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
     let mut traces = ReplayTraces::parse(arguments.trace.as_deref(), chosen.len() + 1)?;
     let mut replay = source.rebuild(&Options {
         mode: arguments.mode.mode(),
+        end: arguments.end.end(),
         ..Options::default()
     });
+    let raw = Raw::of(&source.recording);
     let machine = Arc::new(machine(&replay, arguments)?);
     let tuned: Vec<Tuned> = chosen.iter().map(|(_, tuned)| tuned.clone()).collect();
     let command = command(arguments, &under, &tuned).to_string();
@@ -62,7 +65,7 @@ pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
     }
     let mut check = Some(self_check(
         &mut replay,
-        &runs[0],
+        (&runs[0], &raw),
         under,
         arguments,
         &interrupt,
@@ -131,6 +134,9 @@ pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
     tell_failures(failures, partial)
 }
 
+/// Times are in no order if more than one event in so many is out of order.
+const OUT_OF_ORDER: u64 = 5;
+
 /// A recording that was read.
 pub struct Source {
     pub recording: Recording,
@@ -161,6 +167,25 @@ impl Source {
             let expected = format!("at most {MAX_CPUS}, the limit of simulated machines");
             return Err(Diagnostic::new(problem).at(&path, 0).expected(expected));
         }
+        if report.is_sampled {
+            return Err(Diagnostic::new(
+                "only samples of the events were recorded (perf record -F)",
+            )
+            .at(&path, 0)
+            .expected("all events, as of `perf sched record`"));
+        }
+        if report.nr_out_of_order * OUT_OF_ORDER > report.nr_events {
+            return Err(
+                Diagnostic::new("its times are in no order (perf script --deltatime?)")
+                    .at(&path, 0)
+                    .expected("times of one clock, as of `perf script --ns`"),
+            );
+        }
+        if let Some(partial) = Raw::of(&recording).partial() {
+            return Err(Diagnostic::new(partial.to_string()).at(&path, 0).expected(
+                "a recording of the whole machine, as of `schedlab record` or `perf sched record`",
+            ));
+        }
         Ok(Source {
             recording,
             report,
@@ -186,9 +211,13 @@ impl Source {
 
     /// The workload rebuilt from it.
     pub fn rebuild(&self, options: &Options) -> Replay {
-        let mut rebuild = Rebuild::new(options.clone());
-        self.recording.play(&self.info(), &mut rebuild);
-        rebuild.finish(&self.name, &self.path)
+        rebuild(
+            &self.recording,
+            &self.info(),
+            options,
+            &self.name,
+            &self.path,
+        )
     }
 
     /// The recording as it is, as if it were a run.
@@ -201,6 +230,33 @@ impl Source {
         };
         (run, recorded.mended)
     }
+}
+
+/// The workload behind a recording, with its data flow if that was recorded and all tasks are kept.
+pub fn rebuild(
+    recording: &Recording,
+    info: &TraceInfo,
+    options: &Options,
+    name: &str,
+    path: &str,
+) -> Replay {
+    let options = Options {
+        wakers_are_guessed: !recording.has_contexts,
+        call_cost_ns: Ns(recording.call_cost_ns),
+        ..options.clone()
+    };
+    let whole = options.keep.is_none() && options.until.is_none();
+    let mut rebuild = Rebuild::new(options);
+    match recording.flow().filter(|_| whole) {
+        Some(flow) => {
+            rebuild.flow(&flow);
+            recording.play_flow(info, &flow, &mut rebuild);
+        }
+        None => {
+            recording.play(info, &mut rebuild);
+        }
+    }
+    rebuild.finish(name, path)
 }
 
 /// The machine to replay on.
@@ -248,7 +304,7 @@ fn recorded_under(
 /// Replays under the recording's own scheduler on its own machine and compares with it.
 fn self_check(
     replay: &mut Replay,
-    recorded: &Run,
+    (recorded, raw): (&Run, &Raw),
     under: Tuned,
     arguments: &ReplayArguments,
     interrupt: &Interrupt,
@@ -266,19 +322,20 @@ fn self_check(
     let [trial] = trials(&workload, &Arc::new(machine), &[under], arguments)
         .try_into()
         .unwrap_or_else(|_| unreachable!("one policy is one trial"));
-    let sink = Identified::new(identities, Measure::new());
+    let sink = Identified::new(identities, WithoutCosts(Measure::new()));
     let ran = trial
         .run(sink, |_| interrupt.signal().is_some())
         .map_err(|unfinished| Failure::of_run(trial.name(), unfinished.reason))?;
     drop(trial);
     replay.workload =
         Arc::try_unwrap(workload).unwrap_or_else(|_| unreachable!("the trial is gone"));
-    let (identified, measure) = ran.sink.into_parts();
+    let (identified, WithoutCosts(measure)) = ran.sink.into_parts();
     let metrics = measure.finish();
     Ok(SelfCheck::new(
         &name,
         replay.counts,
         &recorded.metrics,
+        Some((raw, &replay.tasks)),
         &metrics,
         &identified,
     ))
@@ -293,6 +350,7 @@ fn command(arguments: &ReplayArguments, under: &Tuned, policies: &[Tuned]) -> Co
         .word(arguments.recording.display().to_string())
         .flag("--policies", names.join(","))
         .flag_if("--mode", open.then_some("open"))
+        .flag_if("--end", arguments.end.word())
         .flag_if("--machine", arguments.machine.as_deref())
         .flag("--recorded-under", given.unwrap_or_else(|| under.name()))
         .flag("--hz", arguments.hz.to_string())

@@ -37,6 +37,7 @@ pub fn vm(arguments: &VmArguments) -> Result<ExitCode, Failure> {
         task: task(arguments)?,
         with: arguments.machine.with.clone(),
         record: !arguments.no_record,
+        data_flow: arguments.data_flow,
         timeout: Duration::from_nanos(arguments.machine.timeout.0),
         watchdog: arguments.machine.watchdog,
     };
@@ -97,6 +98,9 @@ fn conclude(
         form.tell(&runs)?;
     }
     finished.into_iter().try_for_each(Finished::keep)?;
+    if let (Some(path), Some(recording)) = (&arguments.trace, &outcome.recording) {
+        super::record::write_calls(path, recording)?;
+    }
     let ended = &outcome.ended;
     let seconds = |ns: u64| ns as f64 / 1e9;
     note(&format!(

@@ -31,6 +31,8 @@ pub struct KernelSession {
     /// Files and folders to take along.
     pub with: Vec<PathBuf>,
     pub record: bool,
+    /// Whether system calls that move data or wait are recorded, too.
+    pub data_flow: bool,
     pub timeout: Duration,
     /// The watchdog of the policies; none: the default of `load`.
     pub watchdog: Option<Ns>,
@@ -190,6 +192,7 @@ impl KernelSession {
             with: self.with.clone(),
             folder: place("the current folder", std::env::current_dir())?,
             buffer_kib: self.record.then(|| self.buffer_kib()),
+            data_flow: self.data_flow,
         };
         schedlab_vm::run(&self.machine, &content, self.timeout, echo, stop)
     }

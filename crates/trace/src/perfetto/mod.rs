@@ -333,6 +333,12 @@ impl<W: Write> PerfettoSink<W> {
         self.flush_cpu_if_full(cpu);
     }
 
+    fn sched_yield(&mut self, cpu: CpuId, task: TaskId) {
+        let pid = self.follower.get(task).pid;
+        self.cpus[cpu.index()].push_yield(self.now, pid);
+        self.flush_cpu_if_full(cpu);
+    }
+
     /// The first wakeup of a forked task; all other wakeups follow from their waking.
     fn wakeup_of_new(&mut self, cpu: CpuId, task: TaskId, target: CpuId) {
         let Some(place) = self.newborn.iter().position(|&new| new == task) else {
@@ -394,6 +400,7 @@ impl<W: Write> PerfettoSink<W> {
                 child,
                 parent: Some(parent),
             } => self.fork(event.cpu, parent, child),
+            EventKind::Yield { task } => self.sched_yield(event.cpu, task),
             EventKind::Wakeup { task, target } => self.wakeup_of_new(event.cpu, task, target),
             EventKind::Priority { task, priority } => self.priority(task, priority),
             EventKind::Mark { mark, count, .. } => {
@@ -479,8 +486,10 @@ fn state_bits(state: PrevState) -> i64 {
 fn wake_flags(by: WakeContext) -> u64 {
     const IRQS_OFF: u64 = 0x01;
     const HARDIRQ: u64 = 0x08;
+    const SOFTIRQ: u64 = 0x10;
     match by {
         WakeContext::Task => IRQS_OFF,
         WakeContext::Irq => IRQS_OFF | HARDIRQ,
+        WakeContext::SoftIrq => IRQS_OFF | SOFTIRQ,
     }
 }

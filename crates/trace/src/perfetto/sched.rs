@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::schema::{bundle, compact, event, packet, CLONE_THREAD};
+use super::schema::{bundle, compact, event, packet, CLONE_THREAD, SCHED_YIELD};
 use crate::follow::Task;
 use crate::proto::{Message, Packed};
 use crate::{CpuId, Time};
@@ -31,7 +31,7 @@ pub struct Waking<'a> {
 pub struct CpuBundle {
     cpu: CpuId,
     events: usize,
-    /// Forks and first wakeups, for which there are no columns, and when the last of them was.
+    /// Forks, first wakeups and yields, for which there are no columns, and when the last of them was.
     forks: Message,
     forked: Option<Time>,
     comms: Comms,
@@ -99,6 +99,13 @@ impl CpuBundle {
             fork.uint(event::PARENT_PID, parent.pid.into());
             fork.text(event::CHILD_COMM, &child.comm);
             fork.uint(event::CHILD_PID, child.pid.into());
+        });
+    }
+
+    /// The thread that runs here calls sched_yield(2).
+    pub fn push_yield(&mut self, time: Time, pid: u32) {
+        self.push_event(time, pid, event::SYS_ENTER, |enter| {
+            enter.uint(event::ENTER_ID, SCHED_YIELD);
         });
     }
 

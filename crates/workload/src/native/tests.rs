@@ -154,7 +154,7 @@ fn every_statement_has_its_operation() {
     );
     assert_eq!(
         (&workload.channels[..], workload.nr_shared_timers),
-        (&[Channel { capacity: 4 }][..], 1)
+        (&[Channel::holding(4)][..], 1)
     );
     assert_eq!(workload.warnings, ["w.toml:2: mutex.a: never used"]);
 }
@@ -249,10 +249,7 @@ fn the_order_of_definition_changes_nothing() {
     let backward = read(&parts.iter().rev().copied().collect::<String>());
     assert_eq!(format!("{forward:?}"), format!("{backward:?}"));
     assert_eq!(forward.tasks[0].name, "y");
-    assert_eq!(
-        forward.channels,
-        [Channel { capacity: 2 }, Channel { capacity: 1 }]
-    );
+    assert_eq!(forward.channels, [Channel::holding(2), Channel::holding(1)]);
 }
 
 #[test]

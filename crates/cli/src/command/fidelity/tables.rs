@@ -157,7 +157,7 @@ fn table(policies: &[String], compared: &[Compared]) -> String {
 }
 
 /// A table whose columns stand below one another as text, too; the first row is its head.
-fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
+pub fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().map(|row| row[column].chars().count());
         cells.max().unwrap_or(0)

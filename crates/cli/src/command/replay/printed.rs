@@ -67,6 +67,9 @@ impl Printed<'_> {
             counts.woken_by_tasks,
             counts.woken_from_outside,
         );
+        if counts.has_flow {
+            text += &format!(", {} for data", counts.woken_by_data);
+        }
         for (count, what) in [
             (counts.woken_by_unknown, "by unknown wakers"),
             (
@@ -117,8 +120,13 @@ impl Printed<'_> {
         let lines = distances.map(|distance| format!("{lead}{distance}\n"));
         let differing = self.check.iter().map(|check| {
             let equal = check.tasks - check.differing.len() as u64;
+            let raw = check.raw_error.map_or_else(String::new, |error| {
+                let percent = error * 100.0;
+                format!("; {percent:.1} % off the kernel's own account")
+            });
+            let understood = (check.understood * 100.0).floor();
             format!(
-                "{lead}CPU time is equal for {equal} of {} tasks\n",
+                "{lead}CPU time as rebuilt for {equal} of {} tasks{raw}\n{lead}waits understood: {understood:.0} %\n",
                 check.tasks
             )
         });
