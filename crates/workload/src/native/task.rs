@@ -285,6 +285,7 @@ fn spec(
         class,
         rt_priority,
         cpus: cpus.flatten(),
+        control_group: None,
         process,
         working_set_bytes: size.unwrap_or(0),
         start: start.unwrap_or(Ns::ZERO),
