@@ -250,7 +250,7 @@ struct policy {
 	void (*group_init)(sched_t *s, group_t *g);
 	/** @group_move: @p->group was @from (NULL: the root) and has just changed; requeue @p. */
 	void (*group_move)(sched_t *s, task_t *p, group_t *from);
-	/** @group_set_weight: @g->weight, or @g->nice, has just changed.  No run queue's lock is held. */
+	/** @group_set_weight: @g->shares has just changed.  No run queue's lock is held. */
 	void (*group_set_weight)(sched_t *s, group_t *g);
 	/** @group_set_quota: @g->quota_ns, @g->period_ns or @g->burst_ns has just changed.  No run queue's lock is held. */
 	void (*group_set_quota)(sched_t *s, group_t *g);

@@ -98,8 +98,7 @@ struct group_host {
  * @burst_ns: how much unused quota may be saved up (cpu.max.burst).
  * @id: dense number, unique during a run.
  * @depth: 0 in the root, then one more than its parent's; below MAX_GROUP_DEPTH.
- * @weight: 1 to 10000, 100 by default (cpu.weight).
- * @nice: with @weight 0: the nice value it weighs as much as a task of; for autogroups.
+ * @shares: what it weighs; 1024 is as much as a task of nice 0, and cpu.weight 100.
  * @idle: it runs when nobody else wants to (cpu.idle).
  */
 struct group {
@@ -107,8 +106,7 @@ struct group {
 	u64 quota_ns, period_ns, burst_ns;
 	u32 id;
 	u32 depth;
-	u32 weight;
-	s32 nice;
+	u32 shares;
 	u32 idle;
 	struct group_host host_only;
 };

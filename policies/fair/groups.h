@@ -367,14 +367,9 @@ static inline __unused void put_prev_set_next_entity(sched_t *s, entity_t *pse, 
 
 /* ---- hooks -------------------------------------------------------------- */
 
-/* sched_weight_from_cgroup(), or proc_sched_autogroup_set_nice(). */
 static inline __unused u32 group_shares(group_t *g)
 {
-	if (g->idle)
-		return WEIGHT_IDLEPRIO;
-	if (g->weight)
-		return (g->weight * NICE_0_LOAD + 50) / 100;
-	return prio_to_weight[clamp_to(g->nice, NICE_MIN, NICE_MAX) - NICE_MIN];
+	return g->idle ? WEIGHT_IDLEPRIO : max_of(g->shares, MIN_SHARES);
 }
 
 /* init_tg_cfs_entry() */

@@ -50,8 +50,7 @@ pub struct Group {
     pub burst_ns: u64,
     pub id: u32,
     pub depth: u32,
-    pub weight: u32,
-    pub nice: i32,
+    pub shares: u32,
     pub idle: u32,
     pub host_only: GroupHost,
 }

@@ -104,14 +104,8 @@ impl Host {
     }
 
     fn write_weight(&mut self, g: *mut ffi::Group, weight: GroupWeight) {
-        let (number, nice, idle) = match weight {
-            GroupWeight::Weight(number) => (u32::from(number), 0, 0),
-            GroupWeight::Nice(nice) => (0, i32::from(nice), 0),
-            GroupWeight::Idle => (1, 0, 1),
-        };
-        set!(g, weight, number);
-        set!(g, nice, nice);
-        set!(g, idle, idle);
+        set!(g, shares, weight.shares());
+        set!(g, idle, u32::from(weight == GroupWeight::Idle));
     }
 
     fn write_max(&mut self, g: *mut ffi::Group, max: Option<CpuMax>) {

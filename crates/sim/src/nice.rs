@@ -160,7 +160,7 @@ impl<S: Sink> Simulation<'_, S> {
         for heavy in &got {
             for light in &got {
                 let rivals = heavy.cpu == light.cpu && heavy.parent == light.parent;
-                if rivals && heavy.weight >= 2 * light.weight && heavy.work <= light.work {
+                if rivals && heavy.shares >= 2 * light.shares && heavy.work <= light.work {
                     return Err(self.weight_broken(heavy, light));
                 }
             }
@@ -181,14 +181,12 @@ impl<S: Sink> Simulation<'_, S> {
             work += share.work;
             nr += 1;
         }
-        let GroupWeight::Weight(weight) = book.weight else {
-            return None;
-        };
-        (all_here && book.has_only(nr)).then_some(GroupShare {
+        let comparable = book.weight != GroupWeight::Idle && book.has_only(nr);
+        (all_here && comparable).then_some(GroupShare {
             group,
             cpu,
             parent: book.parent,
-            weight,
+            shares: book.weight.shares(),
             work,
         })
     }
@@ -197,12 +195,12 @@ impl<S: Sink> Simulation<'_, S> {
         let name = |of: &GroupShare| &self.setup.workload.control_groups[of.group.index()].name;
         let ran = |of: &GroupShare| Ns(of.work / WORK_UNITS_PER_NS);
         let detail = format!(
-            "group {} with weight {} ran for {} of the last {WINDOW}, group {} with weight {} for {}",
+            "group {} with {} shares ran for {} of the last {WINDOW}, group {} with {} for {}",
             name(heavy),
-            heavy.weight,
+            heavy.shares,
             ran(heavy),
             name(light),
-            light.weight,
+            light.shares,
             ran(light),
         );
         let hook = Some(Hook::PickNext);
@@ -241,7 +239,7 @@ struct GroupShare {
     group: GroupId,
     cpu: CpuId,
     parent: Option<GroupId>,
-    weight: u16,
+    shares: u32,
     work: u64,
 }
 

@@ -55,10 +55,31 @@ pub enum TaskClass {
 pub enum GroupWeight {
     /// 1 to 10000; 100 is as much as a task of nice 0 (cpu.weight).
     Weight(u16),
+    /// 2 to 262144; 1024 is as much (cpu.shares of version 1).
+    Shares(u32),
     /// As much as a task of this nice value (autogroups).
     Nice(i8),
     /// It runs when nobody else wants to (cpu.idle).
     Idle,
+}
+
+/// What nice -20 to 19 weighs: sched_prio_to_weight of Linux 2.6.23 and later.
+const NICE_SHARES: [u32; 40] = [
+    88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, 9548, 7620, 6100, 4904,
+    3906, 3121, 2501, 1991, 1586, 1277, 1024, 820, 655, 526, 423, 335, 272, 215, 172, 137, 110, 87,
+    70, 56, 45, 36, 29, 23, 18, 15,
+];
+
+impl GroupWeight {
+    /// As a kernel counts it: 1024 is a task of nice 0.
+    pub fn shares(self) -> u32 {
+        match self {
+            GroupWeight::Weight(weight) => (u32::from(weight) * 1024 + 50) / 100,
+            GroupWeight::Shares(shares) => shares,
+            GroupWeight::Nice(nice) => NICE_SHARES[(nice.clamp(-20, 19) + 20) as usize],
+            GroupWeight::Idle => 3,
+        }
+    }
 }
 
 impl Default for GroupWeight {

@@ -134,6 +134,7 @@ fn group_code(group: Option<GroupId>) -> u64 {
 fn weight_code(weight: GroupWeight) -> u64 {
     match weight {
         GroupWeight::Weight(weight) => u64::from(weight),
+        GroupWeight::Shares(shares) => 3 << 32 | u64::from(shares),
         GroupWeight::Nice(nice) => 1 << 32 | u64::from(nice as u8),
         GroupWeight::Idle => 2 << 32,
     }

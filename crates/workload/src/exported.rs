@@ -138,6 +138,7 @@ fn check_groups(workload: &Workload) -> Result<(), String> {
 fn weight_is_possible(weight: GroupWeight) -> bool {
     match weight {
         GroupWeight::Weight(weight) => (1..=10_000).contains(&weight),
+        GroupWeight::Shares(shares) => (2..=262_144).contains(&shares),
         GroupWeight::Nice(nice) => (-20..=19).contains(&nice),
         GroupWeight::Idle => true,
     }
