@@ -70,6 +70,40 @@ static inline __unused void move_task(sched_t *s, task_t *p, u32 cpu)
 }
 
 /**
+ * task_group - the group @p is in, NULL for the root
+ *
+ * Always NULL in a kernel so far: what a policy does with groups is not compiled there.
+ */
+static inline __unused group_t *task_group(task_t *p)
+{
+#ifdef __BPF__
+	return NULL;
+#else
+	return p->group;
+#endif
+}
+
+/**
+ * set_throttled - from now on the tasks of @g, and of the groups in it, do not run on @cpu; or they do again
+ *
+ * For groups that have used up their quota.  The host does not take such tasks for
+ * waiting: a CPU may idle beside them.
+ */
+static inline __unused void set_throttled(sched_t *s, group_t *g, u32 cpu, u32 throttled)
+{
+	struct group_cpu __arena *gc = g->host_only.cpus + cpu;
+
+	if (gc->throttled == throttled)
+		return;
+	gc->throttled = throttled;
+	s->host_only.requests = 1;
+	if (gc->changed_next)
+		return;
+	gc->changed_next = s->host_only.throttles ? s->host_only.throttles : gc;
+	s->host_only.throttles = gc;
+}
+
+/**
  * rq_lock - take the lock of another CPU's run queue (LOCK_PER_CPU only)
  *
  * Returns false if another CPU holds it for too long, as when two CPUs take each

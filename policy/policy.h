@@ -175,7 +175,7 @@ enum dequeue_flags {
 struct policy {
 	const char *name;
 	const char *summary;		/* one line for "schedlab list" */
-	u32 global_size, cpu_size, task_size;
+	u32 global_size, cpu_size, task_size, group_size, group_cpu_size;
 	u32 nr_tunables, nr_variants, nr_counters;
 	const struct tunable *tunables;
 	const struct variant *variants;	/* the first is the default */
@@ -241,6 +241,19 @@ struct policy {
 	void (*set_class)(sched_t *s, task_t *p, u32 old_class, u32 old_rt_priority);
 	/** @set_cpumask: @p->allowed has just changed.  If @p has to move, the host moves it next (DEQ_MOVE, ENQ_MOVE). */
 	void (*set_cpumask)(sched_t *s, task_t *p);
+	/**
+	 * @group_init: @g comes into being: a control group, whose parent was told of
+	 * before.  Its public fields are set, its state and that on each CPU are zeroed, no
+	 * task is in it.  A policy without this hook has no groups: all tasks compete as if
+	 * they were in the root.
+	 */
+	void (*group_init)(sched_t *s, group_t *g);
+	/** @group_move: @p->group was @from (NULL: the root) and has just changed; requeue @p. */
+	void (*group_move)(sched_t *s, task_t *p, group_t *from);
+	/** @group_set_weight: @g->shares has just changed.  No run queue's lock is held. */
+	void (*group_set_weight)(sched_t *s, group_t *g);
+	/** @group_set_quota: @g->quota_ns, @g->period_ns or @g->burst_ns has just changed.  No run queue's lock is held. */
+	void (*group_set_quota)(sched_t *s, group_t *g);
 	/** @timer: the timer @id armed with timer_start() has expired. */
 	void (*timer)(sched_t *s, u32 id);
 	/** @hrtick: the time set by hrtick_start() has come on @cpu, which runs @p (NULL: idle). */
@@ -269,6 +282,12 @@ static inline __unused void __arena *cpu_state_of(sched_t *s)
 	return s->host_only.cpu_state;
 }
 
+/** group_cpu_state_of - the policy's states of @g on the CPUs. */
+static inline __unused void __arena *group_cpu_state_of(group_t *g)
+{
+	return g->host_only.cpu_state;
+}
+
 /**
  * POLICY_STATE - declare the three state types and the ways to reach them
  *
@@ -295,6 +314,31 @@ static inline __unused void __arena *cpu_state_of(sched_t *s)
 	{ return (ts_t *)(p + 1); }						\
 	static inline __unused task_t *task_of(ts_t *ts)			\
 	{ return (task_t *)ts - 1; }
+
+/**
+ * POLICY_GROUP_STATE - declare the state of a group, and that of a group on each CPU
+ *
+ * For policies with group_init().  Gives the arena types gs_t and gc_t, and
+ *
+ *	gs_t *gs_of(g);  gc_t *gc_of(g, cpu);  group_t *group_of(gs);
+ *
+ * and GROUP_STATE, to be named in POLICY().
+ */
+#define POLICY_GROUP_STATE(G, C)						\
+	typedef G __arena gs_t;							\
+	typedef C __arena gc_t;							\
+	enum {									\
+		POLICY_GROUP_SIZE = sizeof(G),					\
+		POLICY_GROUP_CPU_SIZE = sizeof(C),				\
+	};									\
+	static inline __unused gs_t *gs_of(group_t *g)				\
+	{ return (gs_t *)(g + 1); }						\
+	static inline __unused gc_t *gc_of(group_t *g, u32 cpu)			\
+	{ return (gc_t *)group_cpu_state_of(g) + cpu; }				\
+	static inline __unused group_t *group_of(gs_t *gs)			\
+	{ return (group_t *)gs - 1; }
+#define GROUP_STATE								\
+	.group_size = POLICY_GROUP_SIZE, .group_cpu_size = POLICY_GROUP_CPU_SIZE
 
 struct no_state { u64 unused; };
 #define NO_STATE struct no_state

@@ -20,6 +20,7 @@
 #define NSEC_PER_USEC	1000ull
 
 #define MAX_CPUS	1024
+#define MAX_GROUP_DEPTH	16	/* groups within groups */
 #define NICE_MIN	(-20)
 #define NICE_MAX	19	/* FreeBSD's largest is 20; its policies say how they treat it */
 
@@ -65,9 +66,57 @@ struct task_host {
 };
 
 /**
+ * struct group_cpu - what the host keeps of a group on one CPU
+ * @group: the group.
+ * @changed_next: the next one in the list of those whose @throttled has changed; of the last, itself.
+ *	NULL: it is not in the list.
+ * @cpu: the CPU.
+ * @throttled: what set_throttled() said last.
+ */
+struct group_cpu {
+	struct group __arena *group;
+	struct group_cpu __arena *changed_next;
+	u32 cpu;
+	u32 throttled;
+};
+
+/**
+ * struct group_host - the host's record of a group
+ * @cpus: the group on each CPU.
+ * @cpu_state: the policy's state of the group on each CPU.
+ */
+struct group_host {
+	struct group_cpu __arena *cpus;
+	void __arena *cpu_state;
+};
+
+/**
+ * struct group - the public fields of a group of tasks (a cgroup of the cpu controller); the policy's state follows
+ * @parent: the group it is in; NULL: the root, which is no struct group.
+ * @quota_ns: CPU time its tasks may use in each period, all CPUs together; 0: no limit (cpu.max).
+ * @period_ns: the period.
+ * @burst_ns: how much unused quota may be saved up (cpu.max.burst).
+ * @id: dense number, unique during a run.
+ * @depth: 0 in the root, then one more than its parent's; below MAX_GROUP_DEPTH.
+ * @shares: what it weighs; 1024 is as much as a task of nice 0, and cpu.weight 100.
+ * @idle: it runs when nobody else wants to (cpu.idle).
+ */
+struct group {
+	struct group __arena *parent;
+	u64 quota_ns, period_ns, burst_ns;
+	u32 id;
+	u32 depth;
+	u32 shares;
+	u32 idle;
+	struct group_host host_only;
+};
+typedef struct group __arena group_t;
+
+/**
  * struct task - the public fields of a task; the policy's own state follows it
  * @allowed: CPUs it may run on; never empty.
  * @parent: the task that forked it, NULL if it has none or it no longer exists.
+ * @group: the group it is in, NULL for the root.
  * @all: link in the machine's list of all tasks (for_each_task()).
  * @id: dense number, unique during a run.
  * @cpu: the CPU of its run queue: where it runs or ran last, or where
@@ -82,6 +131,7 @@ struct task_host {
 struct task {
 	cpumask_t *allowed;
 	struct task __arena *parent;
+	struct group __arena *group;
 	struct list all;
 	u32 id;
 	u32 cpu;
@@ -147,6 +197,7 @@ struct sched;
  * @error, @error_task: the report of policy_error().
  * @error_row: the report of row_error(): row + 1, 0 for none.
  * @moved: the task that move_task() moved last; see struct task_host.
+ * @throttles: the group on a CPU that set_throttled() was called for last; see struct group_cpu.
  * @resched: CPUs to reschedule: index + 1 of the first, 0 for none.
  * @hrticks: CPUs with a changed hrtick_expires: index + 1 of the first, 0 for none.
  * @loops_left: the rest of the loop budget of this hook call.
@@ -168,6 +219,7 @@ struct sched_host {
 	struct task __arena *error_task;
 	u64 error_row;
 	struct task __arena *moved;
+	struct group_cpu __arena *throttles;
 	u32 resched;
 	u32 hrticks;
 	u32 loops_left;

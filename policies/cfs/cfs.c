@@ -9,13 +9,18 @@
  * task that has slept is placed a little before it, a new task a little behind.
  *
  * Order and names follow kernel/sched_fair.c of 2.6.24, later kernel/sched/fair.c.
- * What it calls sched_entity * is a ts_t * here.  A rule that changed between versions
+ * What it calls sched_entity * is an entity_t * here.  A rule that changed between versions
  * hangs on a tunable: a variant is nothing but a set of them.  What CFS shares
  * with EEVDF, classes and load balancing, is not here: see fair/fair.h.
  *
  * FIDELITY: 2.6.24 rounds its weighted times a little otherwise, by a few ns.
  */
 #include "policy.h"
+
+/* What entities have here besides what fair/fair.h says: the queue to which vruntime belongs; NULL: it is relative to min_vruntime. */
+#define FAIR_ENTITY	struct cfs_rq __arena *vruntime_of;
+/* And queues, the buddies: run this, go back to that, pass over that. */
+#define FAIR_QUEUE	struct sched_entity __arena *next, *last, *skip;
 #include "fair/fair.h"
 
 /* ---- tunables ----------------------------------------------------------- */
@@ -59,45 +64,63 @@ struct cfs {
 	u64 sched_nr_latency;	/* how many tasks fit into a latency */
 };
 
-struct cfs_rq {
+struct cfs_cpu {
 	struct fair_rq cfs;
-	struct task __arena *next, *last, *skip;	/* buddies: run this, go back to that, pass over that */
 };
-
-#define NO_CPU	MAX_CPUS
 
 struct cfs_task {
 	struct sched_entity se;
-	u32 vruntime_cpu;	/* its vruntime belongs to the run queue of this CPU; NO_CPU: it is relative to min_vruntime */
 };
 
-POLICY_STATE(struct cfs, struct cfs_rq, struct cfs_task)
+POLICY_STATE(struct cfs, struct cfs_cpu, struct cfs_task)
+POLICY_GROUP_STATE(struct fair_group, struct fair_group_cpu)
 
 #include "fair/class.h"
 
-#define entity_before(a, b)	before((a)->se.vruntime, (b)->se.vruntime)
-#define entity_of(node)		list_entry(node, ts_t, se.run_node)
+#define entity_before(a, b)	before((a)->vruntime, (b)->vruntime)
+#define entity_of(node)		list_entry(node, entity_t, run_node)
 
-static ts_t *first_entity(rq_t *rq)
+static entity_t *first_entity(cfs_rq_t *cfs_rq)
 {
-	tree_node_t *first = rq->cfs.tasks_timeline.first;
+	tree_node_t *first = cfs_rq->tasks_timeline.first;
 
 	return first ? entity_of(first) : NULL;
 }
 
 /* Nothing is ever asleep in the queue; only EEVDF knows that. */
-static u32 task_delayed(ts_t *p)
+static u32 entity_delayed(entity_t *se)
 {
 	return false;
 }
 
-static void finish_delayed(sched_t *s, rq_t *rq, ts_t *p)
+static void requeue_delayed(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
+{
+}
+
+/* No timer of its own ends a slice. */
+static void running_changed(sched_t *s, rq_t *rq)
 {
 }
 
 /* vruntime is what a task has run at its weight then; nothing follows from a new weight. */
-static void reweight_entity(ts_t *p, u32 old_weight)
+static void rescale_entity(entity_t *se, u32 old_weight)
 {
+}
+
+static void reweight_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se, u32 weight)
+{
+	if (se->on_rq) {
+		if (cfs_rq->curr == se)
+			update_curr(s, cfs_rq);
+		add_load(cfs_rq, (s64)weight - se->weight);
+	}
+	set_weight(se, weight);
+}
+
+/* It belongs to its queue for good. */
+static void init_entity(sched_t *s, entity_t *se)
+{
+	se->vruntime_of = se->cfs_rq;
 }
 
 /* ---- slices ------------------------------------------------------------- */
@@ -112,214 +135,274 @@ static u64 sched_period(sched_t *s, u64 nr_running)
 	return nr_running * g->sched_min_granularity;
 }
 
-/* A task's part of the period is in proportion to its weight.  One that is not queued counts as if it were. */
-static u64 sched_slice(sched_t *s, rq_t *rq, ts_t *p)
+/* An entity's part of its queue's load.  One that is not queued counts as if it were. */
+static u64 part_of(sched_t *s, u64 period, entity_t *se)
 {
-	u64 load = rq->cfs.load + (p->se.on_rq ? 0 : p->se.weight);
-	u64 period = sched_period(s, rq->cfs.nr_running + !p->se.on_rq);
-	u64 slice = calc_delta(s, period, p->se.weight, inverse_weight(load));
+	return calc_delta(s, period, se->weight, inverse_weight(load_with(se->cfs_rq, se)));
+}
 
+/* A task's part of the period is in proportion to its weight, and to those of the groups it is in (base_slice: ALT_PERIOD, too). */
+static u64 sched_slice(sched_t *s, rq_t *rq, entity_t *se)
+{
+	u32 nr_running = tun(s)->base_slice ? rq->cfs.root.h_nr_running : se->cfs_rq->nr_running;
+	u64 slice = part_of(s, sched_period(s, nr_running + !se->on_rq), se);
+	entity_t *parent = parent_entity(se);
+
+	repeat_while(s, parent) {
+		slice = part_of(s, slice, parent);
+		parent = parent_entity(parent);
+	}
 	return tun(s)->base_slice ? max_of(slice, glob_of(s)->sched_min_granularity) : slice;
 }
 
 /* ---- virtual time ------------------------------------------------------- */
 
 /* Up to the least vruntime of all, but never back. */
-static void update_min_vruntime(rq_t *rq)
+static void update_min_vruntime(cfs_rq_t *cfs_rq)
 {
-	ts_t *first = first_entity(rq);
-	u64 vruntime = rq->cfs.min_vruntime;
+	entity_t *first = first_entity(cfs_rq);
+	u64 vruntime = cfs_rq->min_vruntime;
 
-	if (rq->cfs.curr)
-		vruntime = ts_of(rq->cfs.curr)->se.vruntime;
-	if (first && (!rq->cfs.curr || before(first->se.vruntime, vruntime)))
-		vruntime = first->se.vruntime;
-	if (before(rq->cfs.min_vruntime, vruntime))
-		rq->cfs.min_vruntime = vruntime;
+	if (cfs_rq->curr)
+		vruntime = cfs_rq->curr->vruntime;
+	if (first && (!cfs_rq->curr || before(first->vruntime, vruntime)))
+		vruntime = first->vruntime;
+	if (before(cfs_rq->min_vruntime, vruntime))
+		cfs_rq->min_vruntime = vruntime;
 }
 
-static void update_curr(sched_t *s, rq_t *rq)
+static void update_curr(sched_t *s, cfs_rq_t *cfs_rq)
 {
-	ts_t *curr;
+	entity_t *curr = cfs_rq->curr;
+	u64 delta_exec;
 
-	if (!rq->cfs.curr)
+	if (!curr)
 		return;
-	curr = ts_of(rq->cfs.curr);
-	curr->se.vruntime += calc_delta_fair(s, update_exec_time(s, curr), curr);
-	update_min_vruntime(rq);
+	delta_exec = update_exec_time(s, curr);
+	curr->vruntime += calc_delta_fair(s, delta_exec, curr);
+	update_min_vruntime(cfs_rq);
+	account_cfs_rq_runtime(s, cfs_rq, delta_exec);
 }
 
-/* Each run queue has a virtual time of its own: what counts is how far a task is from it. */
-static void renormalise(sched_t *s, rq_t *rq, ts_t *p)
+/* Each run queue has a virtual time of its own: what counts is how far an entity is from it. */
+static void renormalise(cfs_rq_t *cfs_rq, entity_t *se)
 {
-	if (p->vruntime_cpu == rq->cfs.cpu)
+	if (se->vruntime_of == cfs_rq)
 		return;
-	if (p->vruntime_cpu != NO_CPU)
-		p->se.vruntime -= rq_of(s, p->vruntime_cpu)->cfs.min_vruntime;
-	p->se.vruntime += rq->cfs.min_vruntime;
-	p->vruntime_cpu = rq->cfs.cpu;
+	if (se->vruntime_of)
+		se->vruntime -= se->vruntime_of->min_vruntime;
+	se->vruntime += cfs_rq->min_vruntime;
+	se->vruntime_of = cfs_rq;
 }
 
-static void make_relative(rq_t *rq, ts_t *p)
+static void make_relative(cfs_rq_t *cfs_rq, entity_t *se)
 {
-	p->se.vruntime -= rq->cfs.min_vruntime;
-	p->vruntime_cpu = NO_CPU;
+	se->vruntime -= cfs_rq->min_vruntime;
+	se->vruntime_of = NULL;
 }
 
 /* place_entity() of a new task: the current period is promised to the others already. */
-static void place_new(sched_t *s, rq_t *rq, ts_t *p)
+static void place_new(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 {
-	p->se.vruntime = rq->cfs.min_vruntime;
+	se->vruntime = cfs_rq->min_vruntime;
 	if (tun(s)->start_debit)
-		p->se.vruntime += calc_delta_fair(s, sched_slice(s, rq, p), p);
+		se->vruntime += calc_delta_fair(s, sched_slice(s, rq_of(s, cfs_rq->cpu), se), se);
 }
 
 /*
  * place_entity() of a woken task: sleep up to a latency counts as waiting.  A task
  * is never placed back, unless it slept so long that its vruntime cannot be compared.
  */
-static void place_woken(sched_t *s, rq_t *rq, ts_t *p)
+static void place_woken(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 {
 	glob_t *g = glob_of(s);
-	u64 thresh = entity_is_idle(p) && tun(s)->idle_gives_way ? g->sched_min_granularity : g->sched_latency;
-	u64 vruntime = rq->cfs.min_vruntime;
-	u32 long_sleeper = (s64)(s->now - p->se.exec_start) > (1ll << 53);
+	u64 thresh = entity_is_idle(se) && tun(s)->idle_gives_way ? g->sched_min_granularity : g->sched_latency;
+	u64 vruntime = cfs_rq->min_vruntime;
+	u32 long_sleeper = (s64)(s->now - se->exec_start) > (1ll << 53);
 
 	if (tun(s)->fair_sleepers)
 		vruntime -= tun(s)->gentle_fair_sleepers ? thresh / 2 : thresh;
-	if (long_sleeper || before(p->se.vruntime, vruntime))
-		p->se.vruntime = vruntime;
+	if (long_sleeper || before(se->vruntime, vruntime))
+		se->vruntime = vruntime;
 }
 
 /* ---- buddies ------------------------------------------------------------ */
 
-static void clear_buddies(rq_t *rq, ts_t *p)
-{
-	task_t *task = task_of(p);
+enum buddies { BUDDY_NEXT = 1 << 0, BUDDY_LAST = 1 << 1, BUDDY_SKIP = 1 << 2 };
 
-	if (rq->next == task)
-		rq->next = NULL;
-	if (rq->last == task)
-		rq->last = NULL;
-	if (rq->skip == task)
-		rq->skip = NULL;
+static u32 buddies_of(cfs_rq_t *cfs_rq, entity_t *se)
+{
+	return (cfs_rq->next == se ? BUDDY_NEXT : 0) | (cfs_rq->last == se ? BUDDY_LAST : 0) |
+	       (cfs_rq->skip == se ? BUDDY_SKIP : 0);
 }
 
-static void set_next_buddy(rq_t *rq, ts_t *p)
+/* With the groups that are buddies only because of it. */
+static void clear_buddies(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 {
-	if (!entity_is_idle(p))
-		rq->next = task_of(p);
+	u32 as = buddies_of(cfs_rq, se);
+
+	repeat_while(s, as) {
+		if (as & BUDDY_NEXT)
+			cfs_rq->next = NULL;
+		if (as & BUDDY_LAST)
+			cfs_rq->last = NULL;
+		if (as & BUDDY_SKIP)
+			cfs_rq->skip = NULL;
+		se = parent_entity(se);
+		if (!se)
+			return;
+		cfs_rq = se->cfs_rq;
+		as &= buddies_of(cfs_rq, se);
+	}
 }
 
-/* Is @p so far behind @curr that it preempts?  1: yes, 0: not far enough, -1: it is not behind. */
-static s32 wakeup_preempt_entity(sched_t *s, ts_t *curr, ts_t *p)
+static void set_next_buddy(sched_t *s, entity_t *se)
 {
-	s64 vdiff = (s64)(curr->se.vruntime - p->se.vruntime);
+	repeat_while(s, se && se->on_rq && !entity_is_idle(se)) {
+		se->cfs_rq->next = se;
+		se = parent_entity(se);
+	}
+}
+
+static void set_last_buddy(sched_t *s, entity_t *se)
+{
+	repeat_while(s, se && se->on_rq && !entity_is_idle(se)) {
+		se->cfs_rq->last = se;
+		se = parent_entity(se);
+	}
+}
+
+static void set_skip_buddy(sched_t *s, entity_t *se)
+{
+	repeat_while(s, se) {
+		se->cfs_rq->skip = se;
+		se = parent_entity(se);
+	}
+}
+
+/* Who sleeps has left time of its group's slice to the others of the group: dequeue_task_fair(). */
+static void prefer_entity(sched_t *s, entity_t *se)
+{
+	if (tun(s)->buddies)
+		set_next_buddy(s, se);
+}
+
+/* Is @se so far behind @curr that it preempts?  1: yes, 0: not far enough, -1: it is not behind. */
+static s32 wakeup_preempt_entity(sched_t *s, entity_t *curr, entity_t *se)
+{
+	s64 vdiff = (s64)(curr->vruntime - se->vruntime);
 	u64 gran = glob_of(s)->sched_wakeup_granularity;
 
 	if (vdiff <= 0)
 		return -1;
-	return vdiff > (s64)calc_delta_fair(s, gran, tun(s)->wakee_granularity ? p : curr);
+	return vdiff > (s64)calc_delta_fair(s, gran, tun(s)->wakee_granularity ? se : curr);
 }
 
 /* ---- queueing ----------------------------------------------------------- */
 
-static void link_entity(sched_t *s, rq_t *rq, ts_t *p)
+static void link_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 {
-	p->se.run_node.key = p->se.run_node.value = p->se.vruntime;
-	tree_insert(s, &rq->cfs.tasks_timeline, &p->se.run_node);
+	se->run_node.key = se->run_node.value = se->vruntime;
+	tree_insert(s, &cfs_rq->tasks_timeline, &se->run_node);
 }
 
 /* task_new_fair() of 2.6.24, and tasks that exist from the start, which have no parent. */
-static void place_first(sched_t *s, rq_t *rq, ts_t *p)
+static void place_first(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 {
-	task_t *parent = task_of(p)->parent;
-	ts_t *curr = rq->cfs.curr ? ts_of(rq->cfs.curr) : NULL;
+	task_t *parent = task_of((ts_t *)se)->parent;
+	entity_t *curr = cfs_rq->curr;
 
 	if (parent && tun(s)->place_at_fork)
 		return;
-	place_new(s, rq, p);
-	if (!parent || !tun(s)->child_runs_first || s->this_cpu != rq->cfs.cpu || !curr || !entity_before(curr, p))
+	place_new(s, cfs_rq, se);
+	if (!parent || !tun(s)->child_runs_first || s->this_cpu != cfs_rq->cpu || !curr || !entity_before(curr, se))
 		return;
-	p->se.vruntime ^= curr->se.vruntime;
-	curr->se.vruntime ^= p->se.vruntime;
-	p->se.vruntime ^= curr->se.vruntime;
+	se->vruntime ^= curr->vruntime;
+	curr->vruntime ^= se->vruntime;
+	se->vruntime ^= curr->vruntime;
 }
 
-static void enqueue_entity(sched_t *s, rq_t *rq, ts_t *p, u32 flags)
+static void enqueue_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se, u32 flags)
 {
-	update_curr(s, rq);
-	renormalise(s, rq, p);
+	update_curr(s, cfs_rq);
+	renormalise(cfs_rq, se);
 	if (flags & ENQ_NEW)
-		place_first(s, rq, p);
+		place_first(s, cfs_rq, se);
 	if (flags & ENQ_WAKEUP)
-		place_woken(s, rq, p);
-	account_entity_enqueue(rq, p);
-	link_entity(s, rq, p);
+		place_woken(s, cfs_rq, se);
+	account_entity_enqueue(cfs_rq, se);
+	link_entity(s, cfs_rq, se);
 	if ((flags & ENQ_NEW) && tun(s)->new_reschedules)
-		resched_cpu(s, rq->cfs.cpu);
+		resched_cpu(s, cfs_rq->cpu);
 }
 
-static void dequeue_entity(sched_t *s, rq_t *rq, ts_t *p, u32 flags)
+static u32 dequeue_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se, u32 flags)
 {
-	update_curr(s, rq);
-	clear_buddies(rq, p);
-	if (rq->cfs.curr == task_of(p))
-		rq->cfs.curr = NULL;
+	update_curr(s, cfs_rq);
+	clear_buddies(s, cfs_rq, se);
+	if (cfs_rq->curr == se)
+		cfs_rq->curr = NULL;
 	else
-		tree_remove(s, &rq->cfs.tasks_timeline, &p->se.run_node);
-	account_entity_dequeue(rq, p);
-	/* Before min_vruntime moves on, in case it was this task that held it back. */
+		tree_remove(s, &cfs_rq->tasks_timeline, &se->run_node);
+	account_entity_dequeue(cfs_rq, se);
+	/* Before min_vruntime moves on, in case it was this entity that held it back. */
 	if (!(flags & (DEQ_SLEEP | DEQ_EXIT)))
-		make_relative(rq, p);
+		make_relative(cfs_rq, se);
 	if (flags)
-		update_min_vruntime(rq);
+		update_min_vruntime(cfs_rq);
+	return true;
 }
 
 /* It leaves as it would if it slept, and is at min_vruntime when it comes back. */
-static void switched_from_fair(sched_t *s, rq_t *rq, ts_t *p)
+static void switched_from_fair(sched_t *s, ts_t *p)
 {
-	if (p->vruntime_cpu == NO_CPU)
+	entity_t *se = &p->se;
+
+	if (!se->vruntime_of)
 		return;
-	renormalise(s, rq, p);
-	place_woken(s, rq, p);
-	make_relative(rq, p);
+	renormalise(se->cfs_rq, se);
+	place_woken(s, se->cfs_rq, se);
+	make_relative(se->cfs_rq, se);
 }
 
-static void fork_entity(sched_t *s, task_t *parent, ts_t *child)
+static void fork_entity(sched_t *s, task_t *parent, ts_t *p)
 {
-	rq_t *rq;
-	ts_t *curr;
+	entity_t *child = &p->se, *curr;
+	cfs_rq_t *cfs_rq;
 	u64 vruntime;
 
-	child->vruntime_cpu = NO_CPU;
-	if (!parent || task_is_rt(parent) || rq_of(s, parent->cpu)->cfs.curr != parent)
+	if (!parent || task_is_rt(parent) || !entity_runs(entity_of_task(parent)))
 		return;
-	rq = rq_of(s, parent->cpu);
-	curr = ts_of(parent);
-	update_curr(s, rq);
-	vruntime = curr->se.vruntime;
+	set_task_rq(rq_of(s, parent->cpu), p);
+	cfs_rq = child->cfs_rq;
+	curr = cfs_rq->curr;
+	if (!curr) {
+		child->cfs_rq = NULL;
+		return;
+	}
+	update_curr(s, cfs_rq);
+	vruntime = curr->vruntime;
 	if (tun(s)->place_at_fork) {
-		place_new(s, rq, child);
-		child->se.vruntime = before(child->se.vruntime, vruntime) ? vruntime : child->se.vruntime;
+		place_new(s, cfs_rq, child);
+		child->vruntime = before(child->vruntime, vruntime) ? vruntime : child->vruntime;
 	} else {
-		child->se.vruntime = vruntime;
+		child->vruntime = vruntime;
 	}
 	if (tun(s)->place_at_fork && tun(s)->child_runs_first && entity_before(curr, child)) {
-		curr->se.vruntime = child->se.vruntime;
-		child->se.vruntime = vruntime;
-		resched_cpu(s, rq->cfs.cpu);
+		curr->vruntime = child->vruntime;
+		child->vruntime = vruntime;
+		resched_cpu(s, cfs_rq->cpu);
 	}
-	make_relative(rq, child);
+	make_relative(cfs_rq, child);
 }
 
 /* ---- choosing ----------------------------------------------------------- */
 
 /* The one after @left, which yielded; @curr is in no tree. */
-static ts_t *second_entity(sched_t *s, rq_t *rq, ts_t *left, ts_t *curr)
+static entity_t *second_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *left, entity_t *curr)
 {
-	tree_node_t *node = left == curr ? rq->cfs.tasks_timeline.first : tree_next(s, &left->se.run_node);
-	ts_t *second = node ? entity_of(node) : NULL;
+	tree_node_t *node = left == curr ? cfs_rq->tasks_timeline.first : tree_next(s, &left->run_node);
+	entity_t *second = node ? entity_of(node) : NULL;
 
 	if (left != curr && curr && (!second || entity_before(curr, second)))
 		return curr;
@@ -330,122 +413,137 @@ static ts_t *second_entity(sched_t *s, rq_t *rq, ts_t *left, ts_t *curr)
  * The leftmost of all, unless it yielded and the next is not far.  Buddies are
  * preferred as long as that is not too unfair to it.
  */
-static ts_t *pick_next_entity(sched_t *s, rq_t *rq, ts_t *curr)
+static entity_t *pick_next_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *curr)
 {
-	ts_t *left = first_entity(rq), *p, *second;
+	entity_t *left = first_entity(cfs_rq), *se, *second;
 
 	if (!left || (curr && entity_before(curr, left)))
 		left = curr;
-	p = left;
-	if (rq->skip && rq->skip == task_of(p)) {
-		second = second_entity(s, rq, p, curr);
+	se = left;
+	if (cfs_rq->skip && cfs_rq->skip == se) {
+		second = second_entity(s, cfs_rq, se, curr);
 		if (second && wakeup_preempt_entity(s, second, left) < 1)
-			p = second;
+			se = second;
 	}
-	if (rq->next && wakeup_preempt_entity(s, ts_of(rq->next), left) < 1)
-		p = ts_of(rq->next);
-	else if (rq->last && wakeup_preempt_entity(s, ts_of(rq->last), left) < 1)
-		p = ts_of(rq->last);
-	if (p != left)
+	if (cfs_rq->next && wakeup_preempt_entity(s, cfs_rq->next, left) < 1)
+		se = cfs_rq->next;
+	else if (cfs_rq->last && wakeup_preempt_entity(s, cfs_rq->last, left) < 1)
+		se = cfs_rq->last;
+	if (se != left)
 		count(s, COUNTER_buddy_picks, 1);
-	return p;
+	return se;
 }
 
-static ts_t *pick_entity(sched_t *s, rq_t *rq)
+static entity_t *pick_entity(sched_t *s, cfs_rq_t *cfs_rq)
 {
-	ts_t *curr = rq->cfs.curr ? ts_of(rq->cfs.curr) : NULL, *p;
+	entity_t *curr = cfs_rq->curr, *se;
 
-	p = pick_next_entity(s, rq, curr);
-	clear_buddies(rq, p);
-	if (p == curr && tun(s)->repick_renews)
-		p->se.prev_sum_exec_runtime = p->se.sum_exec_runtime;
-	return p;
+	se = pick_next_entity(s, cfs_rq, curr);
+	clear_buddies(s, cfs_rq, se);
+	if (se == curr && tun(s)->repick_renews)
+		se->prev_sum_exec_runtime = se->sum_exec_runtime;
+	return se;
 }
 
-static void set_next_entity(sched_t *s, rq_t *rq, ts_t *p)
+static void set_next_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 {
-	tree_remove(s, &rq->cfs.tasks_timeline, &p->se.run_node);
-	p->se.exec_start = s->now;
-	p->se.prev_sum_exec_runtime = p->se.sum_exec_runtime;
-	rq->cfs.curr = task_of(p);
+	tree_remove(s, &cfs_rq->tasks_timeline, &se->run_node);
+	se->exec_start = s->now;
+	se->prev_sum_exec_runtime = se->sum_exec_runtime;
+	cfs_rq->curr = se;
 }
 
-static void put_prev_entity(sched_t *s, rq_t *rq, ts_t *p)
+static void put_prev_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 {
-	update_curr(s, rq);
-	link_entity(s, rq, p);
-	rq->cfs.curr = NULL;
+	update_curr(s, cfs_rq);
+	link_entity(s, cfs_rq, se);
+	cfs_rq->curr = NULL;
 }
 
 /* ---- preemption --------------------------------------------------------- */
 
-static u32 wakeup_preempts(sched_t *s, rq_t *rq, ts_t *curr, ts_t *p, u32 flags)
+/* check_preempt_wakeup(), where the entities of both that compete with each other are known. */
+static u32 entity_preempts(sched_t *s, entity_t *se, entity_t *pse, u32 many)
 {
-	u32 many = rq->cfs.nr_running >= glob_of(s)->sched_nr_latency;
-
-	if (tun(s)->next_buddy && many && !(flags & ENQ_NEW))
-		set_next_buddy(rq, p);
-	if (cpu_of(s, rq->cfs.cpu)->need_resched)
-		return false;
-	if (tun(s)->idle_gives_way && entity_is_idle(curr) && !entity_is_idle(p))
-		return true;
-	/* Batch tasks wait for the tick, and so do idle ones. */
-	if (task_of(p)->class != CLASS_NORMAL || !tun(s)->wakeup_preemption)
-		return false;
-	update_curr(s, rq);
-	if (wakeup_preempt_entity(s, curr, p) < 1)
+	if (tun(s)->idle_gives_way && entity_is_idle(se) != entity_is_idle(pse))
+		return entity_is_idle(se);
+	update_curr(s, se->cfs_rq);
+	if (wakeup_preempt_entity(s, se, pse) < 1)
 		return false;
 	if (tun(s)->buddies) {
-		set_next_buddy(rq, p);
-		if (many && !entity_is_idle(curr))
-			rq->last = task_of(curr);
+		set_next_buddy(s, pse);
+		if (many && !group_queue(se) && !entity_is_idle(se))
+			set_last_buddy(s, se);
 	}
 	return true;
 }
 
-static void check_preempt_tick(sched_t *s, rq_t *rq, ts_t *curr)
+static u32 wakeup_preempts(sched_t *s, rq_t *rq, ts_t *curr, ts_t *p, u32 flags)
 {
-	u64 ideal_runtime = sched_slice(s, rq, curr);
-	u64 delta_exec = curr->se.sum_exec_runtime - curr->se.prev_sum_exec_runtime;
-	ts_t *first = first_entity(rq);
+	entity_t *se = &curr->se, *pse = &p->se;
+	u32 many = se->cfs_rq->nr_running >= glob_of(s)->sched_nr_latency;
+
+	if (throttled_hierarchy(s, pse->cfs_rq))
+		return false;
+	if (tun(s)->next_buddy && many && !(flags & ENQ_NEW))
+		set_next_buddy(s, pse);
+	if (cpu_of(s, rq->cfs.cpu)->need_resched)
+		return false;
+	if (tun(s)->idle_gives_way && entity_is_idle(se) && !entity_is_idle(pse))
+		return true;
+	/* Batch tasks wait for the tick, and so do idle ones. */
+	if (task_of(p)->class != CLASS_NORMAL || !tun(s)->wakeup_preemption)
+		return false;
+	find_matching_se(s, &se, &pse);
+	return entity_preempts(s, se, pse, many);
+}
+
+static void check_preempt_tick(sched_t *s, cfs_rq_t *cfs_rq, entity_t *curr)
+{
+	u64 ideal_runtime = sched_slice(s, rq_of(s, cfs_rq->cpu), curr);
+	u64 delta_exec = curr->sum_exec_runtime - curr->prev_sum_exec_runtime;
+	entity_t *first = first_entity(cfs_rq);
 
 	if (tun(s)->slice_limit)
 		ideal_runtime = min_of(ideal_runtime, glob_of(s)->sched_latency);
 	if (delta_exec > ideal_runtime) {
-		resched_cpu(s, rq->cfs.cpu);
+		resched_cpu(s, cfs_rq->cpu);
 		/* It has had its slice: buddies must not bring it back. */
-		clear_buddies(rq, curr);
+		clear_buddies(s, cfs_rq, curr);
 		return;
 	}
 	/* A task that almost preempted when it woke up does not wait for a whole slice. */
 	if (!tun(s)->tick_catches_up || delta_exec < glob_of(s)->sched_min_granularity || !first)
 		return;
-	if ((s64)(curr->se.vruntime - first->se.vruntime) > (s64)ideal_runtime)
-		resched_cpu(s, rq->cfs.cpu);
+	if ((s64)(curr->vruntime - first->vruntime) > (s64)ideal_runtime)
+		resched_cpu(s, cfs_rq->cpu);
 }
 
-static void entity_tick(sched_t *s, rq_t *rq, ts_t *curr)
+static void entity_tick(sched_t *s, cfs_rq_t *cfs_rq, entity_t *curr)
 {
-	update_curr(s, rq);
-	if (rq->cfs.nr_running > 1)
-		check_preempt_tick(s, rq, curr);
+	update_curr(s, cfs_rq);
+	update_cfs_group(s, curr);
+	if (cfs_rq->nr_running > 1)
+		check_preempt_tick(s, cfs_rq, curr);
 }
 
-static void yield_entity(sched_t *s, rq_t *rq, ts_t *curr)
+static void yield_entity(sched_t *s, rq_t *rq, ts_t *p)
 {
-	tree_node_t *last = tree_last(s, &rq->cfs.tasks_timeline);
+	entity_t *curr = &p->se;
+	cfs_rq_t *cfs_rq = curr->cfs_rq;
+	tree_node_t *last = tree_last(s, &cfs_rq->tasks_timeline);
 
-	if (rq->cfs.nr_running == 1)
+	if (rq->cfs.root.h_nr_running == 1)
 		return;
-	clear_buddies(rq, curr);
-	if (tun(s)->compat_yield || (!tun(s)->yield_skips && task_of(curr)->class == CLASS_BATCH)) {
-		if (last && !before(last->key, curr->se.vruntime))
-			curr->se.vruntime = last->key + 1;
+	clear_buddies(s, cfs_rq, curr);
+	if (tun(s)->compat_yield || (!tun(s)->yield_skips && task_of(p)->class == CLASS_BATCH)) {
+		if (last && !before(last->key, curr->vruntime))
+			curr->vruntime = last->key + 1;
 		return;
 	}
-	update_curr(s, rq);
+	update_curr(s, cfs_rq);
 	if (tun(s)->yield_skips)
-		rq->skip = task_of(curr);
+		set_skip_buddy(s, curr);
 }
 
 /* ---- the policy --------------------------------------------------------- */
@@ -480,6 +578,7 @@ POLICY(cfs,
 	TUNABLES,
 	VARIANTS(cfs_variants),
 	COUNTERS,
+	GROUP_STATE,
 	.lock = LOCK_PER_CPU,
 	.promise = {
 		.conserving = CONSERVING_QUEUE,

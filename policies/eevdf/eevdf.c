@@ -11,8 +11,8 @@
  *
  * After I. Stoica and H. Abdel-Wahab, Earliest Eligible Virtual Deadline First:
  * A Flexible and Accurate Mechanism for Proportional Share Resource Allocation (1995).
- * Order and names follow kernel/sched/fair.c.  What it calls sched_entity * is a
- * ts_t * here.  A rule that changed between versions hangs on a tunable: a variant
+ * Order and names follow kernel/sched/fair.c.  What it calls sched_entity * is an
+ * entity_t * here.  A rule that changed between versions hangs on a tunable: a variant
  * is nothing but a set of them.  What EEVDF shares with CFS, classes and load
  * balancing, is not here: see fair/fair.h.
  *
@@ -22,6 +22,21 @@
  * FIDELITY: 6.6 and 6.7 kept the tree by vruntime and searched it for deadlines; the choice differs between equal deadlines only.
  */
 #include "policy.h"
+
+/*
+ * What entities have here besides what fair/fair.h says.  Off the queue vlag is the lag; of
+ * what runs, the deadline with which it was picked.
+ */
+#define FAIR_ENTITY								\
+	s64 vlag;								\
+	u64 deadline;								\
+	u64 slice;								\
+	u8 sched_delayed;	/* asleep, but still queued */			\
+	u8 rel_deadline;	/* deadline counts from vruntime */
+/* And queues: sums over the entities in the tree; the running one is added where they are used. */
+#define FAIR_QUEUE								\
+	s64 avg_vruntime;	/* of weight * (v - min_vruntime) */		\
+	s64 avg_load;		/* of weights */
 #include "fair/fair.h"
 
 /* ---- tunables ----------------------------------------------------------- */
@@ -57,38 +72,36 @@ struct eevdf {
 	u64 base_slice;		/* ns, on this machine */
 };
 
-/* avg_vruntime and avg_load are of the tasks in the tree; the running one is added where they are used. */
-struct eevdf_rq {
+struct eevdf_cpu {
 	struct fair_rq cfs;
-	s64 avg_vruntime;	/* sum of weight * (v - min_vruntime) */
-	s64 avg_load;		/* sum of weights */
 };
 
 struct eevdf_task {
 	struct sched_entity se;
-	s64 vlag;		/* off the queue: its lag; running: the deadline with which it was picked */
-	u64 deadline;
-	u64 slice;
-	u8 sched_delayed;	/* asleep, but still queued */
-	u8 rel_deadline;	/* deadline counts from vruntime */
 };
 
-POLICY_STATE(struct eevdf, struct eevdf_rq, struct eevdf_task)
+POLICY_STATE(struct eevdf, struct eevdf_cpu, struct eevdf_task)
+POLICY_GROUP_STATE(struct fair_group, struct fair_group_cpu)
 
 #include "fair/class.h"
 
-#define entity_of(node)	list_entry(node, ts_t, se.run_node)
+#define entity_of(node)	list_entry(node, entity_t, run_node)
 
-static u32 task_delayed(ts_t *p)
+static u32 entity_delayed(entity_t *se)
 {
-	return p->sched_delayed;
+	return se->sched_delayed;
+}
+
+/* No group runs while another is preferred: NEXT_BUDDY is off. */
+static void prefer_entity(sched_t *s, entity_t *se)
+{
 }
 
 /* ---- V, lag and eligibility --------------------------------------------- */
 
-static s64 entity_key(rq_t *rq, ts_t *p)
+static s64 entity_key(cfs_rq_t *cfs_rq, entity_t *se)
 {
-	return (s64)(p->se.vruntime - rq->cfs.min_vruntime);
+	return (s64)(se->vruntime - cfs_rq->min_vruntime);
 }
 
 /* Division that rounds down. */
@@ -101,345 +114,387 @@ static s64 div_floor(s64 a, s64 b)
  * V.  It is rounded down, and v <= V is then the same as the exact
  * weight * (v - min_vruntime) <= avg_vruntime, as v is an integer.
  */
-static u64 avg_vruntime(rq_t *rq)
+static u64 avg_vruntime(cfs_rq_t *cfs_rq)
 {
-	s64 avg = rq->avg_vruntime, load = rq->avg_load;
+	s64 avg = cfs_rq->avg_vruntime, load = cfs_rq->avg_load;
+	entity_t *curr = cfs_rq->curr;
 
-	if (rq->cfs.curr) {
-		ts_t *curr = ts_of(rq->cfs.curr);
-
-		avg += entity_key(rq, curr) * (s64)curr->se.weight;
-		load += curr->se.weight;
+	if (curr) {
+		avg += entity_key(cfs_rq, curr) * (s64)curr->weight;
+		load += curr->weight;
 	}
-	return rq->cfs.min_vruntime + (u64)div_floor(avg, load);
+	return cfs_rq->min_vruntime + (u64)div_floor(avg, load);
 }
 
-static u32 entity_eligible(rq_t *rq, ts_t *p)
+static u32 entity_eligible(cfs_rq_t *cfs_rq, entity_t *se)
 {
-	return !before(avg_vruntime(rq), p->se.vruntime);
+	return !before(avg_vruntime(cfs_rq), se->vruntime);
 }
 
-/* Others come and go and move V: a task's lag is kept within two slices, or a tick. */
-static void update_entity_lag(sched_t *s, rq_t *rq, ts_t *p)
+/* Others come and go and move V: an entity's lag is kept within two slices, or a tick. */
+static void update_entity_lag(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 {
-	s64 vlag = (s64)(avg_vruntime(rq) - p->se.vruntime);
-	s64 limit = (s64)calc_delta_fair(s, max_of(2 * p->slice, s->tick_ns), p);
+	s64 vlag = (s64)(avg_vruntime(cfs_rq) - se->vruntime);
+	s64 limit = (s64)calc_delta_fair(s, max_of(2 * se->slice, s->tick_ns), se);
 
-	p->vlag = clamp_to(vlag, -limit, limit);
+	se->vlag = clamp_to(vlag, -limit, limit);
 }
 
 /* ---- the tree ----------------------------------------------------------- */
 
-static void link_entity(sched_t *s, rq_t *rq, ts_t *p)
+static void link_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 {
-	rq->avg_vruntime += entity_key(rq, p) * (s64)p->se.weight;
-	rq->avg_load += p->se.weight;
-	p->se.run_node.key = p->deadline;
-	p->se.run_node.value = p->se.vruntime;
-	tree_insert(s, &rq->cfs.tasks_timeline, &p->se.run_node);
+	cfs_rq->avg_vruntime += entity_key(cfs_rq, se) * (s64)se->weight;
+	cfs_rq->avg_load += se->weight;
+	se->run_node.key = se->deadline;
+	se->run_node.value = se->vruntime;
+	tree_insert(s, &cfs_rq->tasks_timeline, &se->run_node);
 }
 
-static void unlink_entity(sched_t *s, rq_t *rq, ts_t *p)
+static void unlink_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 {
-	tree_remove(s, &rq->cfs.tasks_timeline, &p->se.run_node);
-	rq->avg_vruntime -= entity_key(rq, p) * (s64)p->se.weight;
-	rq->avg_load -= p->se.weight;
+	tree_remove(s, &cfs_rq->tasks_timeline, &se->run_node);
+	cfs_rq->avg_vruntime -= entity_key(cfs_rq, se) * (s64)se->weight;
+	cfs_rq->avg_load -= se->weight;
 }
 
 /* min_vruntime only keeps the keys small.  It follows the least vruntime and never goes back. */
-static void update_min_vruntime(rq_t *rq)
+static void update_min_vruntime(cfs_rq_t *cfs_rq)
 {
-	tree_node_t *root = rq->cfs.tasks_timeline.root;
-	u64 vruntime = rq->cfs.min_vruntime;
+	tree_node_t *root = cfs_rq->tasks_timeline.root;
+	u64 vruntime = cfs_rq->min_vruntime;
 
-	if (rq->cfs.curr)
-		vruntime = ts_of(rq->cfs.curr)->se.vruntime;
-	if (root && (!rq->cfs.curr || before(root->least, vruntime)))
+	if (cfs_rq->curr)
+		vruntime = cfs_rq->curr->vruntime;
+	if (root && (!cfs_rq->curr || before(root->least, vruntime)))
 		vruntime = root->least;
-	if (!before(rq->cfs.min_vruntime, vruntime))
+	if (!before(cfs_rq->min_vruntime, vruntime))
 		return;
-	rq->avg_vruntime -= rq->avg_load * (s64)(vruntime - rq->cfs.min_vruntime);
-	rq->cfs.min_vruntime = vruntime;
+	cfs_rq->avg_vruntime -= cfs_rq->avg_load * (s64)(vruntime - cfs_rq->min_vruntime);
+	cfs_rq->min_vruntime = vruntime;
 }
 
 /* ---- requests ----------------------------------------------------------- */
 
-static void new_request(sched_t *s, ts_t *p)
+static void new_request(sched_t *s, entity_t *se)
 {
-	p->slice = glob_of(s)->base_slice;
-	p->deadline = p->se.vruntime + calc_delta_fair(s, p->slice, p);
+	se->slice = glob_of(s)->base_slice;
+	se->deadline = se->vruntime + calc_delta_fair(s, se->slice, se);
 }
 
 /* set_next_entity() keeps the deadline in vlag, which means nothing while a task runs. */
-static u32 serves_its_pick(ts_t *curr)
+static u32 serves_its_pick(entity_t *curr)
 {
 	return curr->vlag == (s64)curr->deadline;
 }
 
 /* A request of @curr was served, but no other task was picked: may others have the CPU now? */
-static u32 protection_has_ended(sched_t *s, rq_t *rq, ts_t *curr)
+static u32 protection_has_ended(sched_t *s, cfs_rq_t *cfs_rq, entity_t *curr)
 {
 	if (tun(s)->preempt_short == SHORT_NEVER || serves_its_pick(curr))
 		return false;
-	return tun(s)->preempt_short == SHORT_AT_ONCE || !entity_eligible(rq, curr);
+	return tun(s)->preempt_short == SHORT_AT_ONCE || !entity_eligible(cfs_rq, curr);
 }
 
-/* hrtick_start_fair(): the time at which the request will have been served, if other tasks wait. */
-static void update_hrtick(sched_t *s, rq_t *rq)
+/* hrtick_start_fair(): the time at which the request of @curr will have been served, if other tasks wait. */
+static void update_hrtick(sched_t *s, rq_t *rq, entity_t *curr)
 {
-	ts_t *curr = rq->cfs.curr ? ts_of(rq->cfs.curr) : NULL;
 	u64 left;
 
-	if (!tun(s)->hrtick)
-		return;
-	if (!curr || rq->cfs.nr_running == 1) {
+	if (!curr || rq->cfs.root.h_nr_running == 1) {
 		hrtick_stop(s, rq->cfs.cpu);
 		return;
 	}
-	if (before(curr->deadline, curr->se.vruntime)) {
+	if (before(curr->deadline, curr->vruntime)) {
 		resched_cpu(s, rq->cfs.cpu);
 		return;
 	}
 	/* Rounded up, or it would come a moment too soon. */
-	left = (curr->deadline - curr->se.vruntime + 1) * curr->se.weight / NICE_0_LOAD + 1;
+	left = (curr->deadline - curr->vruntime + 1) * curr->weight / NICE_0_LOAD + 1;
 	hrtick_start(s, rq->cfs.cpu, max_of(left, (u64)tun(s)->hrtick_min_us * NSEC_PER_USEC));
 }
 
-/* A request served, or protection at an end: others may have the CPU. */
-static void update_curr(sched_t *s, rq_t *rq)
+static void running_changed(sched_t *s, rq_t *rq)
 {
-	ts_t *curr;
+	if (tun(s)->hrtick)
+		update_hrtick(s, rq, running_entity(s, rq));
+}
+
+/* A request served, or protection at an end: others may have the CPU. */
+static void update_curr(sched_t *s, cfs_rq_t *cfs_rq)
+{
+	entity_t *curr = cfs_rq->curr;
 	u32 served;
 	u64 delta_exec;
 
-	if (!rq->cfs.curr)
+	if (!curr)
 		return;
-	curr = ts_of(rq->cfs.curr);
 	delta_exec = update_exec_time(s, curr);
 	if (!delta_exec)
 		return;
-	curr->se.vruntime += calc_delta_fair(s, delta_exec, curr);
-	served = !before(curr->se.vruntime, curr->deadline);
+	curr->vruntime += calc_delta_fair(s, delta_exec, curr);
+	served = !before(curr->vruntime, curr->deadline);
 	if (served)
 		new_request(s, curr);
-	update_min_vruntime(rq);
-	if (rq->cfs.nr_running == 1)
+	update_min_vruntime(cfs_rq);
+	account_cfs_rq_runtime(s, cfs_rq, delta_exec);
+	if (cfs_rq->nr_running == 1)
 		return;
-	if (served || protection_has_ended(s, rq, curr))
-		resched_cpu(s, rq->cfs.cpu);
+	if (served || protection_has_ended(s, cfs_rq, curr))
+		resched_cpu(s, cfs_rq->cpu);
 }
 
 /* ---- placement ---------------------------------------------------------- */
 
 /*
- * The lag at which to place @p so that it has vlag once it is there.  With its
+ * The lag at which to place @se so that it has vlag once it is there.  With its
  * weight w it moves V itself, which leaves it vlag * W / (W + w) of what it brings.
  */
-static s64 inflated_lag(rq_t *rq, ts_t *p)
+static s64 inflated_lag(cfs_rq_t *cfs_rq, entity_t *se)
 {
-	s64 load = rq->avg_load;
+	s64 load = cfs_rq->avg_load;
 
-	if (rq->cfs.curr)
-		load += ts_of(rq->cfs.curr)->se.weight;
-	return div_s64(p->vlag * (load + p->se.weight), load);
+	if (cfs_rq->curr)
+		load += cfs_rq->curr->weight;
+	return div_s64(se->vlag * (load + se->weight), load);
 }
 
-static void place_entity(sched_t *s, rq_t *rq, ts_t *p, u32 flags)
+static void place_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se, u32 flags)
 {
 	u64 vslice;
 	s64 lag = 0;
 
-	p->slice = glob_of(s)->base_slice;
-	vslice = calc_delta_fair(s, p->slice, p);
-	if (tun(s)->place_lag && rq->cfs.nr_running)
-		lag = inflated_lag(rq, p);
-	p->se.vruntime = avg_vruntime(rq) - (u64)lag;
-	if (p->rel_deadline) {
-		p->deadline += p->se.vruntime;
-		p->rel_deadline = 0;
+	se->slice = glob_of(s)->base_slice;
+	vslice = calc_delta_fair(s, se->slice, se);
+	if (tun(s)->place_lag && cfs_rq->nr_running)
+		lag = inflated_lag(cfs_rq, se);
+	se->vruntime = avg_vruntime(cfs_rq) - (u64)lag;
+	if (se->rel_deadline) {
+		se->deadline += se->vruntime;
+		se->rel_deadline = 0;
 		return;
 	}
 	/* The others are half way through their slices on average. */
 	if (tun(s)->place_deadline_initial && (flags & ENQ_NEW))
 		vslice /= 2;
-	p->deadline = p->se.vruntime + vslice;
+	se->deadline = se->vruntime + vslice;
+}
+
+/* ---- weights ------------------------------------------------------------ */
+
+/* Lag is time the entity is owed, divided by its weight, and so is what is left of its request. */
+static void rescale_entity(entity_t *se, u32 old_weight)
+{
+	se->vlag = div_s64(se->vlag * (s64)old_weight, se->weight);
+	if (se->rel_deadline)
+		se->deadline = (u64)div_s64((s64)se->deadline * (s64)old_weight, se->weight);
+}
+
+/* Out of its queue, with what it is owed and what is left of its request, and back again at its new weight. */
+static void reweight_queued(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se, u32 weight)
+{
+	u32 old_weight = se->weight, runs = cfs_rq->curr == se;
+
+	update_curr(s, cfs_rq);
+	update_entity_lag(s, cfs_rq, se);
+	se->deadline -= se->vruntime;
+	se->rel_deadline = 1;
+	if (runs)
+		cfs_rq->curr = NULL;
+	else
+		unlink_entity(s, cfs_rq, se);
+	account_entity_dequeue(cfs_rq, se);
+	set_weight(se, weight);
+	rescale_entity(se, old_weight);
+	place_entity(s, cfs_rq, se, 0);
+	account_entity_enqueue(cfs_rq, se);
+	if (runs)
+		cfs_rq->curr = se;
+	else
+		link_entity(s, cfs_rq, se);
+	update_min_vruntime(cfs_rq);
+}
+
+static void reweight_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se, u32 weight)
+{
+	u32 old_weight = se->weight;
+
+	if (se->on_rq) {
+		reweight_queued(s, cfs_rq, se, weight);
+		return;
+	}
+	set_weight(se, weight);
+	rescale_entity(se, old_weight);
 }
 
 /* ---- delayed dequeue ---------------------------------------------------- */
 
 /* It has slept and paid, and leaves at last. */
-static void finish_delayed(sched_t *s, rq_t *rq, ts_t *p)
+static void leave_delayed(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 {
-	if (!p->sched_delayed)
-		return;
-	update_curr(s, rq);
-	update_entity_lag(s, rq, p);
-	unlink_entity(s, rq, p);
-	account_entity_dequeue(rq, p);
-	update_min_vruntime(rq);
-	p->sched_delayed = 0;
-	if (tun(s)->delay_zero && p->vlag > 0)
-		p->vlag = 0;
+	update_curr(s, cfs_rq);
+	update_entity_lag(s, cfs_rq, se);
+	unlink_entity(s, cfs_rq, se);
+	account_entity_dequeue(cfs_rq, se);
+	update_min_vruntime(cfs_rq);
+	se->sched_delayed = 0;
+	if (tun(s)->delay_zero && se->vlag > 0)
+		se->vlag = 0;
 }
 
 /* requeue_delayed_entity(): it wakes up before it has paid, or with more than it is owed. */
-static void requeue_delayed(sched_t *s, rq_t *rq, ts_t *p)
+static void requeue_delayed(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 {
+	update_curr(s, cfs_rq);
 	count(s, COUNTER_delayed_wakeups, 1);
-	p->sched_delayed = 0;
+	se->sched_delayed = 0;
 	if (!tun(s)->delay_zero)
 		return;
-	update_entity_lag(s, rq, p);
-	if (p->vlag <= 0)
+	update_entity_lag(s, cfs_rq, se);
+	if (se->vlag <= 0)
 		return;
-	unlink_entity(s, rq, p);
-	rq->cfs.nr_running--;
-	p->vlag = 0;
-	place_entity(s, rq, p, 0);
-	rq->cfs.nr_running++;
-	link_entity(s, rq, p);
+	unlink_entity(s, cfs_rq, se);
+	cfs_rq->nr_running--;
+	se->vlag = 0;
+	place_entity(s, cfs_rq, se, 0);
+	cfs_rq->nr_running++;
+	link_entity(s, cfs_rq, se);
 }
 
 /* ---- queueing ----------------------------------------------------------- */
 
-static void enqueue_entity(sched_t *s, rq_t *rq, ts_t *p, u32 flags)
+static void enqueue_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se, u32 flags)
 {
-	update_curr(s, rq);
-	if (p->sched_delayed) {
-		requeue_delayed(s, rq, p);
-		return;
-	}
-	place_entity(s, rq, p, flags);
-	account_entity_enqueue(rq, p);
-	link_entity(s, rq, p);
-	update_hrtick(s, rq);
+	update_curr(s, cfs_rq);
+	place_entity(s, cfs_rq, se, flags);
+	account_entity_enqueue(cfs_rq, se);
+	link_entity(s, cfs_rq, se);
 }
 
-static void dequeue_entity(sched_t *s, rq_t *rq, ts_t *p, u32 flags)
+/* An entity that sleeps may stay queued; one that exits or moves may not. */
+static u32 dequeue_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se, u32 flags)
 {
-	u32 running = rq->cfs.curr == task_of(p);
+	u32 running = cfs_rq->curr == se, sleeps = (flags & DEQ_SLEEP) && !(flags & DEQ_SPECIAL);
 
-	update_curr(s, rq);
-	/* A task that sleeps may stay queued; a task that exits or moves may not. */
-	if ((flags & DEQ_SLEEP) && tun(s)->delay_dequeue && !entity_eligible(rq, p)) {
-		count(s, COUNTER_delayed_dequeues, 1);
-		p->sched_delayed = 1;
-		if (running) {
-			link_entity(s, rq, p);
-			rq->cfs.curr = NULL;
-		}
-		return;
+	if (flags & DEQ_DELAYED) {
+		leave_delayed(s, cfs_rq, se);
+		return true;
 	}
-	update_entity_lag(s, rq, p);
+	update_curr(s, cfs_rq);
+	if (sleeps && tun(s)->delay_dequeue && !entity_eligible(cfs_rq, se)) {
+		count(s, COUNTER_delayed_dequeues, 1);
+		se->sched_delayed = 1;
+		if (running) {
+			link_entity(s, cfs_rq, se);
+			cfs_rq->curr = NULL;
+		}
+		return false;
+	}
+	update_entity_lag(s, cfs_rq, se);
 	if (tun(s)->place_rel_deadline && !(flags & DEQ_SLEEP)) {
-		p->deadline -= p->se.vruntime;
-		p->rel_deadline = 1;
+		se->deadline -= se->vruntime;
+		se->rel_deadline = 1;
 	}
 	if (running)
-		rq->cfs.curr = NULL;
+		cfs_rq->curr = NULL;
 	else
-		unlink_entity(s, rq, p);
-	account_entity_dequeue(rq, p);
+		unlink_entity(s, cfs_rq, se);
+	account_entity_dequeue(cfs_rq, se);
 	if (flags)
-		update_min_vruntime(rq);
-}
-
-/* Lag is time the task is owed, divided by its weight, and so is what is left of its request. */
-static void reweight_entity(ts_t *p, u32 old_weight)
-{
-	p->vlag = div_s64(p->vlag * (s64)old_weight, p->se.weight);
-	if (p->rel_deadline)
-		p->deadline = (u64)div_s64((s64)p->deadline * (s64)old_weight, p->se.weight);
+		update_min_vruntime(cfs_rq);
+	return true;
 }
 
 /* What it was owed means nothing after an excursion. */
-static void switched_from_fair(sched_t *s, rq_t *rq, ts_t *p)
+static void switched_from_fair(sched_t *s, ts_t *p)
 {
-	p->vlag = 0;
-	p->rel_deadline = 0;
+	p->se.vlag = 0;
+	p->se.rel_deadline = 0;
+}
+
+static void init_entity(sched_t *s, entity_t *se)
+{
+	se->slice = glob_of(s)->base_slice;
 }
 
 static void fork_entity(sched_t *s, task_t *parent, ts_t *child)
 {
-	child->slice = glob_of(s)->base_slice;
-	if (parent && rq_of(s, parent->cpu)->cfs.curr == parent)
-		update_curr(s, rq_of(s, parent->cpu));
+	child->se.slice = glob_of(s)->base_slice;
+	if (parent && entity_runs(entity_of_task(parent)))
+		update_curr(s, entity_of_task(parent)->cfs_rq);
 }
 
 /* ---- choosing ----------------------------------------------------------- */
 
 /* pick_eevdf() */
-static ts_t *pick_eevdf(sched_t *s, rq_t *rq)
+static entity_t *pick_eevdf(sched_t *s, cfs_rq_t *cfs_rq)
 {
-	ts_t *curr = rq->cfs.curr ? ts_of(rq->cfs.curr) : NULL;
-	tree_node_t *first = rq->cfs.tasks_timeline.first, *best;
+	entity_t *curr = cfs_rq->curr;
+	tree_node_t *first = cfs_rq->tasks_timeline.first, *best;
 	u64 avg;
 
-	if (rq->cfs.nr_running == 1)
+	if (cfs_rq->nr_running == 1)
 		return curr ? curr : entity_of(first);
-	avg = avg_vruntime(rq);
-	if (curr && before(avg, curr->se.vruntime))
+	avg = avg_vruntime(cfs_rq);
+	if (curr && before(avg, curr->vruntime))
 		curr = NULL;
 	if (tun(s)->run_to_parity && curr && serves_its_pick(curr))
 		return curr;
-	best = tree_first_within(s, &rq->cfs.tasks_timeline, avg);
+	best = tree_first_within(s, &cfs_rq->tasks_timeline, avg);
 	if (!best || (curr && before(curr->deadline, best->key)))
 		return curr;
 	return entity_of(best);
 }
 
-/* A delayed task that is picked has become eligible, so it has paid: it leaves, and another is picked. */
-static ts_t *pick_entity(sched_t *s, rq_t *rq)
+/* A delayed entity that is picked has become eligible, so it has paid: pick_task_fair() sees to it that it leaves. */
+static entity_t *pick_entity(sched_t *s, cfs_rq_t *cfs_rq)
 {
-	ts_t *p = pick_eevdf(s, rq);
+	entity_t *se = pick_eevdf(s, cfs_rq);
 
-	repeat_while(s, p && p->sched_delayed) {
-		finish_delayed(s, rq, p);
-		if (!rq->cfs.nr_running)
-			return NULL;
-		p = pick_eevdf(s, rq);
-	}
-	if (!p)
+	if (!se)
 		policy_error(s, "no task is eligible: the average vruntime is wrong", NULL);
-	return p;
+	return se;
 }
 
-static void set_next_entity(sched_t *s, rq_t *rq, ts_t *p)
+static void set_next_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 {
-	unlink_entity(s, rq, p);
-	p->vlag = (s64)p->deadline;
-	p->se.exec_start = s->now;
-	p->se.prev_sum_exec_runtime = p->se.sum_exec_runtime;
-	rq->cfs.curr = task_of(p);
-	update_hrtick(s, rq);
+	unlink_entity(s, cfs_rq, se);
+	se->vlag = (s64)se->deadline;
+	se->exec_start = s->now;
+	se->prev_sum_exec_runtime = se->sum_exec_runtime;
+	cfs_rq->curr = se;
 }
 
-static void put_prev_entity(sched_t *s, rq_t *rq, ts_t *p)
+static void put_prev_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 {
-	update_curr(s, rq);
-	rq->cfs.curr = NULL;
-	link_entity(s, rq, p);
+	update_curr(s, cfs_rq);
+	cfs_rq->curr = NULL;
+	link_entity(s, cfs_rq, se);
 }
 
 /* ---- preemption --------------------------------------------------------- */
 
-/* @p preempts if it would be picked now. */
+/* @p, or the group it is in, preempts if it would be picked now. */
 static u32 wakeup_preempts(sched_t *s, rq_t *rq, ts_t *curr, ts_t *p, u32 flags)
 {
-	if (cpu_of(s, rq->cfs.cpu)->need_resched || !tun(s)->wakeup_preemption)
+	entity_t *se = &curr->se, *pse = &p->se;
+
+	if (cpu_of(s, rq->cfs.cpu)->need_resched || !tun(s)->wakeup_preemption || throttled_hierarchy(s, pse->cfs_rq))
 		return false;
-	if (entity_is_idle(curr) != entity_is_idle(p))
-		return entity_is_idle(curr);
+	find_matching_se(s, &se, &pse);
+	if (entity_is_idle(se) != entity_is_idle(pse))
+		return entity_is_idle(se);
 	/* Batch and idle tasks wait until their turn. */
 	if (task_of(p)->class != CLASS_NORMAL)
 		return false;
-	update_curr(s, rq);
-	return pick_eevdf(s, rq) == p;
+	update_curr(s, se->cfs_rq);
+	return pick_eevdf(s, se->cfs_rq) == pse;
 }
 
-static void entity_tick(sched_t *s, rq_t *rq, ts_t *curr)
+static void entity_tick(sched_t *s, cfs_rq_t *cfs_rq, entity_t *curr)
 {
-	update_curr(s, rq);
+	update_curr(s, cfs_rq);
+	update_cfs_group(s, curr);
 }
 
 /* entity_tick() with queued: the CPU picks again, whatever is left of the request. */
@@ -447,21 +502,24 @@ static void eevdf_hrtick(sched_t *s, u32 cpu, __unused task_t *p)
 {
 	rq_t *rq = rq_of(s, cpu);
 
-	if (!rq->cfs.curr || rq->cfs.nr_running == 1)
+	if (!rq->cfs.root.curr || rq->cfs.root.h_nr_running == 1)
 		return;
-	update_curr(s, rq);
+	update_curr_up(s, running_entity(s, rq));
 	resched_cpu(s, cpu);
 }
 
 /* The next request is due a slice later, so others come first; the time used stays what it is. */
-static void yield_entity(sched_t *s, rq_t *rq, ts_t *curr)
+static void yield_entity(sched_t *s, rq_t *rq, ts_t *p)
 {
-	if (rq->cfs.nr_running == 1)
+	entity_t *curr = &p->se;
+	cfs_rq_t *cfs_rq = curr->cfs_rq;
+
+	if (rq->cfs.root.h_nr_running == 1)
 		return;
-	update_curr(s, rq);
-	if (tun(s)->yield_forfeits && entity_eligible(rq, curr)) {
-		curr->se.vruntime = curr->deadline;
-		update_min_vruntime(rq);
+	update_curr(s, cfs_rq);
+	if (tun(s)->yield_forfeits && entity_eligible(cfs_rq, curr)) {
+		curr->vruntime = curr->deadline;
+		update_min_vruntime(cfs_rq);
 	}
 	curr->deadline += calc_delta_fair(s, curr->slice, curr);
 }
@@ -471,7 +529,7 @@ static void yield_entity(sched_t *s, rq_t *rq, ts_t *curr)
 /* A sleeper with delayed dequeue is still queued when it changes class. */
 static void eevdf_exit(sched_t *s, task_t *task, __unused task_t *reaper)
 {
-	finish_delayed(s, rq_of(s, task->cpu), ts_of(task));
+	finish_delayed(s, ts_of(task));
 }
 
 static s32 eevdf_init(sched_t *s)
@@ -496,6 +554,7 @@ POLICY(eevdf,
 	TUNABLES,
 	VARIANTS(eevdf_variants),
 	COUNTERS,
+	GROUP_STATE,
 	.lock = LOCK_PER_CPU,
 	.promise = {
 		.conserving = CONSERVING_QUEUE,

@@ -54,7 +54,7 @@ static inline __unused void lb_unlock(sched_t *s, struct lb_env *env, rq_t *rq)
 /* A cache-hot task should stay; SMT siblings share all caches. */
 static inline __unused u32 task_hot(sched_t *s, struct lb_env *env, ts_t *p)
 {
-	if (env->level == LEVEL_SMT || entity_is_idle(p))
+	if (env->level == LEVEL_SMT || entity_is_idle(&p->se))
 		return false;
 	return (s64)(s->now - p->se.exec_start) < tun(s)->migration_cost_us * (s64)NSEC_PER_USEC;
 }
@@ -83,11 +83,19 @@ __apart u32 note_pinned(sched_t *s __in_arena, struct lb_env *env __on_stack, ta
 	return 0;
 }
 
+/* Is the task's group throttled on either CPU? */
+static inline __unused u32 throttled_lb_pair(sched_t *s, ts_t *p, u32 dst_cpu)
+{
+	group_t *g = queue_group(p->se.cfs_rq);
+
+	return g && (throttled_hierarchy(s, p->se.cfs_rq) || throttled_hierarchy(s, &gc_of(g, dst_cpu)->cfs_rq));
+}
+
 static inline __unused u32 can_migrate_task(sched_t *s, struct lb_env *env, ts_t *p)
 {
 	task_t *task = task_of(p);
 
-	if (task_delayed(p))
+	if (entity_delayed(&p->se) || throttled_lb_pair(s, p, env->dst->cfs.cpu))
 		return false;
 	if (!cpu_allowed(task, env->dst->cfs.cpu)) {
 		note_pinned(s, env, task);
@@ -100,25 +108,25 @@ static inline __unused u32 can_migrate_task(sched_t *s, struct lb_env *env, ts_t
 }
 
 /* Is it small enough?  The longer balancing has failed, the less we ask. */
-static inline __unused u32 fits_imbalance(struct lb_env *env, ts_t *p)
+static inline __unused u32 fits_imbalance(sched_t *s, struct lb_env *env, ts_t *p)
 {
 	u32 failed = min_of(domain_of(env)->nr_balance_failed, 31);
 
-	return env->migration == MIGRATE_TASK || (s64)(p->se.weight >> failed) <= env->imbalance;
+	return env->migration == MIGRATE_TASK || (s64)(task_h_load(s, p) >> failed) <= env->imbalance;
 }
 
-static inline __unused void move_entity(sched_t *s, rq_t *src, rq_t *dst, ts_t *p)
+static inline __unused void move_entity(sched_t *s, rq_t *dst, ts_t *p)
 {
-	dequeue_entity(s, src, p, DEQ_MOVE);
+	dequeue_task_fair(s, p, DEQ_MOVE);
 	move_task(s, task_of(p), dst->cfs.cpu);
-	enqueue_entity(s, dst, p, ENQ_MOVE);
+	enqueue_task_fair(s, dst, p, ENQ_MOVE);
 }
 
 /* A CPU in schedule() has nothing to preempt. */
 __apart u32 pull_task(sched_t *s __in_arena, struct lb_env *env __on_stack, ts_t *p __in_arena)
 {
-	move_entity(s, env->src, env->dst, p);
-	env->imbalance -= env->migration == MIGRATE_TASK ? 1 : p->se.weight;
+	env->imbalance -= env->migration == MIGRATE_TASK ? 1 : (s64)task_h_load(s, p);
+	move_entity(s, env->dst, p);
 	env->moved++;
 	if (env->idle != CPU_NEWLY_IDLE) {
 		update_avg_idle(s, env->dst);
@@ -134,7 +142,7 @@ __apart u32 pull_task(sched_t *s __in_arena, struct lb_env *env __on_stack, ts_t
 __apart u32 move_tasks(sched_t *s __in_arena, struct lb_env *env __on_stack)
 {
 	list_t *head = &env->src->cfs.cfs_tasks, *node = head->prev;
-	u32 tries = min_of((u32)tun(s)->nr_migrate, env->src->cfs.nr_running);
+	u32 tries = min_of((u32)tun(s)->nr_migrate, env->src->cfs.root.h_nr_running);
 
 	/* Others have emptied it, so nothing is known of pinned tasks. */
 	if (rq_nr_running(env->src) <= 1)
@@ -148,7 +156,7 @@ __apart u32 move_tasks(sched_t *s __in_arena, struct lb_env *env __on_stack)
 		if (env->idle == CPU_NEWLY_IDLE && env->moved)
 			return 0;
 		examined(s, 1);
-		if (can_migrate_task(s, env, p) && fits_imbalance(env, p)) {
+		if (can_migrate_task(s, env, p) && fits_imbalance(s, env, p)) {
 			pull_task(s, env, p);
 		} else {
 			list_del(&p->se.link);
@@ -463,7 +471,7 @@ static inline __unused void attach_pushed_task(sched_t *s, rq_t *target, ts_t *p
 
 	move_task(s, task_of(p), target->cfs.cpu);
 	update_avg_idle(s, target);
-	enqueue_entity(s, target, p, ENQ_MOVE);
+	enqueue_task_fair(s, target, p, ENQ_MOVE);
 	check_preempt(s, target, p, ENQ_MOVE);
 	count(s, COUNTER_balance_moves, 1);
 	repeat_while(s, level < LEVEL_MACHINE && (!domain_exists(s, level, target->cfs.position) ||
@@ -487,17 +495,18 @@ __apart u32 begin_active_balance(sched_t *s __in_arena, rq_t *rq __in_arena)
 	repeat_while(s, node != head && !p) {
 		ts_t *candidate = list_entry(node, ts_t, se.link);
 
-		if (cpu_allowed(task_of(candidate), target->cfs.cpu) && !task_delayed(candidate))
+		if (cpu_allowed(task_of(candidate), target->cfs.cpu) && !entity_delayed(&candidate->se) &&
+		    !throttled_lb_pair(s, candidate, target->cfs.cpu))
 			p = candidate;
 		node = node->prev;
 	}
 	if (!p)
 		return 0;
-	if (rq->cfs.curr == task_of(p)) {
-		dequeue_entity(s, rq, p, DEQ_MOVE);
+	if (entity_runs(&p->se)) {
+		dequeue_task_fair(s, p, DEQ_MOVE);
 		rq->cfs.pushed = task_of(p);
 	} else if (rq_lock(s, target->cfs.cpu)) {
-		dequeue_entity(s, rq, p, DEQ_MOVE);
+		dequeue_task_fair(s, p, DEQ_MOVE);
 		attach_pushed_task(s, target, p, rq->cfs.cpu);
 		rq_unlock(s, target->cfs.cpu);
 	}
@@ -518,7 +527,7 @@ static inline __unused void finish_active_balance(sched_t *s, rq_t *rq)
 		rq_unlock(s, target->cfs.cpu);
 		return;
 	}
-	enqueue_entity(s, rq, ts_of(task), ENQ_MOVE);
+	enqueue_task_fair(s, rq, ts_of(task), ENQ_MOVE);
 	check_preempt(s, rq, ts_of(task), ENQ_MOVE);
 }
 #endif

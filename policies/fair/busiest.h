@@ -88,9 +88,9 @@ static inline __unused void add_cpu(sched_t *s, struct group_stats *g, u32 cpu)
 {
 	rq_t *rq = rq_of(s, cpu);
 
-	g->load += rq->cfs.load;
-	g->nr_running += tun(s)->load_only ? rq->cfs.nr_running : rq_nr_running(rq);
-	g->nr_fair += rq->cfs.nr_running;
+	g->load += rq->cfs.root.load;
+	g->nr_running += tun(s)->load_only ? rq->cfs.root.h_nr_running : rq_nr_running(rq);
+	g->nr_fair += rq->cfs.root.h_nr_running;
 	g->idle_cpus += idle_cpu(s, cpu);
 }
 
@@ -289,12 +289,12 @@ __apart u32 find_busiest_queue(sched_t *s __in_arena, struct lb_env *env __on_st
 	env->src = NULL;
 	repeat_while(s, i < end) {
 		rq_t *rq = rq_of(s, cpu_at(s, i++));
-		u64 busy = env->migration == MIGRATE_LOAD ? rq->cfs.load : rq->cfs.nr_running;
+		u64 busy = env->migration == MIGRATE_LOAD ? rq->cfs.root.load : rq->cfs.root.h_nr_running;
 
 		if (!considered(&env->held->cfs.excluded, rq->cfs.cpu))
 			continue;
 		/* Its only task is more than we want. */
-		if (env->migration == MIGRATE_LOAD && rq->cfs.nr_running == 1 && (s64)rq->cfs.load > env->imbalance)
+		if (env->migration == MIGRATE_LOAD && rq->cfs.root.h_nr_running == 1 && (s64)rq->cfs.root.load > env->imbalance)
 			continue;
 		if (busy > most) {
 			most = busy;

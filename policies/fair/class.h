@@ -8,12 +8,12 @@
  * queue is the policy's.  Include this after POLICY_STATE(); the policy then
  * defines the functions declared just below, and uses the hooks fair_*() in POLICY().
  *
- * What the kernel calls task_struct * and sched_entity * is a ts_t * here.
+ * What the kernel calls task_struct * is a ts_t * here, and sched_entity * an entity_t *.
  *
- * FIDELITY: no group scheduling: neither cgroups nor autogroups.  No SCHED_DEADLINE.
+ * FIDELITY: no SCHED_DEADLINE.
  * FIDELITY: the real-time class has no throttling (95 % by default in a kernel), and
  *	its waiting tasks are pulled by CPUs that would idle, and placed at wakeup;
- *	they are not pushed away when a better one comes.
+ *	they are not pushed away when a better one comes.  It has no groups.
  */
 #ifndef SCHEDLAB_FAIR_CLASS_H
 #define SCHEDLAB_FAIR_CLASS_H
@@ -22,43 +22,94 @@
 
 /* ---- what the policy defines -------------------------------------------- */
 
-/* Flags are the flags of enqueue() and dequeue(); 0: the task is being changed and queued again at once. */
+/*
+ * Flags are the flags of enqueue() and dequeue(), those of dequeue_entity() also the two
+ * below; 0: the task is being changed and queued again at once.
+ */
+enum dequeue_entity_flags {
+	DEQ_SPECIAL	= 1 << 16,	/* it may not stay */
+	DEQ_DELAYED	= 1 << 17,	/* it has stayed, and leaves */
+};
 
-/* Charge the running fair task, if any, with its time until now. */
-static void update_curr(sched_t *s, rq_t *rq);
-/* Place @p, count it (account_entity_enqueue()) and link it into the tree. */
-static void enqueue_entity(sched_t *s, rq_t *rq, ts_t *p, u32 flags);
-/* The reverse.  A running @p is no longer cfs.curr after it. */
-static void dequeue_entity(sched_t *s, rq_t *rq, ts_t *p, u32 flags);
-/* The task that should run; cfs.curr is a candidate.  NULL only if there is none.  Changes nothing but delayed tasks. */
-static ts_t *pick_entity(sched_t *s, rq_t *rq);
-/* @p, which is in the tree, is cfs.curr from now on; and the reverse. */
-static void set_next_entity(sched_t *s, rq_t *rq, ts_t *p);
-static void put_prev_entity(sched_t *s, rq_t *rq, ts_t *p);
-/* @p has just been queued beside the running fair task @curr: does it preempt? */
+/* Charge the running entity of the queue, if any, with its time until now. */
+static void update_curr(sched_t *s, cfs_rq_t *cfs_rq);
+/* Place @se, count it (account_entity_enqueue()) and link it into the tree. */
+static void enqueue_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se, u32 flags);
+/* The reverse.  A running @se is no longer curr after it.  False: @se sleeps, but stays queued (it is delayed). */
+static u32 dequeue_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se, u32 flags);
+/* The entity that should run; curr is a candidate.  NULL is an error.  Changes nothing. */
+static entity_t *pick_entity(sched_t *s, cfs_rq_t *cfs_rq);
+/* @se, which is in the tree, is curr from now on; and the reverse. */
+static void set_next_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se);
+static void put_prev_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se);
+/* @p has just been queued beside the running task @curr: does it preempt? */
 static u32 wakeup_preempts(sched_t *s, rq_t *rq, ts_t *curr, ts_t *p, u32 flags);
-static void entity_tick(sched_t *s, rq_t *rq, ts_t *curr);
+static void entity_tick(sched_t *s, cfs_rq_t *cfs_rq, entity_t *curr);
 static void yield_entity(sched_t *s, rq_t *rq, ts_t *curr);
 /* @child comes into being; @parent runs, or is NULL. */
 static void fork_entity(sched_t *s, task_t *parent, ts_t *child);
-/* The weight of @p, which is not queued, was @old_weight until now. */
-static void reweight_entity(ts_t *p, u32 old_weight);
-/* @p, which is not queued any more, leaves the fair class. */
-static void switched_from_fair(sched_t *s, rq_t *rq, ts_t *p);
-/* Is @p asleep but still queued?  And: it must not be any longer. */
-static u32 task_delayed(ts_t *p);
-static void finish_delayed(sched_t *s, rq_t *rq, ts_t *p);
+/* The group entity @se comes into being. */
+static void init_entity(sched_t *s, entity_t *se);
+/* The weight of @se, which is not queued, was @old_weight until now. */
+static void rescale_entity(entity_t *se, u32 old_weight);
+/* @se, queued or not, weighs @weight from now on. */
+static void reweight_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se, u32 weight);
+/* A task of the group @se has gone to sleep, and others are left. */
+static void prefer_entity(sched_t *s, entity_t *se);
+/* @p, which is not queued any more, leaves the fair class, or its group. */
+static void switched_from_fair(sched_t *s, ts_t *p);
+/* Is @se asleep but still queued?  And: it wakes up. */
+static u32 entity_delayed(entity_t *se);
+static void requeue_delayed(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se);
+/* Another task runs, or another number of tasks waits. */
+static void running_changed(sched_t *s, rq_t *rq);
 
 /* ---- both classes ------------------------------------------------------- */
 
-static inline __unused u32 entity_is_idle(ts_t *p)
+static inline __unused entity_t *entity_of_task(task_t *p)
 {
-	return p->se.weight == WEIGHT_IDLEPRIO;
+	return &ts_of(p)->se;
+}
+
+/*
+ * The entity of the group that @se is in, the queue of the group that @se stands for,
+ * and the group of a queue.  No kernel has groups so far: see task_group().
+ */
+static inline __unused entity_t *parent_entity(entity_t *se)
+{
+#ifdef __BPF__
+	return NULL;
+#else
+	return se->parent;
+#endif
+}
+
+static inline __unused cfs_rq_t *group_queue(entity_t *se)
+{
+#ifdef __BPF__
+	return NULL;
+#else
+	return se->my_q;
+#endif
+}
+
+static inline __unused group_t *queue_group(cfs_rq_t *cfs_rq)
+{
+#ifdef __BPF__
+	return NULL;
+#else
+	return cfs_rq->tg;
+#endif
+}
+
+static inline __unused u32 entity_is_idle(entity_t *se)
+{
+	return group_queue(se) ? group_queue(se)->idle : se->weight == WEIGHT_IDLEPRIO;
 }
 
 static inline __unused u32 rq_nr_running(rq_t *rq)
 {
-	return rq->cfs.nr_running + rq->cfs.rt.nr;
+	return rq->cfs.root.h_nr_running + rq->cfs.rt.nr;
 }
 
 static inline __unused u32 idle_cpu(sched_t *s, u32 cpu)
@@ -82,54 +133,39 @@ static inline __unused u64 scaled_ns(sched_t *s, s64 us)
 	return (u64)us * NSEC_PER_USEC * update_sysctl_factor(s);
 }
 
-static inline __unused void set_load_weight(ts_t *p)
+static inline __unused void set_weight(entity_t *se, u32 weight)
 {
-	p->se.weight = task_weight(task_of(p));
-	p->se.inv_weight = inverse_weight(p->se.weight);
+	se->weight = weight;
+	se->inv_weight = inverse_weight(weight);
 }
 
-/* @delta ns of @p's time in virtual time. */
-static inline __unused u64 calc_delta_fair(sched_t *s, u64 delta, ts_t *p)
+static inline __unused void set_load_weight(ts_t *p)
 {
-	if (p->se.weight == NICE_0_LOAD)
+	set_weight(&p->se, task_weight(task_of(p)));
+}
+
+/* @delta ns of @se's time in virtual time. */
+static inline __unused u64 calc_delta_fair(sched_t *s, u64 delta, entity_t *se)
+{
+	if (se->weight == NICE_0_LOAD)
 		return delta;
-	return calc_delta(s, delta, NICE_0_LOAD, p->se.inv_weight);
+	return calc_delta(s, delta, NICE_0_LOAD, se->inv_weight);
 }
 
 /* What runs now has run since exec_start; returns for how long. */
-static inline __unused u64 update_exec_time(sched_t *s, ts_t *curr)
+static inline __unused u64 update_exec_time(sched_t *s, entity_t *curr)
 {
-	u64 delta_exec = s->now - curr->se.exec_start;
+	u64 delta_exec = s->now - curr->exec_start;
 
 	/* Another CPU has read a later clock. */
 	if ((s64)delta_exec <= 0)
 		return 0;
-	curr->se.exec_start = s->now;
-	curr->se.sum_exec_runtime += delta_exec;
+	curr->exec_start = s->now;
+	curr->sum_exec_runtime += delta_exec;
 	return delta_exec;
 }
 
-static inline __unused void account_entity_enqueue(rq_t *rq, ts_t *p)
-{
-	rq->cfs.load += p->se.weight;
-	rq->cfs.nr_running++;
-	rq->cfs.idle_nr_running += entity_is_idle(p);
-	list_add(&p->se.link, &rq->cfs.cfs_tasks);
-	/* What it left in another CPU's cache is no use here. */
-	if (p->se.queued_on != rq->cfs.cpu)
-		p->se.exec_start = 0;
-	p->se.queued_on = rq->cfs.cpu;
-	p->se.on_rq = 1;
-}
-
-static inline __unused void account_entity_dequeue(rq_t *rq, ts_t *p)
-{
-	rq->cfs.load -= p->se.weight;
-	rq->cfs.nr_running--;
-	rq->cfs.idle_nr_running -= entity_is_idle(p);
-	list_del(&p->se.link);
-	p->se.on_rq = 0;
-}
+#include "groups.h"
 
 /* ---- the real-time class ------------------------------------------------ */
 
@@ -194,7 +230,7 @@ static inline __unused void check_preempt(sched_t *s, rq_t *rq, ts_t *p, u32 fla
 	else if (task_is_rt(curr) || curr == task)
 		preempts = false;
 	else
-		preempts = !rq->cfs.curr || wakeup_preempts(s, rq, ts_of(rq->cfs.curr), p, flags);
+		preempts = !entity_runs(entity_of_task(curr)) || wakeup_preempts(s, rq, ts_of(curr), p, flags);
 	if (!preempts)
 		return;
 	if (curr)
@@ -239,7 +275,7 @@ static inline __unused void fair_enqueue(sched_t *s, task_t *task, u32 flags)
 	if (task_is_rt(task))
 		enqueue_task_rt(rq, p, false);
 	else
-		enqueue_entity(s, rq, p, flags);
+		enqueue_task_fair(s, rq, p, flags);
 	check_preempt(s, rq, p, flags);
 }
 
@@ -252,7 +288,7 @@ static inline __unused void fair_dequeue(sched_t *s, task_t *task, u32 flags)
 	else if (task_is_rt(task))
 		dequeue_task_rt(rq, ts_of(task));
 	else
-		dequeue_entity(s, rq, ts_of(task), flags);
+		dequeue_task_fair(s, ts_of(task), flags);
 }
 
 /* ---- hooks: schedule() -------------------------------------------------- */
@@ -262,37 +298,37 @@ static inline __unused ts_t *pick_task(sched_t *s, rq_t *rq)
 	examined(s, 1);
 	if (rq->cfs.rt.nr)
 		return pick_task_rt(rq);
-	return rq->cfs.nr_running ? pick_entity(s, rq) : NULL;
+	return pick_task_fair(s, rq);
 }
 
 /* The task that runs on is neither put back nor set anew: its slice goes on. */
-static inline __unused void put_prev_set_next(sched_t *s, rq_t *rq, ts_t *next)
+static inline __unused void put_prev_set_next(sched_t *s, rq_t *rq, entity_t *pse, ts_t *next)
 {
-	task_t *curr = rq->cfs.curr;
-
-	if (next && task_of(next) == curr)
+	if (next && entity_runs(&next->se))
 		return;
-	if (curr)
-		put_prev_entity(s, rq, ts_of(curr));
-	if (!next || task_is_rt(task_of(next)))
+	if (!next || task_is_rt(task_of(next))) {
+		put_prev_up(s, pse);
 		return;
+	}
 	list_del(&next->se.link);
 	list_add(&next->se.link, &rq->cfs.cfs_tasks);
-	set_next_entity(s, rq, next);
+	put_prev_set_next_entity(s, pse, &next->se);
+	running_changed(s, rq);
 }
 
 static inline __unused task_t *fair_pick_next(sched_t *s, u32 cpu, task_t *prev, u32 why)
 {
 	rq_t *rq = rq_of(s, cpu);
+	entity_t *pse = running_entity(s, rq);
 	ts_t *next;
 
-	update_curr(s, rq);
+	update_curr(s, &rq->cfs.root);
 	if (rq->cfs.active_balance)
 		begin_active_balance(s, rq);
 	next = pick_task(s, rq);
 	if (!next && s->nr_cpus > 1 && newidle_balance(s, rq))
 		next = pick_task(s, rq);
-	put_prev_set_next(s, rq, next);
+	put_prev_set_next(s, rq, pse, next);
 	if (next)
 		return task_of(next);
 	rq->cfs.idle_stamp = max_of(s->now, 1);
@@ -304,6 +340,15 @@ static inline __unused void fair_switched(sched_t *s, u32 cpu, task_t *prev, tas
 	finish_active_balance(s, rq_of(s, cpu));
 }
 
+/* Nothing for a task that is about to be pushed away. */
+static inline __unused void task_tick_fair(sched_t *s, entity_t *se)
+{
+	repeat_while(s, se && entity_runs(se)) {
+		entity_tick(s, se->cfs_rq, se);
+		se = parent_entity(se);
+	}
+}
+
 static inline __unused void fair_tick(sched_t *s, u32 cpu, task_t *task)
 {
 	rq_t *rq = rq_of(s, cpu);
@@ -312,8 +357,8 @@ static inline __unused void fair_tick(sched_t *s, u32 cpu, task_t *task)
 		return;
 	if (task_is_rt(task))
 		task_tick_rt(s, rq, ts_of(task));
-	else if (rq->cfs.curr == task)
-		entity_tick(s, rq, ts_of(task));
+	else
+		task_tick_fair(s, entity_of_task(task));
 	if (s->nr_cpus > 1)
 		trigger_load_balance(s, rq);
 }
@@ -340,13 +385,18 @@ static inline __unused void requeue_changed(sched_t *s, rq_t *rq, ts_t *p)
 {
 	u32 running = cpu_curr(s, rq->cfs.cpu) == task_of(p);
 
+	/* The groups that it ran in. */
+	if (running)
+		put_prev_up(s, running_entity(s, rq));
 	if (task_is_rt(task_of(p))) {
 		enqueue_task_rt(rq, p, running);
 		return;
 	}
-	enqueue_entity(s, rq, p, 0);
-	if (running)
-		set_next_entity(s, rq, p);
+	enqueue_task_fair(s, rq, p, 0);
+	if (!running)
+		return;
+	set_next_up(s, &p->se);
+	running_changed(s, rq);
 }
 
 /* The running task became worse, or a waiting one perhaps better. */
@@ -365,16 +415,40 @@ static inline __unused void fair_set_nice(sched_t *s, task_t *task, s32 old_nice
 	ts_t *p = ts_of(task);
 	u32 old_weight = p->se.weight, queued;
 
-	finish_delayed(s, rq, p);
+	finish_delayed(s, p);
 	queued = p->se.on_rq && !task_is_rt(task);
 	if (queued)
-		dequeue_entity(s, rq, p, 0);
+		dequeue_task_fair(s, p, 0);
 	set_load_weight(p);
-	reweight_entity(p, old_weight);
+	rescale_entity(&p->se, old_weight);
 	if (!queued)
 		return;
 	requeue_changed(s, rq, p);
 	prio_changed(s, rq, p, task->nice > old_nice);
+}
+
+/* sched_move_task(), without autogroups' own */
+static inline __unused void fair_group_move(sched_t *s, task_t *task, __unused group_t *from)
+{
+	rq_t *rq = rq_of(s, task->cpu);
+	ts_t *p = ts_of(task);
+	u32 queued;
+
+	finish_delayed(s, p);
+	if (task_is_rt(task))
+		return;
+	queued = p->se.on_rq;
+	if (queued)
+		dequeue_task_fair(s, p, 0);
+	else if (p->se.cfs_rq)
+		switched_from_fair(s, p);
+	if (!queued)
+		return;
+	requeue_changed(s, rq, p);
+	if (cpu_curr(s, rq->cfs.cpu) == task)
+		resched_cpu(s, rq->cfs.cpu);
+	else
+		check_preempt(s, rq, p, 0);
 }
 
 /* Worse than @old_class with @old_rt_priority? */
@@ -394,16 +468,16 @@ static inline __unused void fair_set_class(sched_t *s, task_t *task, u32 old_cla
 	ts_t *p = ts_of(task);
 	u32 was_rt = old_class >= CLASS_FIFO, old_weight = p->se.weight, queued;
 
-	finish_delayed(s, rq, p);
+	finish_delayed(s, p);
 	queued = p->se.on_rq;
 	if (queued && was_rt)
 		dequeue_task_rt(rq, p);
 	else if (queued)
-		dequeue_entity(s, rq, p, 0);
+		dequeue_task_fair(s, p, 0);
 	if (!was_rt && task_is_rt(task))
-		switched_from_fair(s, rq, p);
+		switched_from_fair(s, p);
 	set_load_weight(p);
-	reweight_entity(p, old_weight);
+	rescale_entity(&p->se, old_weight);
 	if (!queued)
 		return;
 	requeue_changed(s, rq, p);
@@ -413,7 +487,7 @@ static inline __unused void fair_set_class(sched_t *s, task_t *task, u32 old_cla
 static inline __unused void fair_set_cpumask(sched_t *s, task_t *task)
 {
 	if (!cpu_allowed(task, task->cpu))
-		finish_delayed(s, rq_of(s, task->cpu), ts_of(task));
+		finish_delayed(s, ts_of(task));
 }
 
 /* ---- hooks: observers, init --------------------------------------------- */
@@ -432,7 +506,7 @@ static inline __unused u32 fair_queued(sched_t *s, task_t *task)
 
 	if (rq_of(s, task->cpu)->cfs.pushed == task)
 		return true;
-	return p->se.on_rq && !task_delayed(p);
+	return p->se.on_rq && !entity_delayed(&p->se);
 }
 
 static inline __unused void fair_init(sched_t *s)
@@ -442,7 +516,7 @@ static inline __unused void fair_init(sched_t *s)
 	for_each_cpu(s, cpu) {
 		rq_t *rq = rq_of(s, cpu);
 
-		rq->cfs.cpu = cpu;
+		rq->cfs.cpu = rq->cfs.root.cpu = cpu;
 		rq->cfs.avg_idle = (u64)tun(s)->migration_cost_us * NSEC_PER_USEC * 2;
 		list_init(&rq->cfs.cfs_tasks);
 		prio_array_init(s, &rq->cfs.rt);
@@ -462,6 +536,11 @@ static inline __unused void fair_init(sched_t *s)
 	.set_nice = fair_set_nice,				\
 	.set_class = fair_set_class,				\
 	.set_cpumask = fair_set_cpumask,			\
+	.group_init = fair_group_init,				\
+	.group_move = fair_group_move,				\
+	.group_set_weight = fair_group_set_weight,		\
+	.group_set_quota = fair_group_set_quota,		\
+	.timer = fair_timer,					\
 	.priority = fair_priority,				\
 	.queued = fair_queued
 #endif

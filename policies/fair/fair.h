@@ -16,10 +16,12 @@
  *	balance.h		which CPU pulls tasks from which, and when
  *	placement.h	on which CPU a task wakes up, starts, or continues after exec
  *
- * The policy adds FAIR_TUNABLES(T) and FAIR_COUNTERS(C) to its lists.  Its global
- * state has a member "struct fair fair", its CPU state "struct fair_rq cfs" and
- * its task state begins with "struct sched_entity se".  class.h, which
- * includes the rest, says which functions it expects.
+ * The policy defines FAIR_ENTITY and FAIR_QUEUE, the members that its entities and
+ * queues have besides those here, before it includes this.  It adds FAIR_TUNABLES(T)
+ * and FAIR_COUNTERS(C) to its lists.  Its global state has a member "struct fair fair",
+ * its CPU state "struct fair_rq cfs", and its task state begins with "struct
+ * sched_entity se".  Its groups' states are struct fair_group and struct fair_group_cpu.
+ * class.h, which includes the rest, says which functions it expects.
  *
  * Sources: [SRC] read in a kernel source, [MEM] known but not read again, [INF] inferred.
  */
@@ -47,6 +49,7 @@
 	T(imbalance_pct, 117, 100, 1000, "the same for all other domains [MEM sd_init(): 125 before 5.10]")	\
 	T(prefer_sibling, 1, 0, 1, "SD_PREFER_SIBLING: even the number of tasks between cores, caches and nodes that have room [MEM sd_init()]")	\
 	T(active_balance, 1, 0, 2, "push a task away from a CPU if pulling fails for long: 1 where a number of tasks is to be evened, 2 or their load [SRC 6.6 imbalanced_active_balance(), from 5.13; 4.4 need_active_balance()]")	\
+	T(bandwidth_slice_us, 5000, 100, 1000000, "sysctl_sched_cfs_bandwidth_slice: what a CPU takes from a group's quota at a time, in us [SRC]")	\
 	T(load_only, 0, 0, 1, "groups of CPUs are compared by their load alone, have they room or not [SRC 4.19 find_busiest_group(), but for idle CPUs with room, which do not ask; MEM up to 4.12]")
 
 #define FAIR_COUNTERS(C) \
@@ -64,6 +67,8 @@ enum fair_level { LEVEL_SMT, LEVEL_CACHE, LEVEL_NODE, LEVEL_MACHINE, NR_LEVELS }
 struct fair {
 	u64 next_nohz_balance;		/* see nohz_idle_balance() */
 	u32 has_smt;
+	u32 bandwidth_used;		/* a group has had a quota */
+	struct tree timers;		/* of groups with a quota, by time of expiry */
 	u16 order[MAX_CPUS];		/* the CPU at each position */
 	u16 start[NR_LEVELS][MAX_CPUS];	/* the range around a position, by level */
 	u16 end[NR_LEVELS][MAX_CPUS];
@@ -77,15 +82,33 @@ struct fair_domain {
 	u32 group_imbalanced;		/* of the first CPU of a group here: affinity forbade balance within the group */
 };
 
-/* A run queue. */
-struct fair_rq {
-	struct tree tasks_timeline;	/* waiting fair tasks */
-	struct task __arena *curr;	/* the fair task that runs; it is not in the tree */
+/*
+ * The run queue of a group of tasks on one CPU; the root's is the CPU's own.  Its
+ * entities are tasks, and the groups within this one that have tasks on this CPU.
+ */
+struct cfs_rq {
+	struct tree tasks_timeline;	/* waiting entities */
+	struct sched_entity __arena *curr;	/* the entity that runs; it is not in the tree */
 	u64 min_vruntime;
-	u64 load;			/* weight of all fair tasks, the running one included */
+	u64 load;			/* weight of all entities, the running one included */
 	u32 nr_running;			/* number of these */
-	u32 idle_nr_running;		/* of class SCHED_IDLE among them */
-	struct list cfs_tasks;		/* these, the one that ran or came last in front */
+	u32 h_nr_running;		/* tasks here and in the groups below, but for throttled ones */
+	u32 idle_h_nr_running;		/* of class SCHED_IDLE, or in idle groups, among them */
+	u32 cpu;
+	FAIR_QUEUE
+	struct group __arena *tg;	/* whose queue it is, NULL for the root */
+	u32 idle;			/* cpu.idle of the group */
+	u32 runtime_enabled;		/* the group has a quota */
+	u32 throttled;			/* and has used it up, so that its entity is not queued */
+	u32 bandwidth_version;		/* of the group's limits that it knows */
+	s64 runtime_remaining;		/* ns of quota this CPU has taken and not used */
+	struct list throttled_list;	/* in the group's throttled_cfs_rq */
+};
+
+/* A CPU. */
+struct fair_rq {
+	struct cfs_rq root;
+	struct list cfs_tasks;		/* all fair tasks, the one that ran or came last in front */
 	struct prio_array rt;		/* real-time tasks, the running one in front of its list */
 	u32 cpu, position;
 	u64 idle_stamp;			/* since when it idles; 0: it does not */
@@ -97,7 +120,7 @@ struct fair_rq {
 	struct fair_domain sd[NR_LEVELS];
 };
 
-/* A task, as the classes see it. */
+/* A task as the classes see it, or a group on one CPU, which has no use for some of the members. */
 struct sched_entity {
 	struct tree_node run_node;
 	struct list link;		/* in cfs_tasks, or in a list of rt */
@@ -113,9 +136,40 @@ struct sched_entity {
 	u32 rt_time_slice;		/* ticks */
 	u32 queued_on;			/* the CPU it was queued on last */
 	u8 on_rq;			/* it counts in nr_running, or is in rt */
+	struct cfs_rq __arena *cfs_rq;	/* where it is queued, or was last; NULL: it never was */
+	struct cfs_rq __arena *my_q;	/* the queue of the group it stands for; NULL: it is a task */
+	struct sched_entity __arena *parent;	/* the entity of the group it is in; NULL in the root */
+	FAIR_ENTITY
+};
+
+/* CPU time for a group: struct cfs_bandwidth. */
+struct cfs_bandwidth {
+	u64 quota, period, burst;	/* ns; a quota of 0 is none */
+	u64 runtime;			/* what is left of this period's, but for what the CPUs have taken */
+	u64 period_expires;		/* when the period timer expires next, or did last */
+	u32 idle;			/* nobody has asked for time in this period */
+	u32 slack_started;
+	u32 version;			/* of quota and period */
+	struct list throttled_cfs_rq;
+	struct tree_node period_timer, slack_timer;	/* in timers while they are armed */
+};
+
+/* A group of tasks: struct task_group. */
+struct fair_group {
+	struct cfs_bandwidth bandwidth;
+	u64 load;			/* of its queues on all CPUs */
+	u32 shares;			/* what it weighs on all CPUs together */
+};
+
+/* A group on one CPU. */
+struct fair_group_cpu {
+	struct sched_entity se;
+	struct cfs_rq cfs_rq;
 };
 
 typedef struct fair __arena fair_t;
 typedef struct fair_domain __arena fair_domain_t;
 typedef struct sched_entity __arena entity_t;
+typedef struct cfs_rq __arena cfs_rq_t;
+typedef struct cfs_bandwidth __arena cfs_bandwidth_t;
 #endif

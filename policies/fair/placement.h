@@ -24,8 +24,8 @@ static inline __unused u32 wakes_at_once(sched_t *s, u32 cpu)
 
 	if (idle_cpu(s, cpu))
 		return true;
-	return tun(s)->idle_policy_is_idle && rq->cfs.nr_running && !rq->cfs.rt.nr &&
-	       rq->cfs.nr_running == rq->cfs.idle_nr_running;
+	return tun(s)->idle_policy_is_idle && rq->cfs.root.h_nr_running && !rq->cfs.rt.nr &&
+	       rq->cfs.root.h_nr_running == rq->cfs.root.idle_h_nr_running;
 }
 
 /* An idle CPU @p may use in the range of positions, searched circularly from @from on; MAX_CPUS if there is none. */
@@ -145,12 +145,12 @@ static inline __unused u32 wake_wide(sched_t *s, task_t *waker, ts_t *p)
 /* wake_affine_weight(): would this CPU, with @p, be less loaded than @prev?  @prev is given a small advantage. */
 static inline __unused u32 wake_affine_weight(sched_t *s, ts_t *p, u32 prev, u32 sync)
 {
-	u64 this_load = rq_of(s, s->this_cpu)->cfs.load, prev_load = rq_of(s, prev)->cfs.load;
-	task_t *current = rq_of(s, s->this_cpu)->cfs.curr;
+	u64 this_load = rq_of(s, s->this_cpu)->cfs.root.load, prev_load = rq_of(s, prev)->cfs.root.load;
+	task_t *current = cpu_curr(s, s->this_cpu);
 
-	if (sync && current)
-		this_load -= min_of(ts_of(current)->se.weight, this_load);
-	this_load = (this_load + p->se.weight) * 100;
+	if (sync && current && entity_runs(entity_of_task(current)))
+		this_load -= min_of(task_h_load(s, ts_of(current)), this_load);
+	this_load = (this_load + task_h_load(s, p)) * 100;
 	prev_load = prev_load * (100 + ((u64)tun(s)->imbalance_pct - 100) / 2) + (sync ? 1 : 0);
 	return this_load < prev_load;
 }
@@ -199,7 +199,7 @@ __apart u32 group_stats_without(sched_t *s __in_arena, struct group_stats *g __o
 	here = position_of(s, p->cpu);
 	if (task_is_rt(p) || here < i || here >= group_end(s, level, i))
 		return 0;
-	g->load -= min_of(ts_of(p)->se.weight, g->load);
+	g->load -= min_of(task_h_load(s, ts_of(p)), g->load);
 	g->nr_running -= min_of(1, g->nr_running);
 	g->idle_cpus += rq_nr_running(rq_of(s, p->cpu)) == 1;
 	classify(s, g, group_imbalanced(s, level, i));
@@ -273,7 +273,7 @@ __apart u32 find_idlest_cpu(sched_t *s __in_arena, u32 level, u32 i, task_t *p _
 
 	repeat_while(s, i < end) {
 		u32 cpu = cpu_at(s, i++);
-		u64 since = cpu_of(s, cpu)->idle_since, load = rq_of(s, cpu)->cfs.load;
+		u64 since = cpu_of(s, cpu)->idle_since, load = rq_of(s, cpu)->cfs.root.load;
 
 		if (!cpu_allowed(p, cpu))
 			continue;
@@ -355,7 +355,7 @@ static inline __unused u32 fair_select_cpu(sched_t *s, task_t *p, u32 flags)
 	u32 prev = cpu_allowed(p, p->cpu) ? p->cpu : any_allowed_cpu(s, p);
 	u32 cpu;
 
-	if (s->nr_cpus == 1 || task_delayed(ts_of(p)) || (flags & ENQ_MOVE) || ((flags & ENQ_NEW) && !p->parent))
+	if (s->nr_cpus == 1 || entity_delayed(entity_of_task(p)) || (flags & ENQ_MOVE) || ((flags & ENQ_NEW) && !p->parent))
 		return prev;
 	if (task_is_rt(p))
 		return flags & ENQ_EXEC ? prev : select_rt_cpu(s, p, prev);

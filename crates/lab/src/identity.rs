@@ -46,6 +46,7 @@ fn workload(workload: &Workload) -> TraceHash {
         channels,
         nr_disks,
         nr_shared_timers,
+        control_groups,
         cpu_sets,
         marks,
         open_to_signals,
@@ -67,6 +68,10 @@ fn workload(workload: &Workload) -> TraceHash {
     let mut hash = TextHash::default();
     serde_json::to_writer(&mut hash, &(work, objects, open_to_signals, duration))
         .expect("a workload is numbers and text");
+    // Workloads without control groups are called what they were before there were any.
+    if !control_groups.is_empty() {
+        serde_json::to_writer(&mut hash, control_groups).expect("likewise");
+    }
     hash.finish()
 }
 

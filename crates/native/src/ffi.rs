@@ -5,6 +5,7 @@
 use std::ffi::{c_char, c_void};
 
 pub const MAX_CPUS: usize = 1024;
+pub const MAX_GROUP_DEPTH: u32 = 16;
 pub const MAX_TIMERS: usize = 4;
 pub const MAX_COUNTERS: usize = 16;
 
@@ -28,9 +29,37 @@ pub struct TaskHost {
 }
 
 #[repr(C)]
+pub struct GroupCpu {
+    pub group: *mut Group,
+    pub changed_next: *mut GroupCpu,
+    pub cpu: u32,
+    pub throttled: u32,
+}
+
+#[repr(C)]
+pub struct GroupHost {
+    pub cpus: *mut GroupCpu,
+    pub cpu_state: *mut c_void,
+}
+
+#[repr(C)]
+pub struct Group {
+    pub parent: *mut Group,
+    pub quota_ns: u64,
+    pub period_ns: u64,
+    pub burst_ns: u64,
+    pub id: u32,
+    pub depth: u32,
+    pub shares: u32,
+    pub idle: u32,
+    pub host_only: GroupHost,
+}
+
+#[repr(C)]
 pub struct Task {
     pub allowed: *const CpuMask,
     pub parent: *mut Task,
+    pub group: *mut Group,
     pub all: List,
     pub id: u32,
     pub cpu: u32,
@@ -83,6 +112,7 @@ pub struct SchedHost {
     pub error_task: *mut Task,
     pub error_row: u64,
     pub moved: *mut Task,
+    pub throttles: *mut GroupCpu,
     pub resched: u32,
     pub hrticks: u32,
     pub loops_left: u32,
@@ -135,6 +165,7 @@ pub struct Promise {
 }
 
 type TaskHook = Option<unsafe extern "C" fn(*mut Sched, *mut Task, u32)>;
+type GroupHook = Option<unsafe extern "C" fn(*mut Sched, *mut Group)>;
 type TwoTaskHook = Option<unsafe extern "C" fn(*mut Sched, *mut Task, *mut Task)>;
 
 #[repr(C)]
@@ -144,6 +175,8 @@ pub struct Policy {
     pub global_size: u32,
     pub cpu_size: u32,
     pub task_size: u32,
+    pub group_size: u32,
+    pub group_cpu_size: u32,
     pub nr_tunables: u32,
     pub nr_variants: u32,
     pub nr_counters: u32,
@@ -166,6 +199,10 @@ pub struct Policy {
     pub set_nice: Option<unsafe extern "C" fn(*mut Sched, *mut Task, i32)>,
     pub set_class: Option<unsafe extern "C" fn(*mut Sched, *mut Task, u32, u32)>,
     pub set_cpumask: Option<unsafe extern "C" fn(*mut Sched, *mut Task)>,
+    pub group_init: GroupHook,
+    pub group_move: Option<unsafe extern "C" fn(*mut Sched, *mut Task, *mut Group)>,
+    pub group_set_weight: GroupHook,
+    pub group_set_quota: GroupHook,
     pub timer: Option<unsafe extern "C" fn(*mut Sched, u32)>,
     pub hrtick: Option<unsafe extern "C" fn(*mut Sched, u32, *mut Task)>,
     pub priority: Option<unsafe extern "C" fn(*mut Sched, *mut Task) -> i32>,
@@ -181,6 +218,8 @@ impl Policy {
         global_size: 0,
         cpu_size: 0,
         task_size: 0,
+        group_size: 0,
+        group_cpu_size: 0,
         nr_tunables: 0,
         nr_variants: 0,
         nr_counters: 0,
@@ -207,6 +246,10 @@ impl Policy {
         set_nice: None,
         set_class: None,
         set_cpumask: None,
+        group_init: None,
+        group_move: None,
+        group_set_weight: None,
+        group_set_quota: None,
         timer: None,
         hrtick: None,
         priority: None,
@@ -238,6 +281,11 @@ mod tests {
             offset_of!(Task, host_only.moved_from),
             offset_of!(Cpu, host_only.resched_next),
             offset_of!(Cpu, host_only.hrtick_next),
+            size_of::<Group>(),
+            offset_of!(Group, idle),
+            offset_of!(Group, host_only.cpu_state),
+            size_of::<GroupCpu>(),
+            offset_of!(GroupCpu, throttled),
             offset_of!(Sched, host_only.rng),
             offset_of!(Sched, host_only.error),
             offset_of!(Sched, host_only.disturb),
@@ -252,7 +300,7 @@ mod tests {
             size_of::<CpuMask>(),
         ];
         unsafe extern "C" {
-            static schedlab_layout: [u64; 24];
+            static schedlab_layout: [u64; 29];
         }
         // SAFETY: layout.c defines exactly this array.
         let c = unsafe { schedlab_layout };

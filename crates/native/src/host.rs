@@ -6,10 +6,11 @@
 use std::ffi::CStr;
 use std::ptr::{self, null_mut, NonNull};
 
-use schedlab_trace::{CpuId, TaskId, Time};
+use schedlab_trace::{CpuId, GroupId, TaskId, Time};
 
 use crate::disturbance::{disturbed_lock, Disturber, Order};
 use crate::fault::{Fault, FaultKind, Hook};
+use crate::groups::Groups;
 use crate::memory::{Block, TaskSlab};
 use crate::seed::first_state;
 use crate::{crash, ffi, Class, Disturbance, LockScope, Met, Policy, Tuned, MAX_CPUS};
@@ -87,6 +88,8 @@ pub struct NewTask {
     pub cpu: CpuId,
     /// It is of the group a user looks at.
     pub foreground: bool,
+    /// The group it is in; none: the root.
+    pub group: Option<GroupId>,
 }
 
 /// One machine: all state of one policy, and the only way to its hooks.
@@ -97,6 +100,7 @@ pub struct Host {
     cpus: Block,
     all: Block,
     pub(crate) tasks: TaskSlab,
+    pub(crate) groups: Groups,
     pub(crate) masks: Vec<(Box<ffi::CpuMask>, u32)>,
     // What the C side points to.
     states: [Block; 2],
@@ -161,6 +165,7 @@ impl Host {
             cpus: Block::new(nr * size_of::<ffi::Cpu>()),
             all: Block::new(size_of::<ffi::List>()),
             tasks: TaskSlab::new(table.task_size as usize),
+            groups: Groups::new(table, nr),
             masks: Vec::new(),
             states: [
                 Block::new(table.global_size as usize),
@@ -323,6 +328,7 @@ impl Host {
         set!(t, allowed, mask);
         set!(t, nr_allowed, count);
         set!(t, parent, parent);
+        set!(t, group, self.groups.pointer(new.group));
         set!(t, id, id.0);
         set!(t, cpu, new.cpu.0);
         set!(t, nice, i32::from(new.nice));
@@ -691,6 +697,7 @@ mod tests {
             cpu_set: 0,
             cpu: CpuId(cpu),
             foreground: false,
+            group: None,
         }
     }
 

@@ -8,6 +8,8 @@
 #define HOST_OFFSETS								\
 	HOST_OFFSET(task, moved_next), HOST_OFFSET(task, moved_from),		\
 	HOST_OFFSET(cpu, resched_next), HOST_OFFSET(cpu, hrtick_next),		\
+	sizeof(struct group), OFFSET(group, idle), HOST_OFFSET(group, cpu_state),	\
+	sizeof(struct group_cpu), OFFSET(group_cpu, throttled),			\
 	HOST_OFFSET(sched, rng), HOST_OFFSET(sched, error), HOST_OFFSET(sched, disturb),	\
 	HOST_OFFSET(sched, work), HOST_OFFSET(sched, counters)
 

@@ -11,6 +11,7 @@ mod crash;
 mod disturbance;
 mod fault;
 pub mod ffi;
+mod groups;
 mod hooks;
 mod host;
 mod memory;
@@ -29,6 +30,7 @@ pub use crash::HookTimer;
 pub use crash::{install_crash_handler, remove_on_crash};
 pub use disturbance::{Disturbance, Met};
 pub use fault::{Fault, FaultKind, Hook};
+pub use groups::NewGroup;
 pub use host::{Host, NewTask, Platform, Topology};
 pub use policy::{LockScope, Nice, Policy, Promise, Tunable, Variant};
 pub use seed::first_state;
@@ -83,3 +85,6 @@ pub enum Class {
 
 /// Most CPUs a machine can have.
 pub const MAX_CPUS: usize = ffi::MAX_CPUS;
+
+/// How deep groups may nest.
+pub const MAX_GROUP_DEPTH: u32 = ffi::MAX_GROUP_DEPTH;

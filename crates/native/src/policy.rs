@@ -143,6 +143,11 @@ impl Policy {
         self.0.select_cpu.is_some()
     }
 
+    /// Does it know groups?  If not, all tasks compete as if they were in the root.
+    pub fn has_groups(&self) -> bool {
+        self.0.group_init.is_some()
+    }
+
     /// Does it want ticks on idle CPUs?
     pub fn ticks_when_idle(&self) -> bool {
         self.0.tick_when_idle != 0

@@ -278,6 +278,9 @@ impl Actor {
             Op::Repin(spec, set) => self.for_each_of(spec, |task| {
                 self.play.bind(stage.slot(task).thread.load(SeqCst), set)
             })?,
+            Op::SetGroup(_) | Op::Regroup(..) | Op::Weigh(..) | Op::Limit(..) => {
+                return Err(self.problem("changes control groups, which programs cannot yet"));
+            }
             Op::Mark { mark, count } => stage.mark(self.me, mark, What::Count(count)),
             Op::StartClock => self.clock = now(),
             Op::TakeClock => self.clock = self.received_clock,

@@ -569,6 +569,7 @@ impl Player<'_> {
             id,
             name: noted.map_or(name, |noted| &noted.name).to_string(),
             group: group.to_string(),
+            control_group: None,
             process: identity.tgid.unwrap_or(identity.pid).0,
             pid: Some(identity.pid.0),
             nice,

@@ -208,6 +208,7 @@ impl Recording {
             nr_cpus: self.nr_cpus,
             has_costs: false,
             nice_is_weighted: info.nice_is_weighted,
+            is_flat: info.is_flat,
             release: self.release.clone(),
             counters: self.counters.iter().map(|(name, _)| name.clone()).collect(),
             marks: self

@@ -90,6 +90,7 @@ impl<S: Sink> Simulation<'_, S> {
         c.nr_waiting += 1;
         c.note_crowd(now);
         self.population.queued += 1;
+        self.note_throttled(task);
     }
 
     /// The task no longer waits on this CPU's run queue, where everybody must have known it.
@@ -105,6 +106,7 @@ impl<S: Sink> Simulation<'_, S> {
         c.note_crowd(now);
         c.nr_waiting -= 1;
         self.population.queued -= 1;
+        self.forget_throttled(task);
         self.check_starvation(cpu, task)
     }
 
@@ -213,8 +215,9 @@ impl<S: Sink> Simulation<'_, S> {
     /// A CPU idles now: does the task that ran still wait here?  A policy may have moved it to
     /// another CPU in `switched()`, the first moment it can, or asked this one to choose again.
     pub(crate) fn check_left(&self, cpu: CpuId, prev: TaskId) -> Result<(), SimError> {
-        let waits_here =
-            self.task(prev).state == State::Waiting && self.host.task(prev).cpu == cpu.0;
+        let waits_here = self.task(prev).state == State::Waiting
+            && self.host.task(prev).cpu == cpu.0
+            && !self.task(prev).throttled;
         let promised = self.setup.tuned.policy.promise().conserving;
         let idles = self.cpu(cpu).curr.is_none() && !self.host.need_resched(cpu);
         if promised && waits_here && idles {
@@ -225,10 +228,10 @@ impl<S: Sink> Simulation<'_, S> {
 
     /// All CPUs idle for good: nobody may be waiting for one, whatever the policy promises.
     pub(crate) fn check_none_waits(&self) -> Result<(), SimError> {
-        if self.population.waiting == 0 {
+        if self.population.waiting == self.groups.nr_throttled {
             return Ok(());
         }
-        let waits = |t: &TaskId| self.task(*t).state == State::Waiting;
+        let waits = |t: &TaskId| self.task(*t).state == State::Waiting && !self.task(*t).throttled;
         let task = (0..self.tasks.len() as u32).map(TaskId).find(waits);
         let detail = "it waits, all CPUs idle, and none was told to reschedule".to_string();
         Err(self.violation(Rule::TaskLost, CpuId(0), Some(Hook::Enqueue), task, detail))
@@ -244,7 +247,12 @@ impl<S: Sink> Simulation<'_, S> {
     ) -> Result<(), SimError> {
         let policy = self.setup.tuned.policy;
         let asleep = self.cpu(target).curr.is_none() && !self.host.need_resched(target);
-        if asleep && policy.lock_scope() == LockScope::PerCpu && policy.promise().conserving {
+        let throttled = self.task(task).throttled;
+        if asleep
+            && !throttled
+            && policy.lock_scope() == LockScope::PerCpu
+            && policy.promise().conserving
+        {
             let detail =
                 format!("queued on CPU {target}, which idles and was not told to reschedule");
             let hook = Some(Hook::Enqueue);
@@ -262,8 +270,8 @@ impl<S: Sink> Simulation<'_, S> {
     /// A task that waits on the run queue this CPU serves and may run here.
     fn waiting_for(&self, cpu: CpuId) -> Option<TaskId> {
         let any = match self.setup.tuned.policy.lock_scope() {
-            LockScope::Global => self.population.waiting > 0,
-            LockScope::PerCpu => self.cpu(cpu).nr_waiting > 0,
+            LockScope::Global => self.population.waiting > self.groups.nr_throttled,
+            LockScope::PerCpu => self.cpu(cpu).nr_waiting > self.cpu(cpu).nr_throttled,
         };
         if !any {
             return None;
@@ -271,6 +279,7 @@ impl<S: Sink> Simulation<'_, S> {
         let global = self.setup.tuned.policy.lock_scope() == LockScope::Global;
         let waits_here = |task: &TaskId| {
             self.task(*task).state == State::Waiting
+                && !self.task(*task).throttled
                 && self.host.allowed(*task, cpu)
                 && (global || self.host.task(*task).cpu == cpu.0)
         };

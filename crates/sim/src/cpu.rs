@@ -55,6 +55,8 @@ pub(crate) struct Cpu {
     pub siblings: Vec<CpuId>,
     /// Tasks waiting on its run queue.
     pub nr_waiting: u32,
+    /// Of these, tasks of throttled groups.
+    pub nr_throttled: u32,
     /// When it last had more tasks than a promise of how long one waits covers.
     pub crowded: Time,
     /// Up to here all its time is accounted for.
@@ -80,6 +82,7 @@ impl Cpu {
             mm: 0,
             siblings,
             nr_waiting: 0,
+            nr_throttled: 0,
             crowded: Time::ZERO,
             clock: Time::ZERO,
             idle_ns: 0,

@@ -8,6 +8,7 @@ use crate::cache::CacheState;
 use crate::check::Population;
 use crate::cpu::{Cpu, KernelWork, Mode};
 use crate::error::SimError;
+use crate::groups::Groups;
 use crate::lock::RqLock;
 use crate::nice::NiceWatch;
 use crate::queue::{Actor, EventQueue, Slots};
@@ -65,6 +66,7 @@ pub struct Simulation<'a, S> {
     pub(crate) resources: Resources,
     pub(crate) caches: Vec<CacheState>,
     pub(crate) population: Population,
+    pub(crate) groups: Groups,
     /// How long a task may wait; none if the policy promises nothing or this run is outside of it.
     pub(crate) starvation_bound: Option<Ns>,
     pub(crate) nice_watch: Option<NiceWatch>,
@@ -139,6 +141,7 @@ impl<'a, S: Sink> Simulation<'a, S> {
             resources: Resources::new(setup.workload),
             caches: machine.caches.iter().map(CacheState::new).collect(),
             population: Population::default(),
+            groups: Groups::default(),
             starvation_bound: promised_wait(setup),
             nice_watch: NiceWatch::of(setup),
             tick_ns: host.tick_ns(),
@@ -182,9 +185,11 @@ impl<'a, S: Sink> Simulation<'a, S> {
             release: None,
             has_costs: true,
             nice_is_weighted: self.setup.tuned.policy.promise().nice == Nice::Weighted,
+            is_flat: !self.setup.tuned.policy.has_groups(),
         };
         self.sink.begin(&info);
         self.register_cpu_sets()?;
+        self.create_groups()?;
         self.drain_requests(CpuId(0))?;
         let workload = self.setup.workload;
         for (spec, description) in workload.tasks.iter().enumerate() {
@@ -262,6 +267,7 @@ impl<'a, S: Sink> Simulation<'a, S> {
                 .map_or(0, |set| self.cpu_sets[set as usize]),
             cpu,
             foreground: description.foreground,
+            group: self.first_group(description.control_group, parent),
         };
         let id = self.host.add_task(&new, parent);
         let numbers = Stream::of_task(self.setup.seed, &description.name, instance);
@@ -274,12 +280,14 @@ impl<'a, S: Sink> Simulation<'a, S> {
         );
         self.tasks.push(task);
         self.members[spec as usize].push(id);
+        self.join_group(id, new.group);
         self.population.born();
         self.foreground += u32::from(!description.background);
         self.sink.task(&schedlab_trace::TaskInfo {
             id,
             name: description.instance_name(instance),
             group: description.group.clone(),
+            control_group: new.group,
             process: new.mm,
             pid: None,
             nice: new.nice,
@@ -331,7 +339,7 @@ impl<'a, S: Sink> Simulation<'a, S> {
     pub fn run_until(&mut self, limit: Time) -> Result<Status, SimError> {
         while self.ended.is_none() {
             let (next, is_tick) = self.next_event();
-            if self.queue.only_routine() {
+            if self.queue.only_routine() && !self.waits_for_quota() {
                 self.ended = Some(self.quiescent()?);
             } else if next > self.end_at {
                 self.ended = Some(self.time_up()?);

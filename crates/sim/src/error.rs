@@ -96,6 +96,11 @@ pub enum Rule {
     /// Of tasks that compete for one CPU for 10 s with nice values at least 5 apart, lower nice gets what the
     /// policy promises: a larger share (NICE_WEIGHTED) or no smaller one (NICE_ORDERED), with its own constants.
     NicePromise,
+    /// A group whose tasks compete with another's for one CPU for 10 s, and which weighs twice as much or more, gets
+    /// more, if the policy knows groups.
+    GroupWeight,
+    /// A group uses no more CPU time than its quota, but for what is owed to ticks.
+    Quota,
     /// Time never goes back.
     TimeOrder,
     /// Work + idle + overhead of each CPU is the time elapsed, to the nanosecond.
@@ -115,6 +120,8 @@ impl Rule {
             Rule::WorkConservation => "work conservation",
             Rule::Starvation => "starvation bound",
             Rule::NicePromise => "promise of nice",
+            Rule::GroupWeight => "weight of a group",
+            Rule::Quota => "quota of a group",
             Rule::TimeOrder => "time order",
             Rule::CpuTime => "CPU time",
             Rule::Work => "work conservation of a task",

@@ -119,6 +119,9 @@ impl<S: Sink> Simulation<'_, S> {
                 return Ok(());
             }
             self.count_step(cpu)?;
+            if self.groups.limited {
+                self.check_quota(cpu)?;
+            }
             let done = if let Some(&work) = self.cpu(cpu).pending.front() {
                 self.kernel_work(cpu, work)?
             } else if self.must_schedule(cpu) {
@@ -310,6 +313,9 @@ impl<S: Sink> Simulation<'_, S> {
     fn progress(&mut self, cpu: CpuId, task: TaskId, ns: Ns) {
         let rate = self.rate(cpu);
         let now = self.now;
+        if self.groups.limited {
+            self.charge_quota(task, ns);
+        }
         let t = self.task_mut(task);
         let slow_ns = ns.0.min(t.refill_ns);
         t.refill_ns -= slow_ns;

@@ -5,7 +5,7 @@
 //! in it, or one of them none, so that the length of a slice decides nothing.
 
 use schedlab_policy::{Class, Hook, Nice};
-use schedlab_trace::{CpuId, Ns, Sink, TaskId, Time};
+use schedlab_trace::{CpuId, GroupId, GroupWeight, Ns, Sink, TaskId, Time};
 
 use crate::engine::Simulation;
 use crate::error::{Rule, SimError};
@@ -66,6 +66,7 @@ impl NiceWatch {
 struct Share {
     task: TaskId,
     cpu: CpuId,
+    group: Option<GroupId>,
     nice: i32,
     turns: u32,
     work: u64,
@@ -116,13 +117,13 @@ impl<S: Sink> Simulation<'_, S> {
             false => Vec::new(),
         };
         self.begin_window();
-        shares.sort_by_key(|share| (share.cpu, share.nice, share.task));
-        for of_cpu in shares.chunk_by(|a, b| a.cpu == b.cpu) {
+        shares.sort_by_key(|share| (share.cpu, share.group, share.nice, share.task));
+        for of_cpu in shares.chunk_by(|a, b| (a.cpu, a.group) == (b.cpu, b.group)) {
             if let Some((better, worse)) = find_wrong(of_cpu, promise) {
                 return Err(self.nice_broken(better, worse));
             }
         }
-        Ok(())
+        self.compare_groups(&shares)
     }
 
     /// What each task got that competed on one CPU all the time.
@@ -138,12 +139,72 @@ impl<S: Sink> Simulation<'_, S> {
                 competes.then(|| Share {
                     task,
                     cpu: t.stay.cpu,
+                    group: self.host.task_group(task),
                     nice: public.nice,
                     turns: t.stay.turns,
                     work: t.work_done - t.stay.work_before,
                 })
             })
             .collect()
+    }
+
+    /// Of groups within the same group that competed for one CPU, and used no other, does one that weighs twice as
+    /// much get more?
+    fn compare_groups(&self, shares: &[Share]) -> Result<(), SimError> {
+        let known = self.setup.tuned.policy.has_groups() && !self.groups.limited;
+        if !known || self.groups.books.len() < 2 {
+            return Ok(());
+        }
+        let groups = (0..self.groups.books.len() as u32).map(GroupId);
+        let got: Vec<GroupShare> = groups.filter_map(|g| self.group_share(g, shares)).collect();
+        for heavy in &got {
+            for light in &got {
+                let rivals = heavy.cpu == light.cpu && heavy.parent == light.parent;
+                if rivals && heavy.shares >= 2 * light.shares && heavy.work <= light.work {
+                    return Err(self.weight_broken(heavy, light));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What a group got whose tasks all competed on one CPU all the time; none of another.  Groups in it have no share
+    /// of their own here.
+    fn group_share(&self, group: GroupId, shares: &[Share]) -> Option<GroupShare> {
+        let book = &self.groups.books[group.index()];
+        let of_group = |share: &&Share| share.group == Some(group);
+        let mut own = shares.iter().filter(of_group);
+        let cpu = own.next()?.cpu;
+        let all_here = own.all(|share| share.cpu == cpu);
+        let (mut work, mut nr) = (0, 0);
+        for share in shares.iter().filter(of_group) {
+            work += share.work;
+            nr += 1;
+        }
+        let comparable = book.weight != GroupWeight::Idle && book.has_only(nr);
+        (all_here && comparable).then_some(GroupShare {
+            group,
+            cpu,
+            parent: book.parent,
+            shares: book.weight.shares(),
+            work,
+        })
+    }
+
+    fn weight_broken(&self, heavy: &GroupShare, light: &GroupShare) -> SimError {
+        let name = |of: &GroupShare| &self.setup.workload.control_groups[of.group.index()].name;
+        let ran = |of: &GroupShare| Ns(of.work / WORK_UNITS_PER_NS);
+        let detail = format!(
+            "group {} with {} shares ran for {} of the last {WINDOW}, group {} with {} for {}",
+            name(heavy),
+            heavy.shares,
+            ran(heavy),
+            name(light),
+            light.shares,
+            ran(light),
+        );
+        let hook = Some(Hook::PickNext);
+        self.violation(Rule::GroupWeight, heavy.cpu, hook, None, detail)
     }
 
     fn begin_window(&mut self) {
@@ -171,6 +232,15 @@ impl<S: Sink> Simulation<'_, S> {
         let (cpu, hook) = (better.cpu, Some(Hook::PickNext));
         self.violation(Rule::NicePromise, cpu, hook, Some(better.task), detail)
     }
+}
+
+/// What a group got in a window.
+struct GroupShare {
+    group: GroupId,
+    cpu: CpuId,
+    parent: Option<GroupId>,
+    shares: u32,
+    work: u64,
 }
 
 /// Of the tasks of one CPU in the order of nice: two whose shares break the promise.

@@ -2,7 +2,7 @@
 
 use schedlab_machine::Timers;
 use schedlab_policy::enq;
-use schedlab_trace::{CpuId, EventKind, Ns, Overhead, Sink, TaskId, Time};
+use schedlab_trace::{CpuId, EventKind, GroupId, Ns, Overhead, Sink, TaskId, Time};
 use schedlab_workload::{Amount, Op, SpecId, TimerScope, LONGEST};
 
 use crate::engine::Simulation;
@@ -113,6 +113,12 @@ impl<'p, S: Sink> Simulation<'p, S> {
             Op::Repin(SpecId(spec), set) => {
                 self.for_each_of(spec, |sim, other| sim.set_cpus(cpu, other, set))?;
             }
+            Op::SetGroup(group) => self.set_group(cpu, task, group)?,
+            Op::Regroup(SpecId(spec), group) => {
+                self.for_each_of(spec, |sim, other| sim.set_group(cpu, other, group))?;
+            }
+            Op::Weigh(group, weight) => self.weigh_group(cpu, GroupId(group), weight)?,
+            Op::Limit(group, max) => self.limit_group(cpu, GroupId(group), max)?,
             Op::WorkingSet(bytes) => self.set_working_set(cpu, task, bytes),
             Op::Mark { mark, count } => self.emit(cpu, EventKind::Mark { task, mark, count }),
             Op::StartClock => self.task_mut(task).clock_start = self.now,

@@ -32,6 +32,9 @@ impl<S: Sink> Simulation<'_, S> {
         while let Some((task, from)) = self.host.take_moved() {
             self.task_moved(cpu, task, from)?;
         }
+        while let Some((group, on, throttled)) = self.host.take_throttled() {
+            self.group_throttled(cpu, group, on, throttled);
+        }
         while let Some(target) = self.host.take_resched() {
             if target != cpu {
                 self.kick(target);

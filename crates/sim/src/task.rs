@@ -88,6 +88,8 @@ pub(crate) struct Task {
     pub queued_on: CpuId,
     /// Since when.
     pub queued_since: Time,
+    /// It waits, but its group is throttled there.
+    pub throttled: bool,
     /// Its competition with others for one CPU.
     pub stay: Stay,
     /// It asked to give up the CPU.
@@ -141,6 +143,7 @@ impl Task {
             transfer_left: None,
             queued_on: CpuId(0),
             queued_since: Time::ZERO,
+            throttled: false,
             stay: Stay::NONE,
             yielding: false,
             move_to: None,

@@ -33,6 +33,11 @@ impl Ticks {
         }
     }
 
+    /// How long it is from one tick of a CPU to the next.
+    pub fn period_ns(&self) -> u64 {
+        self.period_ns
+    }
+
     /// The next tick: when, and on which CPU.
     #[inline]
     pub fn next(&self) -> Option<(Time, CpuId)> {

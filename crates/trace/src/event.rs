@@ -1,6 +1,6 @@
 //! The events.
 
-use crate::{CpuId, MarkId, Ns, TaskId, Time};
+use crate::{CpuId, GroupId, MarkId, Ns, TaskId, Time};
 use serde::{Deserialize, Serialize};
 
 /// The state of the task that a CPU stops running.
@@ -49,6 +49,57 @@ pub enum TaskClass {
     Fifo,
     /// SCHED_RR: real time, round robin
     Rr,
+}
+
+/// What a control group weighs against the groups and tasks beside it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GroupWeight {
+    /// 1 to 10000; 100 is as much as a task of nice 0 (cpu.weight).
+    Weight(u16),
+    /// 2 to 262144; 1024 is as much (cpu.shares of version 1).
+    Shares(u32),
+    /// As much as a task of this nice value (autogroups).
+    Nice(i8),
+    /// It runs when nobody else wants to (cpu.idle).
+    Idle,
+}
+
+/// What nice -20 to 19 weighs: sched_prio_to_weight of Linux 2.6.23 and later.
+const NICE_SHARES: [u32; 40] = [
+    88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, 9548, 7620, 6100, 4904,
+    3906, 3121, 2501, 1991, 1586, 1277, 1024, 820, 655, 526, 423, 335, 272, 215, 172, 137, 110, 87,
+    70, 56, 45, 36, 29, 23, 18, 15,
+];
+
+impl GroupWeight {
+    /// As a kernel counts it: 1024 is a task of nice 0.
+    pub fn shares(self) -> u32 {
+        match self {
+            GroupWeight::Weight(weight) => (u32::from(weight) * 1024 + 50) / 100,
+            GroupWeight::Shares(shares) => shares,
+            GroupWeight::Nice(nice) => NICE_SHARES[(nice.clamp(-20, 19) + 20) as usize],
+            GroupWeight::Idle => 3,
+        }
+    }
+}
+
+impl Default for GroupWeight {
+    /// As cgroups begin.
+    fn default() -> GroupWeight {
+        GroupWeight::Weight(100)
+    }
+}
+
+/// How much CPU time a control group may use: `quota_us` in each `period_us`, on all CPUs together (cpu.max).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct CpuMax {
+    /// CPU time in each period.
+    pub quota_us: u32,
+    /// The period.
+    pub period_us: u32,
+    /// How much of what was not used may be used later (cpu.max.burst).
+    pub burst_us: u32,
 }
 
 /// What a CPU spends time on that is neither a task's own work nor idling.
@@ -181,6 +232,41 @@ pub enum EventKind {
         /// The new real-time priority, 1 (worst) to 99, 0 outside the real-time classes.
         rt_priority: u8,
     },
+    /// A task moved to another control group.
+    Regroup {
+        /// The task.
+        task: TaskId,
+        /// The group it is in now; none: the root.
+        group: Option<GroupId>,
+    },
+    /// A control group's weight changed.
+    Weigh {
+        /// The group.
+        group: GroupId,
+        /// The new weight.
+        weight: GroupWeight,
+    },
+    /// A control group's limit changed.
+    Limit {
+        /// The group.
+        group: GroupId,
+        /// The new limit; none: it has none any more.
+        max: Option<CpuMax>,
+    },
+    /// A control group has used up its quota: its tasks, and those of the groups in it, do not run on a CPU.
+    Throttle {
+        /// The group.
+        group: GroupId,
+        /// The CPU.
+        on: CpuId,
+    },
+    /// They may run there again.
+    Unthrottle {
+        /// The group.
+        group: GroupId,
+        /// The CPU.
+        on: CpuId,
+    },
     /// The task's priority as its policy sees it, recorded when it changes.
     Priority {
         /// The task.
@@ -224,6 +310,8 @@ pub struct TaskInfo {
     pub name: String,
     /// The group it is reported with: the name in the workload file ("vi").
     pub group: String,
+    /// The control group it is in at the start; none: the root.
+    pub control_group: Option<GroupId>,
     /// Its process (thread group); threads of one process share an address space.  Of a task that
     /// has a `pid`, its process's.
     pub process: u32,
@@ -236,6 +324,21 @@ pub struct TaskInfo {
     pub class: TaskClass,
     /// Real-time priority at the start.
     pub rt_priority: u8,
+}
+
+/// What a consumer must know about a control group; given once, before its first task and after its parent.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GroupInfo {
+    /// The group.
+    pub id: GroupId,
+    /// Its name.
+    pub name: String,
+    /// The group it is in; none: the root.
+    pub parent: Option<GroupId>,
+    /// Its weight at the start.
+    pub weight: GroupWeight,
+    /// Its limit at the start, if it has one.
+    pub max: Option<CpuMax>,
 }
 
 /// What a consumer must know about the whole run; given once, first.
@@ -259,6 +362,8 @@ pub struct TraceInfo {
     pub has_costs: bool,
     /// Does the policy promise shares of the CPU by nice (`NICE_WEIGHTED`)?
     pub nice_is_weighted: bool,
+    /// Does the policy know nothing of control groups?  Then their weights and limits have no effect.
+    pub is_flat: bool,
 }
 
 /// The major and minor number of a kernel's release, such as "6.12.30-amd64".

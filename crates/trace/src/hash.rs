@@ -4,7 +4,10 @@ use std::{fmt, io};
 
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::{Event, EventKind, Overhead, PrevState, Sink, TaskClass, TaskInfo, Time, TraceInfo};
+use crate::{
+    CpuMax, Event, EventKind, GroupId, GroupInfo, GroupWeight, Overhead, PrevState, Sink,
+    TaskClass, TaskInfo, Time, TraceInfo,
+};
 
 /// The hash of a whole trace (XXH3, 128 bits), printed as 32 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -85,6 +88,16 @@ impl Sink for HashSink {
         self.state.update(&info.nr_cpus.to_le_bytes());
     }
 
+    fn group(&mut self, info: &GroupInfo) {
+        self.text(&info.name);
+        self.words([
+            u64::from(info.id.0) | group_code(info.parent) << 32,
+            weight_code(info.weight),
+            max_code(info.max)[0],
+            max_code(info.max)[1],
+        ]);
+    }
+
     fn task(&mut self, info: &TaskInfo) {
         self.text(&info.name);
         self.words([
@@ -93,6 +106,10 @@ impl Sink for HashSink {
             class_code(info.class),
             u64::from(info.rt_priority),
         ]);
+        // Traces without control groups hash as they did before there were any.
+        if let Some(group) = info.control_group {
+            self.words([u64::from(group.0), 0, 0, 0]);
+        }
     }
 
     fn event(&mut self, event: &Event) {
@@ -108,6 +125,25 @@ impl Sink for HashSink {
 /// A task that may be absent, as a number no task has.
 fn task_code(task: Option<crate::TaskId>) -> u64 {
     task.map_or(u64::from(u32::MAX), |t| u64::from(t.0))
+}
+
+fn group_code(group: Option<GroupId>) -> u64 {
+    group.map_or(u64::from(u32::MAX), |g| u64::from(g.0))
+}
+
+fn weight_code(weight: GroupWeight) -> u64 {
+    match weight {
+        GroupWeight::Weight(weight) => u64::from(weight),
+        GroupWeight::Shares(shares) => 3 << 32 | u64::from(shares),
+        GroupWeight::Nice(nice) => 1 << 32 | u64::from(nice as u8),
+        GroupWeight::Idle => 2 << 32,
+    }
+}
+
+fn max_code(max: Option<CpuMax>) -> [u64; 2] {
+    let Some(max) = max else { return [0, 0] };
+    let both = u64::from(max.quota_us) | u64::from(max.period_us) << 32;
+    [both, u64::from(max.burst_us)]
 }
 
 fn class_code(class: TaskClass) -> u64 {
@@ -191,5 +227,13 @@ fn encode(kind: &EventKind) -> (u64, u64, u64) {
         } => (16, task(t) | u64::from(mark.0) << 32, u64::from(count)),
         EventKind::Latency { task: t, mark, ns } => (17, task(t) | u64::from(mark.0) << 32, ns.0),
         EventKind::Recalculate { passes } => (18, u64::from(passes), 0),
+        EventKind::Regroup { task: t, group } => (19, task(t), group_code(group)),
+        EventKind::Weigh { group, weight } => (20, u64::from(group.0), weight_code(weight)),
+        EventKind::Limit { group, max } => {
+            let [both, burst] = max_code(max);
+            (21, u64::from(group.0) | burst << 32, both)
+        }
+        EventKind::Throttle { group, on } => (22, u64::from(group.0), u64::from(on.0)),
+        EventKind::Unthrottle { group, on } => (23, u64::from(group.0), u64::from(on.0)),
     }
 }

@@ -21,8 +21,8 @@ mod units;
 
 pub use atomic_file::AtomicFile;
 pub use event::{
-    kernel_version, Event, EventKind, Overhead, PrevState, TaskClass, TaskInfo, TraceInfo,
-    WakeContext,
+    kernel_version, CpuMax, Event, EventKind, GroupInfo, GroupWeight, Overhead, PrevState,
+    TaskClass, TaskInfo, TraceInfo, WakeContext,
 };
 pub use follow::pid;
 pub use ftrace::{FtraceSink, SIMULATED_HEADING};
@@ -30,4 +30,4 @@ pub use hash::{HashSink, TextHash, TraceHash};
 pub use perfetto::{PerfettoSink, SIMULATED_VERSION};
 pub use printable::{is_unprintable, printable, printable_json, printable_lines};
 pub use sink::{Sink, Tee};
-pub use units::{CpuId, MarkId, Ns, TaskId, Time};
+pub use units::{CpuId, GroupId, MarkId, Ns, TaskId, Time};

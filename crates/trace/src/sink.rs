@@ -1,13 +1,15 @@
 //! Consumers of a trace.
 
-use crate::{Event, TaskInfo, Time, TraceInfo};
+use crate::{Event, GroupInfo, TaskInfo, Time, TraceInfo};
 
 /// A consumer of a trace.  Calls come in this order: [`begin`](Sink::begin) once; then
-/// [`task`](Sink::task) and [`event`](Sink::event), each task before its first
+/// [`group`](Sink::group), [`task`](Sink::task) and [`event`](Sink::event), each group and task before its first
 /// event; then [`end`](Sink::end) once.
 pub trait Sink {
     /// The trace begins.
     fn begin(&mut self, _info: &TraceInfo) {}
+    /// A control group is about to appear.
+    fn group(&mut self, _info: &GroupInfo) {}
     /// A task is about to appear.
     fn task(&mut self, _info: &TaskInfo) {}
     /// Something happened.
@@ -23,6 +25,10 @@ impl<A: Sink, B: Sink> Sink for Tee<A, B> {
     fn begin(&mut self, info: &TraceInfo) {
         self.0.begin(info);
         self.1.begin(info);
+    }
+    fn group(&mut self, info: &GroupInfo) {
+        self.0.group(info);
+        self.1.group(info);
     }
     fn task(&mut self, info: &TaskInfo) {
         self.0.task(info);
@@ -42,6 +48,9 @@ impl<S: Sink + ?Sized> Sink for &mut S {
     fn begin(&mut self, info: &TraceInfo) {
         (**self).begin(info);
     }
+    fn group(&mut self, info: &GroupInfo) {
+        (**self).group(info);
+    }
     fn task(&mut self, info: &TaskInfo) {
         (**self).task(info);
     }
@@ -56,6 +65,9 @@ impl<S: Sink + ?Sized> Sink for &mut S {
 impl<S: Sink + ?Sized> Sink for Box<S> {
     fn begin(&mut self, info: &TraceInfo) {
         (**self).begin(info);
+    }
+    fn group(&mut self, info: &GroupInfo) {
+        (**self).group(info);
     }
     fn task(&mut self, info: &TaskInfo) {
         (**self).task(info);
@@ -72,6 +84,11 @@ impl<S: Sink> Sink for Option<S> {
     fn begin(&mut self, info: &TraceInfo) {
         if let Some(sink) = self {
             sink.begin(info);
+        }
+    }
+    fn group(&mut self, info: &GroupInfo) {
+        if let Some(sink) = self {
+            sink.group(info);
         }
     }
     fn task(&mut self, info: &TaskInfo) {

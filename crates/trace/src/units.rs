@@ -25,6 +25,10 @@ pub struct TaskId(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct CpuId(pub u32);
 
+/// A control group: dense, unique during a run.  The root is none.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct GroupId(pub u32);
+
 /// A named thing a workload counts or times ("message", "frame"): an index into
 /// [`TraceInfo::marks`](crate::TraceInfo::marks).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -45,6 +49,13 @@ impl Time {
 
 impl TaskId {
     /// The task's index in tables of tasks.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl GroupId {
+    /// The group's index in tables of groups.
     pub fn index(self) -> usize {
         self.0 as usize
     }

@@ -141,7 +141,8 @@ impl Builder {
             if let Op::Fork(spec)
             | Op::Renice(spec, _)
             | Op::Reclass(spec, ..)
-            | Op::Repin(spec, _) = op
+            | Op::Repin(spec, _)
+            | Op::Regroup(spec, _) = op
             {
                 *spec = SpecId(position[spec.0 as usize]);
             }
@@ -162,6 +163,7 @@ pub(crate) fn task(name: impl Into<String>, program: ProgramId) -> TaskSpec {
         class: TaskClass::Normal,
         rt_priority: 0,
         cpus: None,
+        control_group: None,
         process: Process::Own,
         working_set_bytes: 0,
         start: Ns::ZERO,

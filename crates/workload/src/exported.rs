@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 
 use schedlab_input::{stem, Diagnostic};
-use schedlab_trace::TaskClass;
+use schedlab_trace::{CpuMax, GroupWeight, TaskClass};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Amount, Distribution, Op, TimerScope, Times, Workload, MAX_LOOP_DEPTH, MAX_OWN_TIMERS,
-    MAX_TASKS,
+    Amount, Distribution, Op, TimerScope, Times, Workload, MAX_GROUP_DEPTH, MAX_LOOP_DEPTH,
+    MAX_OWN_TIMERS, MAX_TASKS,
 };
 
 /// The version of the format.
@@ -90,7 +90,11 @@ fn check(workload: &Workload) -> Result<(), String> {
         if !in_range(task.cpus, workload.cpu_sets.len()) {
             return wrong("there is no such set of CPUs");
         }
+        if !in_range(task.control_group, workload.control_groups.len()) {
+            return wrong("there is no such control group");
+        }
     }
+    check_groups(workload)?;
     let tasks: u64 = workload.tasks.iter().map(|t| u64::from(t.count)).sum();
     if tasks > u64::from(MAX_TASKS) {
         return Err(format!("there are {tasks} tasks, more than {MAX_TASKS}"));
@@ -106,6 +110,44 @@ fn check(workload: &Workload) -> Result<(), String> {
         check_program(workload, &program.ops).map_err(wrong)?;
     }
     Ok(())
+}
+
+/// Groups come after the ones they are in, and their numbers make sense.
+fn check_groups(workload: &Workload) -> Result<(), String> {
+    let mut depths: Vec<usize> = Vec::new();
+    for group in &workload.control_groups {
+        let wrong = |what: &str| Err(format!("control group \"{}\": {what}", group.name));
+        let depth = match group.parent {
+            None => 0,
+            Some(parent) => match depths.get(parent as usize) {
+                Some(depth) => depth + 1,
+                None => return wrong("the group it is in must come before it"),
+            },
+        };
+        if depth >= MAX_GROUP_DEPTH {
+            return wrong("groups nest too deep");
+        }
+        if !weight_is_possible(group.weight) || !group.max.is_none_or(max_is_possible) {
+            return wrong("its weight or limit makes no sense");
+        }
+        depths.push(depth);
+    }
+    Ok(())
+}
+
+fn weight_is_possible(weight: GroupWeight) -> bool {
+    match weight {
+        GroupWeight::Weight(weight) => (1..=10_000).contains(&weight),
+        GroupWeight::Shares(shares) => (2..=262_144).contains(&shares),
+        GroupWeight::Nice(nice) => (-20..=19).contains(&nice),
+        GroupWeight::Idle => true,
+    }
+}
+
+fn max_is_possible(max: CpuMax) -> bool {
+    max.quota_us >= 1000
+        && (1000..=1_000_000).contains(&max.period_us)
+        && max.burst_us <= max.quota_us
 }
 
 fn is_possible(distribution: &Distribution) -> bool {
@@ -192,6 +234,14 @@ fn refers_to_something(w: &Workload, op: &Op) -> bool {
         Op::Renice(s, nice) => spec(s) && standing_is_possible(nice, TaskClass::Normal, 0),
         Op::Reclass(s, class, priority) => spec(s) && standing_is_possible(0, class, priority),
         Op::Repin(s, set) => spec(s) && cpus(set),
+        Op::SetGroup(group) => in_range(group, w.control_groups.len()),
+        Op::Regroup(s, group) => spec(s) && in_range(group, w.control_groups.len()),
+        Op::Weigh(group, weight) => {
+            in_range(Some(group), w.control_groups.len()) && weight_is_possible(weight)
+        }
+        Op::Limit(group, max) => {
+            in_range(Some(group), w.control_groups.len()) && max.is_none_or(max_is_possible)
+        }
         Op::Mark { mark: m, .. } | Op::StopClock { mark: m } => mark(m),
         Op::RunInKernel(_)
         | Op::SleepUntil(_)

@@ -319,6 +319,10 @@ impl<'a> Ideal<'a> {
             | Op::Renice(..)
             | Op::Reclass(..)
             | Op::Repin(..)
+            | Op::SetGroup(_)
+            | Op::Regroup(..)
+            | Op::Weigh(..)
+            | Op::Limit(..)
             | Op::WorkingSet(_) => {}
         }
     }

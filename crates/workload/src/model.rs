@@ -4,7 +4,7 @@
 //! time is in nanoseconds, every check a reader can make has been made.  The
 //! simulator interprets it; the real-program runner executes it.
 
-use schedlab_trace::{MarkId, Ns, TaskClass};
+use schedlab_trace::{CpuMax, GroupWeight, MarkId, Ns, TaskClass};
 use serde::{Deserialize, Serialize};
 
 /// The duration of a workload that names none and would never end.
@@ -44,6 +44,9 @@ pub struct Workload {
     pub nr_disks: u32,
     /// Number of timers shared between tasks ([`TimerScope::Shared`]).
     pub nr_shared_timers: u32,
+    /// Control groups, each after the one it is in; tasks and operations refer to them by index.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub control_groups: Vec<ControlGroup>,
     /// CPU sets the programs use, as lists of CPU numbers.
     pub cpu_sets: Vec<Vec<u32>>,
     /// Names of what the programs count and time.
@@ -69,6 +72,22 @@ pub struct ProgramId(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SpecId(pub u32);
 
+/// How deep control groups may nest.
+pub const MAX_GROUP_DEPTH: usize = 16;
+
+/// A group of tasks that competes as one: a cgroup of the cpu controller, or an autogroup.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ControlGroup {
+    /// Its name, unique in the workload.
+    pub name: String,
+    /// The group it is in; none: the root.
+    pub parent: Option<u32>,
+    /// What it weighs there.
+    pub weight: GroupWeight,
+    /// Its limit, if it has one.
+    pub max: Option<CpuMax>,
+}
+
 /// A specification of one or more equal tasks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TaskSpec {
@@ -89,6 +108,9 @@ pub struct TaskSpec {
     pub rt_priority: u8,
     /// CPUs it may use: an index into [`Workload::cpu_sets`]; none: all.
     pub cpus: Option<u32>,
+    /// The control group it starts in; none: its parent's, or the root if it has no parent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control_group: Option<u32>,
     /// Its address space.
     pub process: Process,
     /// Memory it touches repeatedly; the part of it in the cache decides its speed.
@@ -279,6 +301,14 @@ pub enum Op {
     Reclass(SpecId, TaskClass, u8),
     /// Changes the CPU set of every living task of a specification; none: all CPUs.
     Repin(SpecId, Option<u32>),
+    /// Moves to another control group; none: the root.
+    SetGroup(Option<u32>),
+    /// Moves every living task of a specification to another control group; none: the root.
+    Regroup(SpecId, Option<u32>),
+    /// Changes what a control group weighs.
+    Weigh(u32, GroupWeight),
+    /// Changes a control group's limit; none: it has none any more.
+    Limit(u32, Option<CpuMax>),
     /// Changes the size of its working set in bytes.
     WorkingSet(u64),
     /// The start of a loop; its [`Op::EndLoop`] is at index `end`.

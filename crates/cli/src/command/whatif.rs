@@ -111,7 +111,7 @@ impl Study<'_> {
             actual: Some(Figures::of(&null, &null)),
         });
         for (written, tuned) in policies {
-            let scheduler = Scheduler::ours(written.clone(), tuned.clone(), self.interrupt)?;
+            let scheduler = Scheduler::ours(written.clone(), tuned.clone())?;
             let predicted = self.predict(&replay, tuned.clone())?;
             // A policy may starve a task so long that the kernel throws it out.
             let actual = match self.run(workload, &scheduler, false) {

@@ -186,6 +186,7 @@ mod tests {
             id: TaskId(0),
             name: "a".into(),
             group: "a".into(),
+            control_group: None,
             process: 7,
             pid: Some(7),
             nice: 0,

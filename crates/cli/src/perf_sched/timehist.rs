@@ -166,6 +166,7 @@ mod tests {
             id: TaskId(0),
             name: "a".into(),
             group: "a".into(),
+            control_group: None,
             process: 7,
             pid: Some(8),
             nice: 0,

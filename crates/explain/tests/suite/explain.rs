@@ -15,6 +15,7 @@ fn info(id: TaskId, name: &str) -> TaskInfo {
         id,
         name: name.into(),
         group: name.into(),
+        control_group: None,
         process: id.0,
         pid: None,
         nice: 0,

@@ -154,6 +154,7 @@ impl Kernel {
             cpu_set: 0,
             cpu: CpuId(cpu),
             foreground: self.rng.below(4) == 0,
+            group: None,
         };
         let task = self.script.start(&new, parent)?;
         self.tasks.push(State::Runnable);

@@ -81,6 +81,7 @@ fn play_one_task(info: &TraceInfo, sink: &mut impl Sink) {
         id: TaskId(0),
         name: "a".into(),
         group: "a".into(),
+        control_group: None,
         process: 7,
         pid: Some(7),
         nice: 0,

@@ -22,6 +22,7 @@ fn spec(name: &str, count: u32, program: u32) -> TaskSpec {
         class: TaskClass::Normal,
         rt_priority: 0,
         cpus: None,
+        control_group: None,
         process: Process::Own,
         working_set_bytes: 0,
         start: Ns::ZERO,

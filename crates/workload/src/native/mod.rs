@@ -6,6 +6,7 @@ mod amount;
 mod expression;
 mod filled;
 mod flow;
+mod groups;
 mod names;
 mod options;
 mod pool;
@@ -88,12 +89,15 @@ fn root(document: &Document) -> Result<Table<'_>, Diagnostic> {
         "options",
         "constants",
         "beside",
+        "group",
+        "autogroup",
         "task",
     ]
     .into_iter()
     .chain(Kind::ALL.map(Kind::key));
     let root = document.root().only(&keys.collect::<Vec<_>>())?;
     root.string("title")?;
+    root.boolean("autogroup")?;
     Ok(root)
 }
 

@@ -11,6 +11,7 @@ use schedlab_trace::{MarkId, Ns};
 
 use super::amount::{amount, Written};
 use super::expression::Scope;
+use super::groups::Groups;
 use super::names::{check_name, Kind, Names, Use};
 use crate::{Amount, Channel, Distribution, Program, ProgramId, SpecId, Workload};
 
@@ -28,6 +29,9 @@ pub(super) enum Target {
 /// All of it, growing while programs are read.
 pub(super) struct Pool {
     names: Vec<Names>,
+    pub groups: Groups,
+    /// Tasks without a group are in that of their session.
+    pub autogroup: bool,
     targets: BTreeMap<String, Target>,
     pub forked: BTreeSet<u32>,
     programs: Vec<Program>,
@@ -53,6 +57,8 @@ impl Pool {
         let names = Kind::ALL.iter().map(|kind| Names::read(root, *kind, scope));
         Ok(Pool {
             names: names.collect::<Result<_, _>>()?,
+            groups: Groups::read(root, scope)?,
+            autogroup: root.boolean("autogroup")?.unwrap_or(false),
             targets,
             forked: BTreeSet::new(),
             programs: Vec::new(),
@@ -206,6 +212,7 @@ impl Pool {
         workload.channels = capacities.into_iter().map(Channel::holding).collect();
         workload.nr_disks = self.names(Kind::Disk).total();
         workload.nr_shared_timers = self.names(Kind::Timer).total();
+        workload.control_groups = self.groups.finish();
         workload.programs = self.programs;
         workload.distributions = self.distributions;
         workload.cpu_sets = self.cpu_sets;

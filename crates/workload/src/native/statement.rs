@@ -3,14 +3,15 @@
 use std::ops::RangeInclusive;
 
 use schedlab_input::{quantity, Diagnostic};
-use schedlab_trace::{Ns, TaskClass};
+use schedlab_trace::{GroupWeight, Ns, TaskClass};
 
+use super::groups::read_limit;
 use super::names::{check_name, Kind, Use};
 use super::pool::Pool;
 use crate::{Op, TimerScope, Times, MAX_MESSAGES, MAX_OWN_TIMERS};
 
 /// Every statement and how to write it.
-pub(super) const STATEMENTS: [(&str, &str); 38] = [
+pub(super) const STATEMENTS: [(&str, &str); 42] = [
     ("run", "run AMOUNT"),
     ("run-for", "run-for AMOUNT"),
     ("sleep", "sleep AMOUNT"),
@@ -44,6 +45,10 @@ pub(super) const STATEMENTS: [(&str, &str); 38] = [
         "reclass TASK normal, batch, idle, iso, fifo PRIORITY or rr PRIORITY",
     ),
     ("repin", "repin TASK LIST or repin TASK all"),
+    ("group", "group GROUP or group root"),
+    ("regroup", "regroup TASK GROUP or regroup TASK root"),
+    ("weight", "weight GROUP NUMBER"),
+    ("quota", "quota GROUP TIME [PERIOD] or quota GROUP none"),
     ("working-set", "working-set SIZE"),
     ("mark", "mark NAME [COUNT]"),
     ("start-clock", "start-clock"),
@@ -137,6 +142,17 @@ impl<'p> Reader<'p> {
                 return Ok(self::class(class)?.map(|(class, rt)| Op::Reclass(spec, class, rt)));
             }
             ["repin", task, cpus] => Op::Repin(self.pool.task(task)?, self.pool.cpu_set(cpus)?),
+            ["group", group] => Op::SetGroup(self.pool.groups.find(group)?),
+            ["regroup", task, group] => {
+                Op::Regroup(self.pool.task(task)?, self.pool.groups.find(group)?)
+            }
+            ["weight", group, weight] => {
+                let weight = number(weight, 1..=10_000)? as u16;
+                Op::Weigh(self.pool.groups.number(group)?, GroupWeight::Weight(weight))
+            }
+            ["quota", group, ref limit @ ..] if (1..=2).contains(&limit.len()) => {
+                Op::Limit(self.pool.groups.number(group)?, read_limit(limit)?)
+            }
             _ => {
                 return Ok(self
                     .sync(words)?

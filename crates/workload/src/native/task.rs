@@ -13,7 +13,7 @@ use super::program::{program, program_varies};
 use super::statement::CLASSES;
 use crate::{Process, SpecId, TaskSpec, MAX_TASKS};
 
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 17] = [
     "when",
     "count",
     "each",
@@ -24,6 +24,8 @@ const KEYS: [&str; 15] = [
     "cpus",
     "process",
     "group",
+    "session",
+    "kind",
     "working_set",
     "start",
     "background",
@@ -32,12 +34,14 @@ const KEYS: [&str; 15] = [
 ];
 
 /// The keys with strings that can differ between instances.
-const VARYING_KEYS: [&str; 7] = [
+const VARYING_KEYS: [&str; 9] = [
     "name",
     "nice",
     "cpus",
     "process",
     "group",
+    "session",
+    "kind",
     "working_set",
     "start",
 ];
@@ -270,7 +274,7 @@ fn spec(
     let size = filled(table, "working_set", size, scope, quantity::size)?;
     let start = "a duration in quotes, such as \"10ms\"";
     let start = filled(table, "start", start, scope, quantity::duration)?;
-    let group = filled(table, "group", "a name in quotes", scope, named)?;
+    let (control_group, label) = group(draft, pool, scope)?;
     let program = program(draft.program, scope, pool).map_err(|mistake| Diagnostic {
         file: table.file().into(),
         key: table.dotted("program"),
@@ -278,13 +282,14 @@ fn spec(
     })?;
     let spec = TaskSpec {
         name: planned.name.clone(),
-        group: group.unwrap_or_else(|| draft.name.to_string()),
+        group: label,
         count: planned.count,
         program,
         nice: integer(table, "nice", -20..=19, scope)?.unwrap_or(0) as i8,
         class,
         rt_priority,
         cpus: cpus.flatten(),
+        control_group,
         process,
         working_set_bytes: size.unwrap_or(0),
         start: start.unwrap_or(Ns::ZERO),
@@ -293,6 +298,38 @@ fn spec(
         foreground: table.boolean("foreground")?.unwrap_or(false),
     };
     Ok((spec, shared))
+}
+
+/// The control group, and the name that results are put together by.
+fn group(
+    draft: &Draft<'_>,
+    pool: &mut Pool,
+    scope: &Scope,
+) -> Result<(Option<u32>, String), Diagnostic> {
+    let table = &draft.table;
+    let kind = filled(table, "kind", "a name in quotes", scope, named)?;
+    let label = kind.unwrap_or_else(|| draft.name.to_string());
+    let session = filled(table, "session", "a name in quotes", scope, named)?;
+    if pool.groups.any() || pool.autogroup {
+        let group = filled(table, "group", "the name of a group", scope, |text| {
+            pool.groups.find(text)
+        })?;
+        let session = || session.unwrap_or_else(|| draft.name.to_string());
+        let group = match group {
+            None if pool.autogroup && draft.count > 0 => Some(pool.groups.of_session(&session())),
+            group => group.flatten(),
+        };
+        return Ok((group, label));
+    }
+    if session.is_some() {
+        return Err(table
+            .mistake("session", "sessions mean nothing here")
+            .expected("autogroup = true at the top of the file"));
+    }
+    // Before there were control groups "group" was what "kind" is.
+    let group = filled(table, "group", "a name in quotes", scope, named)?;
+    let unsaid = !table.has("kind");
+    Ok((None, group.filter(|_| unsaid).unwrap_or(label)))
 }
 
 fn class(table: &Table<'_>, scope: &Scope) -> Result<(TaskClass, u8), Diagnostic> {

@@ -63,6 +63,7 @@ pub fn task_info(id: u32, name: &str, group: &str) -> TaskInfo {
         id: TaskId(id),
         name: name.into(),
         group: group.into(),
+        control_group: None,
         process: id,
         pid: None,
         nice: 0,

@@ -44,6 +44,9 @@ pub struct Entity {
     rt_time_slice: u32,
     queued_on: u32,
     pub on_rq: u8,
+    pub queue: usize,
+    my_queue: usize,
+    parent: usize,
 }
 
 /// The task as the policy sees it.

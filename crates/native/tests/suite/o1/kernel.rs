@@ -62,6 +62,7 @@ pub fn normal() -> NewTask {
         cpu_set: 0,
         cpu: CpuId(0),
         foreground: false,
+        group: None,
     }
 }
 

@@ -127,6 +127,7 @@ impl Lab {
             class: TaskClass::Normal,
             rt_priority: 0,
             cpus: None,
+            control_group: None,
             process: Process::Own,
             working_set_bytes: 0,
             start: Ns::ZERO,

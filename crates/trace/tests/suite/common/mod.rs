@@ -36,6 +36,7 @@ impl Trace {
             release: None,
             has_costs: true,
             nice_is_weighted: false,
+            is_flat: false,
         };
         Trace {
             info,
@@ -54,6 +55,7 @@ impl Trace {
             id: TaskId(id),
             name: name.into(),
             group: name.into(),
+            control_group: None,
             process,
             pid: None,
             nice,

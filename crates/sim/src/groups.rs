@@ -1,0 +1,292 @@
+//! Control groups: which there are, who is in them, and what throttling and quotas mean to the checks.
+
+use schedlab_policy::NewGroup;
+use schedlab_trace::{
+    CpuId, CpuMax, EventKind, GroupId, GroupInfo, GroupWeight, Ns, Overhead, Sink, TaskId, Time,
+};
+use schedlab_workload::Op;
+
+use crate::engine::Simulation;
+use crate::error::{Rule, SimError};
+use crate::task::State;
+
+/// What is known of a group.
+#[derive(Debug)]
+pub(crate) struct Book {
+    pub parent: Option<GroupId>,
+    children: Vec<GroupId>,
+    /// Tasks in it, not in the groups in it; those that left or died go when somebody looks.
+    members: Vec<TaskId>,
+    pub weight: GroupWeight,
+    max: Option<CpuMax>,
+    /// On which CPUs it is throttled.
+    throttled: Vec<bool>,
+    /// Since when it has this limit, and what its tasks have used since.
+    limited_since: Time,
+    used_ns: u64,
+}
+
+impl Book {
+    /// Are so many tasks all that is in it?  Dead ones count: then nobody knows.
+    pub fn has_only(&self, tasks: usize) -> bool {
+        self.children.is_empty() && self.members.len() == tasks
+    }
+}
+
+/// All groups.
+#[derive(Debug, Default)]
+pub(crate) struct Groups {
+    pub books: Vec<Book>,
+    /// A group has had a limit that the policy knows of.
+    pub limited: bool,
+    /// No task of the workload holds a CPU in the kernel, where it runs on whatever its group has used.
+    preemptible: bool,
+    /// Tasks that wait while their group is throttled.
+    pub nr_throttled: u32,
+    /// A group that was seen to have used too much.
+    overdrawn: Option<GroupId>,
+}
+
+impl<S: Sink> Simulation<'_, S> {
+    /// The workload's groups come into being.
+    pub(crate) fn create_groups(&mut self) -> Result<(), SimError> {
+        let in_kernel = |op: &Op| matches!(op, Op::RunInKernel(_));
+        let programs = &self.setup.workload.programs;
+        self.groups.preemptible = !programs.iter().any(|p| p.ops.iter().any(in_kernel));
+        for (index, group) in self.setup.workload.control_groups.iter().enumerate() {
+            let id = GroupId(index as u32);
+            let parent = group.parent.map(GroupId);
+            self.sink.group(&GroupInfo {
+                id,
+                name: group.name.clone(),
+                parent,
+                weight: group.weight,
+                max: group.max,
+            });
+            self.groups.books.push(Book {
+                parent,
+                children: Vec::new(),
+                members: Vec::new(),
+                weight: group.weight,
+                max: None,
+                throttled: vec![false; self.cpus.len()],
+                limited_since: Time::ZERO,
+                used_ns: 0,
+            });
+            if let Some(parent) = parent {
+                self.groups.books[parent.index()].children.push(id);
+            }
+            self.note_limit(id, group.max);
+            let new = NewGroup {
+                parent,
+                weight: group.weight,
+                max: group.max,
+            };
+            self.call(CpuId(0), |host| host.add_group(&new))?;
+            self.drain_requests(CpuId(0))?;
+        }
+        Ok(())
+    }
+
+    /// The group of a new task: its own, or its parent's.
+    pub(crate) fn first_group(&self, own: Option<u32>, parent: Option<TaskId>) -> Option<GroupId> {
+        match (own, parent) {
+            (Some(group), _) => Some(GroupId(group)),
+            (None, Some(parent)) => self.host.task_group(parent),
+            (None, None) => None,
+        }
+    }
+
+    pub(crate) fn join_group(&mut self, task: TaskId, group: Option<GroupId>) {
+        if let Some(group) = group {
+            self.groups.books[group.index()].members.push(task);
+        }
+    }
+
+    // ---- changes ------------------------------------------------------------------
+
+    /// The task moves to another group.
+    pub(crate) fn set_group(
+        &mut self,
+        cpu: CpuId,
+        task: TaskId,
+        group: Option<u32>,
+    ) -> Result<(), SimError> {
+        let group = group.map(GroupId);
+        let from = self.host.task_group(task);
+        if from == group {
+            return Ok(());
+        }
+        self.emit(cpu, EventKind::Regroup { task, group });
+        if let Some(from) = from {
+            self.groups.books[from.index()]
+                .members
+                .retain(|&t| t != task);
+        }
+        self.join_group(task, group);
+        self.call(cpu, |host| host.set_task_group(task, group))?;
+        self.begin_stay(task);
+        if self.task(task).state == State::Waiting {
+            self.forget_throttled(task);
+            self.note_throttled(task);
+        }
+        self.drain_requests(cpu)?;
+        self.charge_work(cpu, Overhead::Syscall);
+        Ok(())
+    }
+
+    /// A group weighs something else.
+    pub(crate) fn weigh_group(
+        &mut self,
+        cpu: CpuId,
+        group: GroupId,
+        weight: GroupWeight,
+    ) -> Result<(), SimError> {
+        self.emit(cpu, EventKind::Weigh { group, weight });
+        self.groups.books[group.index()].weight = weight;
+        self.call(cpu, |host| host.set_group_weight(group, weight))?;
+        for task in 0..self.tasks.len() as u32 {
+            self.begin_stay(TaskId(task));
+        }
+        self.drain_requests(cpu)?;
+        self.charge_work(cpu, Overhead::Syscall);
+        Ok(())
+    }
+
+    /// A group has another limit.
+    pub(crate) fn limit_group(
+        &mut self,
+        cpu: CpuId,
+        group: GroupId,
+        max: Option<CpuMax>,
+    ) -> Result<(), SimError> {
+        self.settle_all();
+        self.emit(cpu, EventKind::Limit { group, max });
+        self.note_limit(group, max);
+        self.call(cpu, |host| host.set_group_max(group, max))?;
+        self.drain_requests(cpu)?;
+        self.charge_work(cpu, Overhead::Syscall);
+        Ok(())
+    }
+
+    // ---- throttling ---------------------------------------------------------------
+
+    /// The policy throttles a group on a CPU, or does so no more.
+    pub(crate) fn group_throttled(&mut self, cpu: CpuId, group: GroupId, on: CpuId, is: bool) {
+        let was = &mut self.groups.books[group.index()].throttled[on.index()];
+        if std::mem::replace(was, is) == is {
+            return;
+        }
+        let kind = match is {
+            true => EventKind::Throttle { group, on },
+            false => EventKind::Unthrottle { group, on },
+        };
+        self.emit(cpu, kind);
+        self.renew_throttled(group, on);
+    }
+
+    /// Which of the group's tasks that wait on a CPU, those of groups in it included, are throttled?
+    fn renew_throttled(&mut self, group: GroupId, on: CpuId) {
+        let mut groups = vec![group];
+        while let Some(group) = groups.pop() {
+            let book = &mut self.groups.books[group.index()];
+            groups.extend_from_slice(&book.children);
+            let members = std::mem::take(&mut book.members);
+            for &task in &members {
+                let t = self.task(task);
+                if t.state == State::Waiting && t.queued_on == on {
+                    self.forget_throttled(task);
+                    self.note_throttled(task);
+                }
+            }
+            self.groups.books[group.index()].members = members;
+        }
+    }
+
+    /// A task waits: do checks have to know that its group is throttled?
+    #[inline]
+    pub(crate) fn note_throttled(&mut self, task: TaskId) {
+        if self.groups.limited {
+            self.note_if_throttled(task);
+        }
+    }
+
+    fn note_if_throttled(&mut self, task: TaskId) {
+        let on = self.task(task).queued_on;
+        let group = self.host.task_group(task);
+        if group.is_some_and(|group| self.host.throttled(group, on)) {
+            self.task_mut(task).throttled = true;
+            self.cpu_mut(on).nr_throttled += 1;
+            self.groups.nr_throttled += 1;
+        }
+    }
+
+    /// The task does not wait there any more.
+    #[inline]
+    pub(crate) fn forget_throttled(&mut self, task: TaskId) {
+        if std::mem::take(&mut self.task_mut(task).throttled) {
+            let on = self.task(task).queued_on;
+            self.cpu_mut(on).nr_throttled -= 1;
+            self.groups.nr_throttled -= 1;
+        }
+    }
+
+    /// Do tasks wait for the policy's timers, which will let their group run again?
+    pub(crate) fn waits_for_quota(&self) -> bool {
+        self.groups.nr_throttled > 0 && self.queue.next().is_some()
+    }
+
+    // ---- quotas -------------------------------------------------------------------
+
+    fn note_limit(&mut self, group: GroupId, max: Option<CpuMax>) {
+        let book = &mut self.groups.books[group.index()];
+        book.max = max;
+        book.limited_since = self.now;
+        book.used_ns = 0;
+        let known = self.setup.tuned.policy.has_groups();
+        self.groups.limited |= max.is_some() && known;
+    }
+
+    /// The task has run: its groups have used so much more.
+    #[cold]
+    pub(crate) fn charge_quota(&mut self, task: TaskId, ns: Ns) {
+        let preemptible = self.groups.preemptible;
+        let mut next = self.host.task_group(task);
+        while let Some(group) = next {
+            let allowed_ns = self.allowed_ns(group);
+            let book = &mut self.groups.books[group.index()];
+            book.used_ns += ns.0;
+            if preemptible && allowed_ns.is_some_and(|allowed| book.used_ns > allowed) {
+                self.groups.overdrawn = Some(group);
+            }
+            next = book.parent;
+        }
+    }
+
+    /// What a group may have used since it has its limit: the quota of each period that has begun, and for each CPU
+    /// what a tick can come late.
+    fn allowed_ns(&self, group: GroupId) -> Option<u64> {
+        let book = &self.groups.books[group.index()];
+        let max = book.max?;
+        let periods = self.now.since(book.limited_since).0 / (u64::from(max.period_us) * 1000) + 2;
+        let late_ns = 2 * self.tick_ns.max(self.ticks.period_ns()) + 1_000_000;
+        let quota_ns = u64::from(max.quota_us) * 1000;
+        Some(periods * quota_ns + u64::from(max.burst_us) * 1000 + late_ns * self.cpus.len() as u64)
+    }
+
+    /// Has a group used more than that?
+    #[cold]
+    pub(crate) fn check_quota(&mut self, cpu: CpuId) -> Result<(), SimError> {
+        let Some(group) = self.groups.overdrawn else {
+            return Ok(());
+        };
+        let book = &self.groups.books[group.index()];
+        let detail = format!(
+            "group {} has used {} since {}, more than its quota",
+            self.setup.workload.control_groups[group.index()].name,
+            Ns(book.used_ns),
+            book.limited_since,
+        );
+        Err(self.violation(Rule::Quota, cpu, None, None, detail))
+    }
+}
