@@ -21,6 +21,7 @@
 //!
 //! What a recording cannot tell is in [`LIMITS`].
 
+mod call;
 mod check;
 mod costs;
 mod identified;
@@ -39,6 +40,6 @@ pub use machine::machine_like;
 pub use minimise::{minimise, Minimised, Symptom, Watch};
 pub use own::own_scheduler;
 pub use reactions::ReactionTimes;
-pub use rebuild::{End, Options, Rebuild};
-pub use replay::{fit, Counts, Mode, Replay, LIMITS};
+pub use rebuild::{Options, Rebuild};
+pub use replay::{fit, Counts, End, Mode, Replay, LIMITS};
 pub use without_costs::WithoutCosts;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use schedlab_recording::flow::{ChannelId, Flow, FlowLog, Reason};
+use schedlab_recording::flow::{Flow, FlowLog, Reason};
 use schedlab_recording::{is_kernel_thread, kernel_thread_cpu, FlowSink};
 use schedlab_trace::{
     CpuId, Event, EventKind, Ns, PrevState, Sink, TaskClass, TaskId, TaskInfo, Time, TraceInfo,
@@ -12,9 +12,10 @@ use schedlab_workload::{
     Amount, Channel, Op, Process, Program, ProgramId, SpecId, TaskSpec, Times, Workload,
 };
 
+use crate::call::Call;
 use crate::costs::{Costs, Measured, Point};
 use crate::reactions::Reactions;
-use crate::{Counts, Mode, Replay};
+use crate::{Counts, End, Mode, Replay};
 
 /// What to rebuild, and how.
 #[derive(Clone, Debug, Default)]
@@ -31,18 +32,6 @@ pub struct Options {
     pub wakers_are_guessed: bool,
     /// What recording a system call cost the task that made it.
     pub call_cost_ns: Ns,
-}
-
-/// What ends a replay.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum End {
-    /// Time, if most of the recorded work was done by tasks that lived on when the recording ended; else work.
-    Auto,
-    /// All recorded work is done.
-    #[default]
-    Work,
-    /// As much time has passed as was recorded.  Tasks that only compute and wait for timers do not run out of work.
-    Time,
 }
 
 /// Does nothing: a placeholder for a wakeup that is not yet confirmed.
@@ -85,38 +74,6 @@ struct Life {
     bereaved: bool,
     parent: Option<TaskId>,
     dying: bool,
-}
-
-/// A system call that a task is in.
-#[derive(Clone, Copy, Debug)]
-struct Call {
-    flow: Flow,
-    /// The place in its program where it was entered.
-    entry: usize,
-    /// Whether its operation is in the program.
-    placed: bool,
-    /// The task's work when it was entered.
-    done: u64,
-    /// How often it slept in it and woke others.
-    sleeps: u32,
-    wakes: u32,
-}
-
-impl Call {
-    /// What it is in a program, if that is known.
-    fn op(&self) -> Option<Op> {
-        match self.flow {
-            Flow::Read {
-                channel: ChannelId(channel),
-                bytes: count,
-            } => Some(Op::Receive { channel, count }),
-            Flow::Write {
-                channel: ChannelId(channel),
-                bytes: count,
-            } => Some(Op::Send { channel, count }),
-            _ => None,
-        }
-    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -653,6 +610,8 @@ struct Lowering {
     specs: Vec<Option<u32>>,
     processes: BTreeMap<u32, u32>,
     names: BTreeMap<String, u32>,
+    /// The replay ends with its programs: what timers make the kernel's threads do later is no part of it.
+    kernel_is_background: bool,
 }
 
 impl Lowering {
@@ -662,6 +621,7 @@ impl Lowering {
             specs: vec![None; most.unwrap_or(0)],
             processes: BTreeMap::new(),
             names: BTreeMap::new(),
+            kernel_is_background: false,
         };
         for (index, life) in lives.iter().enumerate() {
             lowering.specs[life.info.id.index()] = Some(index as u32);
@@ -675,6 +635,8 @@ impl Lowering {
     }
 
     fn lower(mut self, lives: Vec<Life>, replay: &mut Replay) {
+        let by_work = replay.counts.has_flow && !replay.counts.ends_by_time;
+        self.kernel_is_background = by_work;
         let workload = &mut replay.workload;
         for (index, life) in lives.into_iter().enumerate() {
             let spec = self.spec(&life, ProgramId(index as u32), workload);
@@ -733,7 +695,7 @@ impl Lowering {
             working_set_bytes: 0,
             start,
             dormant,
-            background: false,
+            background: self.kernel_is_background && life.is_kernel(),
             foreground: false,
         }
     }

@@ -19,6 +19,18 @@ pub enum Mode {
     Closed,
 }
 
+/// What ends a replay.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum End {
+    /// Time, if most of the recorded work was done by tasks that lived on when the recording ended; else work.
+    Auto,
+    /// All recorded work is done.
+    #[default]
+    Work,
+    /// As much time has passed as was recorded.  Tasks that only compute and wait for timers do not run out of work.
+    Time,
+}
+
 /// What a recording cannot tell, so that a replay cannot know either.
 pub const LIMITS: &[&str] = &[
     "work is as long as it was: spinning, spinning on locks and CPU frequency are part of it",

@@ -38,11 +38,11 @@ const WORKLOADS: [&str; 10] = [
     "sh -c 'seq 1 30000 | tr 1 2 | sort | uniq -c | tail -1'",
     "sh -c 'for i in 1 2 3; do seq 1 20000 | sort -n | md5sum & done; wait'",
     "sh -c 'for i in 1 2 3; do gzip -c /bin/busybox | wc -c & done; wait'",
-    "play --duration 1s massive-intr -n 10",
-    "play --duration 1s hogs --nice 0,5,10 --count 1",
-    "play --duration 1s late --aligned",
+    "play --duration 1s 'massive-intr -n 10'",
+    "play --duration 1s 'hogs --nice 0,5,10 --count 1'",
+    "play --duration 1s 'late --aligned'",
     "play --duration 1s producer-consumer",
-    "chat --rooms 1 --users 5 --messages 10",
+    "play --duration 1s closed-loop-server",
 ];
 
 /// The tick of the guest's kernel.
@@ -173,7 +173,7 @@ impl Study<'_> {
     ) -> Result<Recording, Failure> {
         let words = shlex::split(workload).unwrap_or_default();
         let command = match words.first().map(String::as_str) {
-            Some("play" | "chat") => [vec!["schedlab".to_string()], words].concat(),
+            Some("play") => [vec!["schedlab".to_string()], words].concat(),
             _ => words,
         };
         let session = KernelSession {

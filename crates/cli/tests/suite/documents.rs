@@ -9,6 +9,7 @@ use crate::common::{names, output, root};
 /// Flags of other programs that the documents name.
 const FOREIGN: &[&str] = &[
     "--ns",
+    "--deltatime",
     "--manifest-path",
     "--think",
     "--header",

@@ -47,10 +47,7 @@ pub fn read(head: &Head<'_>, intake: &mut Intake) -> Said {
         "sys_enter_sched_yield" | "sys_sched_yield()" => {
             head.pid.map(|pid| KernelEventKind::Yield { pid })
         }
-        "sched_stat_runtime" => runtime(head.arguments, intake),
-        "sys_enter" => head.pid.and_then(|pid| enter(pid, head.arguments)),
-        "sys_exit" => head.pid.and_then(|pid| leave(pid, head.arguments)),
-        _ => return Said::Other,
+        _ => return extra(head, intake).map_or(Said::Other, Said::Event),
     };
     kind.map_or(Said::Nonsense, Said::Event)
 }
@@ -181,6 +178,16 @@ fn rename(head: &Head<'_>, intake: &mut Intake) -> Option<KernelEventKind> {
     };
     let comm = intake.comm(comm);
     Some(KernelEventKind::Rename { pid, comm })
+}
+
+/// Events that make a recording better; tools print some of them in their own way, and nothing is lost without them.
+fn extra(head: &Head<'_>, intake: &mut Intake) -> Option<KernelEventKind> {
+    match head.event {
+        "sched_stat_runtime" => runtime(head.arguments, intake),
+        "sys_enter" => enter(head.pid?, head.arguments),
+        "sys_exit" => leave(head.pid?, head.arguments),
+        _ => None,
+    }
 }
 
 /// "comm=X pid=1 runtime=1000 [ns]"

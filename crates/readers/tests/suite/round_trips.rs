@@ -9,7 +9,7 @@ use schedlab_recording::{
 };
 use schedlab_trace::{
     CpuId, Event, EventKind, FtraceSink, PerfettoSink, PrevState, Sink, TaskClass, TaskId,
-    TaskInfo, Tee, Time, TraceInfo,
+    TaskInfo, Tee, Time, TraceInfo, WakeContext,
 };
 
 fn written(recording: &Recording, format: TextFormat) -> (Vec<u8>, Vec<String>) {
@@ -32,6 +32,69 @@ fn perf_script_text() {
         assert_same(&all(&recording), &all(&again));
         assert_eq!(report.resolution_ns, 1);
         assert_eq!(notes, ["whether tasks or interrupts woke is not written"]);
+    }
+}
+
+/// System calls, accounts and softirqs come back from ftrace's text, with what recording a call cost.
+#[test]
+fn system_calls_and_accounts() {
+    let (mut recording, _) = read(&example("hackbench-4g")).unwrap();
+    let (time, cpu) = (recording.span.1, CpuId(0));
+    let (pid, task) = (
+        Pid(77),
+        TaskRef {
+            pid: Pid(77),
+            comm: recording.comm("reader"),
+            prio: None,
+        },
+    );
+    let (call, arguments) = (0, [3, 0x7ffd_1000, 64]);
+    let (by, target) = (WakeContext::SoftIrq, CpuId(1));
+    for kind in [
+        KernelEventKind::Enter {
+            pid,
+            call,
+            arguments,
+        },
+        KernelEventKind::Return {
+            pid,
+            call,
+            result: -11,
+        },
+        KernelEventKind::Runtime { task, ns: 1234 },
+        KernelEventKind::Waking { task, by, target },
+        KernelEventKind::Yield { pid },
+    ] {
+        recording.push(KernelEvent { time, cpu, kind });
+    }
+    recording.call_cost_ns = 321;
+    recording.finish(None);
+    let (text, _) = written(&recording, TextFormat::Ftrace);
+    let (again, _) = read_from(&text[..], "text").unwrap();
+    assert_same(&events(&recording), &events(&again));
+    assert_eq!(again.call_cost_ns, 321);
+}
+
+/// Yields of our own traces are read again.
+#[test]
+fn yields_of_traces() {
+    let info = TraceInfo {
+        nr_cpus: 1,
+        ..TraceInfo::default()
+    };
+    let mut sinks = Tee(PerfettoSink::new(Vec::new()), FtraceSink::new(Vec::new()));
+    play_one_task(&info, &mut sinks);
+    let Tee(perfetto, ftrace) = sinks;
+    for file in [perfetto.finish().unwrap(), ftrace.finish().unwrap()] {
+        let (recording, _) = read_from(&file[..], "file").unwrap();
+        let is_yield = |event: &&KernelEvent| matches!(event.kind, KernelEventKind::Yield { .. });
+        let yields: Vec<u64> = recording
+            .events()
+            .iter()
+            .filter(is_yield)
+            .map(|e| e.time.0)
+            .collect();
+        assert_eq!(yields, [500]);
     }
 }
 
@@ -74,7 +137,7 @@ fn simulations_are_told_from_kernels() {
     }
 }
 
-/// A task that runs for 1 µs.
+/// A task that runs for 1 µs and yields once.
 fn play_one_task(info: &TraceInfo, sink: &mut impl Sink) {
     sink.begin(info);
     sink.task(&TaskInfo {
@@ -89,19 +152,18 @@ fn play_one_task(info: &TraceInfo, sink: &mut impl Sink) {
         rt_priority: 0,
     });
     let task = Some(TaskId(0));
-    for (ns, prev, prev_state, next) in [
-        (0, None, PrevState::Idle, task),
-        (1000, task, PrevState::Sleeping, None),
+    let switch = |prev, prev_state, next| EventKind::Switch {
+        prev,
+        prev_state,
+        next,
+    };
+    for (ns, kind) in [
+        (0, switch(None, PrevState::Idle, task)),
+        (500, EventKind::Yield { task: TaskId(0) }),
+        (1000, switch(task, PrevState::Sleeping, None)),
     ] {
-        sink.event(&Event {
-            time: Time(ns),
-            cpu: CpuId(0),
-            kind: EventKind::Switch {
-                prev,
-                prev_state,
-                next,
-            },
-        });
+        let (time, cpu) = (Time(ns), CpuId(0));
+        sink.event(&Event { time, cpu, kind });
     }
     sink.end(Time(2000));
 }

@@ -97,7 +97,7 @@ fn ftrace() {
     assert_eq!(kinds(&recording), [20, 8, 8 + 3, 2, 3, 3, 0, 0, 0]);
     // d.h2. and d.s3. are interrupts; d..4. and dN.4. are not.
     let by_irq = |k: &KernelEventKind| match k {
-        KernelEventKind::Waking { by, .. } => *by == WakeContext::Irq,
+        KernelEventKind::Waking { by, .. } => *by != WakeContext::Task,
         _ => false,
     };
     assert_eq!(count(&recording, by_irq), 2);
@@ -124,7 +124,7 @@ fn perfetto() {
             "1400 1 switch x:101:120 PreemptedInKernel rt:50:-1",
             "1450 1 exit rt:50:-1",
             "1500 1 switch rt:50:-1 Dead worker one:102:120",
-            "2050 0 waking x:101:120 by Irq on 1",
+            "2050 0 waking x:101:120 by SoftIrq on 1",
             "2100 0 switch swapper:0:120 Runnable x:101:120",
             "2150 0 switch x:101:120 Sleeping swapper:0:120",
         ];
@@ -246,13 +246,13 @@ fn what_is_not_taken_is_counted() {
          ##### CPU 2 buffer started ####\n\
          a-1 [000] d..2 6.0: sched_switch: {SWITCH}\n\
          a-1 [000] d..2 5.0: sched_switch: {SWITCH}\n\
-         a-1 [000] d..2 7.0: sched_stat_runtime: comm=a pid=1 runtime=5 [ns]\n\
-         a-1 [000] d..2 7.0: sched_stat_runtime: comm=a pid=1 runtime=5 [ns]\n\
+         a-1 [000] d..2 7.0: sched_stat_sleep: comm=a pid=1 delay=5 [ns]\n\
+         a-1 [000] d..2 7.0: sched_stat_sleep: comm=a pid=1 delay=5 [ns]\n\
          => schedule\n"
     );
     let (recording, report) = read_from(text.as_bytes(), "text").unwrap();
     assert_eq!((recording.nr_lost, report.nr_gaps), (30, 3));
-    let ignored = BTreeMap::from([("sched_stat_runtime".to_string(), 2)]);
+    let ignored = BTreeMap::from([("sched_stat_sleep".to_string(), 2)]);
     assert_eq!(report.ignored, ignored);
     assert_eq!((report.nr_other_lines, report.nr_out_of_order), (3, 1));
     assert!(events(&recording)[0].starts_with("5000000000 "));
@@ -333,7 +333,10 @@ fn trace_cmd_report() {
     let (flagged, _) = read("trace-cmd-l.txt");
     let but_for_contexts = |recording| -> Vec<String> {
         let events = events(recording).into_iter();
-        let but = |line: String| line.replace(" by Irq ", " by Task ");
+        let but = |line: String| {
+            line.replace(" by Irq ", " by Task ")
+                .replace(" by SoftIrq ", " by Task ")
+        };
         events.map(but).collect()
     };
     assert_same(&but_for_contexts(&plain), &but_for_contexts(&flagged));
