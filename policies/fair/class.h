@@ -524,6 +524,18 @@ static inline __unused void fair_init(sched_t *s)
 	build_fair_domains(s);
 }
 
+/* No kernel has groups so far: see task_group(). */
+#ifdef __BPF__
+#define FAIR_GROUP_HOOKS
+#else
+#define FAIR_GROUP_HOOKS					\
+	.group_init = fair_group_init,				\
+	.group_move = fair_group_move,				\
+	.group_set_weight = fair_group_set_weight,		\
+	.group_set_quota = fair_group_set_quota,		\
+	.timer = fair_timer,
+#endif
+
 #define FAIR_HOOKS						\
 	.fork = fair_fork,					\
 	.select_cpu = fair_select_cpu,				\
@@ -536,11 +548,7 @@ static inline __unused void fair_init(sched_t *s)
 	.set_nice = fair_set_nice,				\
 	.set_class = fair_set_class,				\
 	.set_cpumask = fair_set_cpumask,			\
-	.group_init = fair_group_init,				\
-	.group_move = fair_group_move,				\
-	.group_set_weight = fair_group_set_weight,		\
-	.group_set_quota = fair_group_set_quota,		\
-	.timer = fair_timer,					\
+	FAIR_GROUP_HOOKS					\
 	.priority = fair_priority,				\
 	.queued = fair_queued
 #endif

@@ -14,6 +14,8 @@
  *
  * FIDELITY: a group's load on a CPU is the weight of what is queued there now; kernels since 3.8 use an average with
  *	a half-life of 32 ms (PELT), so that the part of a CPU where tasks come and go changes less.
+ * FIDELITY: a group's part of a CPU is also renewed when the group stops running there, not only at ticks, wakeups and
+ *	sleeps; nothing else would see to it where it never runs at a tick.
  * FIDELITY: 6.6 to 6.11 scale deadlines in reweight_entity() and leave vruntime as it is or move it otherwise; here
  *	EEVDF does as 6.12.y in all variants.
  */
@@ -315,6 +317,8 @@ static inline __unused void put_prev(sched_t *s, entity_t *se)
 		check_cfs_rq_runtime(s, se->cfs_rq);
 	}
 	put_prev_entity(s, se->cfs_rq, se);
+	if (se->on_rq)
+		update_cfs_group(s, se);
 }
 
 /* Put back everything from @se upwards: put_prev_task_fair(). */
@@ -360,8 +364,10 @@ static inline __unused void put_prev_set_next_entity(sched_t *s, entity_t *pse, 
 		set_next_up(s, se);
 		return;
 	}
-	if (entity_runs(pse))
+	if (entity_runs(pse)) {
 		put_prev_entity(s, pse->cfs_rq, pse);
+		update_cfs_group(s, pse);
+	}
 	set_next_entity(s, se->cfs_rq, se);
 }
 

@@ -57,10 +57,10 @@ pub use error::AccountingError;
 pub use headline::{Better, Headline, Unit};
 pub use measure::Measure;
 pub use result::{
-    Activity, CdfPoint, CpuMetrics, Distribution, Fairness, GroupLatencyPlot, GroupMetrics,
-    IdleWhileRunnable, LatencyPlot, MarkMetrics, Metrics, OverheadNs, Plots, SchedulerMetrics,
-    ShareOf, ShareRow, SharesPlot, Slice, TaskMetrics, TimelinePlot, TimelineWindow, Wait,
-    WaitingPlot,
+    Activity, CdfPoint, ControlGroupMetrics, CpuMetrics, Distribution, Fairness, GroupLatencyPlot,
+    GroupMetrics, IdleWhileRunnable, LatencyPlot, MarkMetrics, Metrics, OverheadNs, Plots,
+    SchedulerMetrics, ShareOf, ShareRow, SharesPlot, Slice, TaskMetrics, TimelinePlot,
+    TimelineWindow, Wait, WaitingPlot,
 };
 pub use summary::{Interval, Summary, BOOTSTRAP_MIN};
 

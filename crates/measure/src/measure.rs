@@ -1,6 +1,6 @@
 //! The sink that measures.
 
-use schedlab_trace::{Event, EventKind, Ns, Sink, TaskId, TaskInfo, Time, TraceInfo};
+use schedlab_trace::{Event, EventKind, GroupInfo, Ns, Sink, TaskId, TaskInfo, Time, TraceInfo};
 
 use crate::metrics::{fairness, Families, Lasting, Tally};
 use crate::roster::Roster;
@@ -63,6 +63,7 @@ impl Measure {
         self.state = State::default();
         let tasks = self.tasks(cpu_time);
         let families = self.families;
+        let has_groups = !families.control_groups.is_empty();
         let (marks, counters) = families.marks.finish(duration);
         Metrics {
             policy: self.info.policy,
@@ -74,6 +75,8 @@ impl Measure {
             marks,
             total,
             groups,
+            control_groups: families.control_groups.finish(cpu_time),
+            groups_without_effect: self.info.is_flat && has_groups,
             tasks,
             task_distributions_dropped: families.latencies.dropped(),
             fairness,
@@ -197,6 +200,11 @@ impl Sink for Measure {
         self.state.begin(info.nr_cpus, !info.has_costs);
     }
 
+    fn group(&mut self, info: &GroupInfo) {
+        self.state.announce_group(info);
+        self.families.control_groups.announce(info);
+    }
+
     fn task(&mut self, info: &TaskInfo) {
         let group = self.roster.group_id(&info.group);
         if self.state.announce(info.id, group) {
@@ -205,6 +213,13 @@ impl Sink for Measure {
             self.families
                 .latencies
                 .announce(info.id.index(), group as usize);
+            if info.control_group.is_some() {
+                self.families
+                    .control_groups
+                    .join(info.id, info.control_group);
+                self.state
+                    .join(info.id, info.control_group, &mut self.families);
+            }
         }
     }
 
@@ -219,6 +234,21 @@ impl Sink for Measure {
                 self.families.scheduler.called(examined, recalculations);
             }
             EventKind::Recalculate { passes } => self.families.scheduler.recalculated(passes),
+            EventKind::Regroup { task, group } => self.families.control_groups.join(task, group),
+            EventKind::Weigh { group, weight } => {
+                self.families.control_groups.weigh(group, weight);
+            }
+            EventKind::Limit { group, max } => self.families.control_groups.limit(group, max),
+            EventKind::Throttle { group, on } => {
+                let now = event.time.0;
+                self.families.control_groups.throttled(group, on, true, now);
+            }
+            EventKind::Unthrottle { group, on } => {
+                let now = event.time.0;
+                self.families
+                    .control_groups
+                    .throttled(group, on, false, now);
+            }
             EventKind::Nice { task, nice } => self.roster.set_nice(task, nice),
             EventKind::Count { counter, by } => {
                 let known = self.families.marks.policy_counted(counter, by);

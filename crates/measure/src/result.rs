@@ -33,6 +33,12 @@ pub struct Metrics {
     pub total: Activity,
     /// Each group of tasks, in order of first appearance.
     pub groups: Vec<GroupMetrics>,
+    /// Each control group, after the one it is in; empty and left out if the workload has none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub control_groups: Vec<ControlGroupMetrics>,
+    /// There are control groups, but the policy knows none: all tasks competed as if they were in the root.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub groups_without_effect: bool,
     /// Each task, by id.
     pub tasks: Vec<TaskMetrics>,
     /// Were the tasks' own latency distributions left out?  There were too many tasks or
@@ -147,6 +153,35 @@ pub struct GroupMetrics {
     /// What its tasks did, together.
     #[serde(flatten)]
     pub activity: Activity,
+}
+
+/// A control group.  Times and tasks include those of the groups in it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ControlGroupMetrics {
+    /// Its name.
+    pub name: String,
+    /// The name of the group it is in; none: the root.
+    pub parent: Option<String>,
+    /// What it weighs, at the end: 1024 is a task of nice 0, or cpu.weight 100.
+    pub shares: u32,
+    /// Does it run only when nobody else wants to (cpu.idle)?
+    pub idle: bool,
+    /// Its quota at the end (cpu.max); none: no limit.
+    pub quota_ns: Option<Ns>,
+    /// The period of that.
+    pub period_ns: Option<Ns>,
+    /// How many tasks came into it: when they began, or later.
+    pub nr_tasks: u64,
+    /// CPU time of their own work while they were in it.
+    pub run_ns: Ns,
+    /// The same as a share of the machine's CPU time.
+    pub cpu_share: f64,
+    /// How long they waited on run queues, throttled or not, summed up; a wait counts where it ended.
+    pub wait_ns: Ns,
+    /// How long the group itself was throttled, summed up over CPUs.
+    pub throttled_ns: Ns,
+    /// How often it was throttled on a CPU.
+    pub nr_throttles: u64,
 }
 
 /// A task.

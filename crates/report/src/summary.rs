@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use schedlab_measure::{
-    Activity, Better as Direction, CpuMetrics, Distribution, Headline, Interval, Metrics, Summary,
-    Unit as HeadlineUnit, BOOTSTRAP_MIN,
+    Activity, Better as Direction, ControlGroupMetrics, CpuMetrics, Distribution, Headline,
+    Interval, Metrics, Summary, Unit as HeadlineUnit, BOOTSTRAP_MIN,
 };
 
 use crate::quantity::Unit;
@@ -222,6 +222,73 @@ fn group_subject(setup: &Setup, name: &str, contest: usize) -> Subject {
             .collect(),
         contest,
         cells: GROUP_COLUMNS.iter().map(cell).collect(),
+    }
+}
+
+type ControlColumn = (&'static str, Unit, fn(&ControlGroupMetrics) -> Option<f64>);
+
+const CONTROL_COLUMNS: [ControlColumn; 8] = [
+    ("shares", Unit::Count, |g| Some(f64::from(g.shares))),
+    ("quota", Unit::Time, |g| g.quota_ns.map(|q| q.0 as f64)),
+    ("period", Unit::Time, |g| g.period_ns.map(|p| p.0 as f64)),
+    ("tasks", Unit::Count, |g| Some(g.nr_tasks as f64)),
+    ("CPU share", Unit::Share, |g| Some(g.cpu_share)),
+    ("waited", Unit::Time, |g| Some(g.wait_ns.0 as f64)),
+    ("throttled", Unit::Time, |g| Some(g.throttled_ns.0 as f64)),
+    ("times", Unit::Count, |g| Some(g.nr_throttles as f64)),
+];
+
+/// The control groups, each with what is in it: for each, a row for each set-up.
+pub fn control_groups(comparison: &Comparison, limit: usize) -> Table {
+    let mut names: Vec<&str> = Vec::new();
+    for group in comparison.metrics().flat_map(|m| &m.control_groups) {
+        if !names.contains(&group.name.as_str()) {
+            names.push(&group.name);
+        }
+    }
+    let mut subjects = Vec::new();
+    for (contest, name) in names.iter().take(limit).enumerate() {
+        for setup in &comparison.setups {
+            subjects.push(control_subject(setup, name, contest));
+        }
+    }
+    let mut stubs = vec!["control group".to_string(), "in".to_string()];
+    if comparison.setups.len() == 1 {
+        subjects.iter_mut().for_each(|s| s.labels.truncate(2));
+    } else {
+        stubs.extend(comparison.stubs.clone());
+    }
+    let more = names.len().saturating_sub(limit);
+    let more = (more > 0).then(|| format!("{more} more control groups; --format json has all"));
+    let field = |(label, unit, _): &ControlColumn| Field::new(*label, *unit);
+    Table {
+        title: "Control groups".to_string(),
+        stubs,
+        fields: CONTROL_COLUMNS.iter().map(field).collect(),
+        subjects,
+        layout: Layout::FieldsAsColumns,
+        notes: more.into_iter().collect(),
+    }
+}
+
+fn control_subject(setup: &Setup, name: &str, contest: usize) -> Subject {
+    let groups: Vec<&ControlGroupMetrics> = setup
+        .results()
+        .iter()
+        .filter_map(|r| r.metrics.control_groups.iter().find(|g| g.name == name))
+        .collect();
+    let parent = groups.first().and_then(|g| g.parent.clone());
+    let cell = |column: &ControlColumn| {
+        let values = groups.iter().filter_map(|g| (column.2)(g));
+        summary_cell(Summary::of(values.collect()))
+    };
+    Subject {
+        labels: [name.to_string(), parent.unwrap_or_default()]
+            .into_iter()
+            .chain(setup.labels.clone())
+            .collect(),
+        contest,
+        cells: CONTROL_COLUMNS.iter().map(cell).collect(),
     }
 }
 

@@ -114,6 +114,7 @@ fn main_tables(comparison: &Comparison) -> Vec<Table> {
     let mut tables = vec![
         summary::headlines(comparison),
         summary::groups(comparison, summary::MAX_GROUPS),
+        summary::control_groups(comparison, summary::MAX_GROUPS),
         summary::counters(comparison),
     ];
     tables.retain(|t| !t.fields.is_empty() && !t.subjects.is_empty());
@@ -142,7 +143,13 @@ pub fn warnings(comparison: &Comparison) -> Vec<String> {
                     setup.label
                 )
             });
-            for warning in run.warnings.iter().cloned().chain(error) {
+            let flat = run.metrics.groups_without_effect.then(|| {
+                format!(
+                    "{} has no control groups: their weights and quotas had no effect",
+                    run.policy
+                )
+            });
+            for warning in run.warnings.iter().cloned().chain(error).chain(flat) {
                 if !warnings.contains(&warning) {
                     warnings.push(warning);
                 }

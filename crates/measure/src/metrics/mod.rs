@@ -1,5 +1,6 @@
 //! The metric families, one file each, and which observations each of them gets.
 
+mod control_groups;
 mod cpus;
 mod fairness;
 mod idle_while_runnable;
@@ -15,6 +16,7 @@ use schedlab_trace::{CpuId, Overhead, PrevState, TaskId, TraceInfo};
 
 use crate::observation::{Load, WaitEnd, Who};
 
+pub(crate) use control_groups::ControlGroups;
 pub(crate) use cpus::Cpus;
 pub(crate) use fairness::{fairness, Lasting};
 pub(crate) use idle_while_runnable::Idling;
@@ -32,6 +34,7 @@ pub(crate) struct Families {
     pub tasks: Tasks,
     pub latencies: Latencies,
     pub cpus: Cpus,
+    pub control_groups: ControlGroups,
     pub idling: Idling,
     pub scheduler: Scheduler,
     pub marks: Marks,
@@ -46,6 +49,7 @@ impl Families {
             tasks: Tasks::default(),
             latencies: Latencies::default(),
             cpus: Cpus::new(info.nr_cpus),
+            control_groups: ControlGroups::new(info.nr_cpus),
             idling: Idling::default(),
             scheduler: Scheduler::default(),
             marks: Marks::new(info),
@@ -59,6 +63,7 @@ impl Families {
     #[inline]
     pub fn ran(&mut self, cpu: CpuId, who: Who, from: u64, to: u64) {
         self.tasks.ran(who.task, to - from);
+        self.control_groups.ran(who.task, to - from);
         self.cpus.ran(cpu, to - from);
         self.shares.ran(who.group, from, to);
     }
@@ -81,6 +86,7 @@ impl Families {
     #[inline]
     pub fn waited(&mut self, wait: &WaitEnd) {
         self.tasks.waited(wait);
+        self.control_groups.waited(wait);
         self.latencies.waited(wait);
         self.timeline.waited(wait);
     }
@@ -115,6 +121,7 @@ impl Families {
     /// The trace ends.
     pub fn end(&mut self, now: u64) {
         self.idling.end(now);
+        self.control_groups.end(now);
         self.waiting.end(now);
         self.shares.end(now);
         self.timeline.end(now);

@@ -7,13 +7,17 @@
 
 use std::collections::VecDeque;
 
-use schedlab_trace::{CpuId, Event, EventKind, Overhead, PrevState, TaskId, Time};
+use schedlab_trace::{
+    CpuId, Event, EventKind, GroupId, GroupInfo, Overhead, PrevState, TaskId, Time,
+};
 
 mod cpu_time;
+mod throttling;
 
 use crate::metrics::Families;
 use crate::observation::{Load, WaitEnd, Who};
 use crate::AccountingError;
+use throttling::Throttling;
 
 /// Ids may skip at most this many tasks not announced yet; a larger gap means a damaged trace.
 const MAX_ID_GAP: usize = 1 << 20;
@@ -42,6 +46,9 @@ struct Task {
     wanted_since: Option<u64>,
     /// Where it ran last.
     last_cpu: Option<CpuId>,
+    control_group: Option<GroupId>,
+    /// It waits, but its control group is throttled: nobody could let it run.
+    hidden: bool,
 }
 
 const UNANNOUNCED: Task = Task {
@@ -51,6 +58,8 @@ const UNANNOUNCED: Task = Task {
     queue: CpuId(0),
     wanted_since: None,
     last_cpu: None,
+    control_group: None,
+    hidden: false,
 };
 
 /// A span of overhead that has not been accounted for to its end.
@@ -78,6 +87,7 @@ struct Cpu {
 pub(crate) struct State {
     cpus: Vec<Cpu>,
     tasks: Vec<Task>,
+    throttling: Throttling,
     load: Load,
     /// Recordings (of kernels, without costs) begin while tasks run and wait.
     is_recording: bool,
@@ -88,8 +98,22 @@ pub(crate) struct State {
 impl State {
     pub fn begin(&mut self, nr_cpus: u32, is_recording: bool) {
         self.cpus = vec![Cpu::default(); nr_cpus as usize];
+        self.throttling = Throttling::new(nr_cpus);
         self.is_recording = is_recording;
         self.load.idle_cpus = if is_recording { 0 } else { nr_cpus };
+    }
+
+    /// Takes note of a control group.
+    pub fn announce_group(&mut self, info: &GroupInfo) {
+        self.throttling.announce(info);
+    }
+
+    /// The task is in this control group from now on.
+    pub fn join(&mut self, task: TaskId, group: Option<GroupId>, families: &mut Families) {
+        let Some(_) = self.who(task) else { return };
+        let from = std::mem::replace(&mut self.tasks[task.index()].control_group, group);
+        self.throttling.moved(task, from, group);
+        self.renew(task, families);
     }
 
     /// Registers a task; false if its id is invalid.
@@ -177,6 +201,9 @@ impl State {
             }
             EventKind::Exit { task } | EventKind::Reap { task, .. } => self.exit(task, families),
             EventKind::Yield { task } => self.yielded(task, families),
+            EventKind::Throttle { group, on } => self.throttle(group, on, true, families),
+            EventKind::Unthrottle { group, on } => self.throttle(group, on, false, families),
+            EventKind::Regroup { task, group } => self.join(task, group, families),
             _ => {}
         }
     }
@@ -389,8 +416,40 @@ impl State {
         task.status = Status::Waiting;
         task.waiting_since = since;
         task.queue = queue;
-        self.load.waiting_tasks += 1;
-        families.waiting.enqueued(queue, self.last);
+        task.hidden = self.throttling.hides(task.control_group, queue);
+        if !task.hidden {
+            self.load.waiting_tasks += 1;
+            families.waiting.enqueued(queue, self.last);
+        }
+    }
+
+    /// A control group is throttled on a CPU, or is no more.
+    #[cold]
+    fn throttle(&mut self, group: GroupId, on: CpuId, is: bool, families: &mut Families) {
+        for task in self.throttling.set(group, on, is) {
+            self.renew(task, families);
+        }
+        families.load(self.load, self.last);
+    }
+
+    /// Does the task, if it waits, count as waiting?
+    fn renew(&mut self, id: TaskId, families: &mut Families) {
+        let task = &mut self.tasks[id.index()];
+        let hidden = self.throttling.hides(task.control_group, task.queue);
+        if task.status != Status::Waiting || task.hidden == hidden {
+            return;
+        }
+        task.hidden = hidden;
+        match hidden {
+            true => {
+                self.load.waiting_tasks -= 1;
+                families.waiting.dequeued(task.queue, self.last);
+            }
+            false => {
+                self.load.waiting_tasks += 1;
+                families.waiting.enqueued(task.queue, self.last);
+            }
+        }
     }
 
     /// A waiting task changes queues.  A task that does not wait is on none; its wakeup names the queue.
@@ -401,9 +460,12 @@ impl State {
         };
         let task = &mut self.tasks[id.index()];
         if task.status == Status::Waiting {
-            families.waiting.dequeued(task.queue, self.last);
-            families.waiting.enqueued(to, self.last);
+            if !task.hidden {
+                families.waiting.dequeued(task.queue, self.last);
+                families.waiting.enqueued(to, self.last);
+            }
             task.queue = to;
+            self.renew(id, families);
         }
     }
 
@@ -436,8 +498,10 @@ impl State {
     #[inline]
     fn end_wait(&mut self, id: TaskId, finished: bool, families: &mut Families) {
         let task = &mut self.tasks[id.index()];
-        self.load.waiting_tasks -= 1;
-        families.waiting.dequeued(task.queue, self.last);
+        if !std::mem::take(&mut task.hidden) {
+            self.load.waiting_tasks -= 1;
+            families.waiting.dequeued(task.queue, self.last);
+        }
         families.waited(&WaitEnd {
             who: Who {
                 task: id,

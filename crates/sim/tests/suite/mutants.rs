@@ -63,6 +63,73 @@ fn the_template_itself_is_sound() {
     assert!(sound.is_err(), "found {:?}", sound.unwrap());
 }
 
+/// eevdf with some of its text replaced, and two groups of hogs, one three times as heavy as the other.
+fn broken_groups(changes: &[(&str, &str)], limit: &str) -> Result<(), SimError> {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut source = std::fs::read_to_string(root.join("policies/eevdf/eevdf.c")).unwrap();
+    for (from, to) in changes {
+        assert!(source.contains(from), "eevdf has no {from:?}");
+        source = source.replacen(from, to, 1);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("eevdf.c");
+    std::fs::write(&file, source).unwrap();
+    let policy = Policy::compile(&file).unwrap_or_else(|error| panic!("{error}"));
+    let hogs = "count = 2\nprogram = \"\"\"\nforever\n  run 1s\nend\n\"\"\"\n";
+    let text = format!(
+        "duration = \"30s\"\n[group.a]\nweight = 300\n[group.b]\n{limit}[task.x]\ngroup = \"a\"\n{hogs}[task.y]\ngroup = \"b\"\n{hogs}"
+    );
+    let workload = schedlab_workload::native::parse("w.toml", &text).unwrap();
+    let setup = Setup {
+        machine: &Machine::ideal(1),
+        workload: &workload,
+        tuned: &Tuned::defaults(policy),
+        seed: 1,
+        duration: None,
+        limits: Limits::default(),
+        tie_break: TieBreak::Canonical,
+    };
+    let end = Simulation::new(&setup, HashSink::default()).and_then(Simulation::run);
+    end.map(|_| ())
+}
+
+#[track_caller]
+fn finds(rule: Rule, end: Result<(), SimError>) {
+    match end {
+        Err(SimError::Violation(found)) => assert_eq!(found.rule, rule, "{found}"),
+        other => panic!("not caught: {other:?}"),
+    }
+}
+
+#[test]
+fn ignores_the_weight_of_a_group() {
+    assert_eq!(broken_groups(&[], ""), Ok(()));
+    let from = "	se->slice = glob_of(s)->base_slice;\n}\n\nstatic void fork_entity";
+    let to = "	se->slice = glob_of(s)->base_slice;\n	set_weight(se, NICE_0_LOAD);\n}\n\nstatic void fork_entity";
+    let reweight = "	if (se->on_rq) {\n		reweight_queued";
+    let not = "	if (group_queue(se))\n		return;\n	if (se->on_rq) {\n		reweight_queued";
+    finds(
+        Rule::GroupWeight,
+        broken_groups(&[(from, to), (reweight, not)], ""),
+    );
+}
+
+#[test]
+fn ignores_the_quota_of_a_group() {
+    let limit = "quota = \"10ms\"\n";
+    assert_eq!(broken_groups(&[], limit), Ok(()));
+    let from = "	account_cfs_rq_runtime(s, cfs_rq, delta_exec);\n";
+    finds(Rule::Quota, broken_groups(&[(from, "")], limit));
+}
+
+#[test]
+fn forgets_the_tasks_of_a_group() {
+    // A group's entity is not linked again when its task was preempted.
+    let from = "	cfs_rq->curr = NULL;\n	link_entity(s, cfs_rq, se);\n}\n\n/* ---- preemption";
+    let to = "	cfs_rq->curr = NULL;\n	if (!group_queue(se))\n		link_entity(s, cfs_rq, se);\n}\n\n/* ---- preemption";
+    assert!(broken_groups(&[(from, to)], "").is_err());
+}
+
 #[test]
 fn drops_a_new_or_woken_task() {
     let from = "	fifo_add(s, p);\n	if (!cpu_curr";

@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 use schedlab_machine::{Cache, Costs, Cpu, Machine, TickPhase, Timers};
 use schedlab_policy::{Disturbance, Policy, Tuned};
 use schedlab_sim::{EndReason, Limits, Outcome, Setup, SimError, Simulation, TieBreak};
-use schedlab_trace::{HashSink, Ns, TraceHash};
-use schedlab_workload::{builtin, random, rtapp, Workload};
+use schedlab_trace::{CpuMax, GroupWeight, HashSink, Ns, TraceHash};
+use schedlab_workload::{
+    builtin, random, rtapp, Amount, ControlGroup, Op, Program, ProgramId, SpecId, Workload,
+};
 
 /// A machine with 1 to 64 CPUs, with or without SMT, costs, caches and nodes.
 fn machine(seed: u64) -> Machine {
@@ -85,8 +87,16 @@ fn disturbance(seed: u64) -> Option<Disturbance> {
 }
 
 fn trial(tuned: &Tuned, seed: u64) -> Result<(Outcome, TraceHash), SimError> {
+    let workload = random(seed, machine(seed).cpus.len() as u32);
+    trial_of(tuned, seed, &workload)
+}
+
+fn trial_of(
+    tuned: &Tuned,
+    seed: u64,
+    workload: &Workload,
+) -> Result<(Outcome, TraceHash), SimError> {
     let machine = machine(seed);
-    let workload = random(seed, machine.cpus.len() as u32);
     let tie_break = if seed % 2 == 0 {
         TieBreak::Canonical
     } else {
@@ -98,7 +108,7 @@ fn trial(tuned: &Tuned, seed: u64) -> Result<(Outcome, TraceHash), SimError> {
     };
     let setup = Setup {
         machine: &machine,
-        workload: &workload,
+        workload,
         tuned,
         seed,
         duration: None,
@@ -153,6 +163,78 @@ fn every_policy_passes_every_check() {
         for seed in seeds() {
             match trial(&tuned, seed) {
                 // A fork bomb may reach the limit; that is an answer.
+                Ok(_) | Err(SimError::TooManyTasks { .. }) => {}
+                Err(error) => failed.push(format!("{}, seed {seed}: {error}", tuned.name())),
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+/// A random tree of groups with limits and weights, every task in one of them or in the root, and a task that changes it all.
+fn grouped(mut workload: Workload, seed: u64) -> Workload {
+    let mut x = seed.wrapping_mul(0x2545_f491_4f6c_dd1d) | 1;
+    let mut below = |n: u64| {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        x % n
+    };
+    let nr = 1 + below(8) as u32;
+    let max = |quota: u64| CpuMax {
+        quota_us: 1000 + quota as u32,
+        period_us: 10_000,
+        burst_us: 0,
+    };
+    for index in 0..nr {
+        let parent = (index > 0 && below(3) > 0).then(|| below(index.into()) as u32);
+        let weight = match below(8) {
+            0 => GroupWeight::Idle,
+            1 => GroupWeight::Nice(below(40) as i8 - 20),
+            _ => GroupWeight::Weight(1 + below(1000) as u16),
+        };
+        workload.control_groups.push(ControlGroup {
+            name: format!("g{index}"),
+            parent,
+            weight,
+            max: (below(3) == 0).then(|| max(below(20_000))),
+        });
+    }
+    for task in &mut workload.tasks {
+        task.control_group = (below(4) > 0).then(|| below(nr.into()) as u32);
+    }
+    let nr_specs = workload.tasks.len() as u64;
+    let mut ops = Vec::new();
+    for _ in 0..40 {
+        ops.push(Op::Sleep(Amount::Fixed(Ns::from_us(1 + below(8000)))));
+        let group = below(nr.into()) as u32;
+        ops.push(match below(5) {
+            0 => Op::SetGroup((below(3) > 0).then_some(group)),
+            1 => Op::Weigh(group, GroupWeight::Weight(1 + below(10_000) as u16)),
+            2 => Op::Limit(group, (below(2) > 0).then(|| max(below(10_000)))),
+            _ => Op::Regroup(
+                SpecId(below(nr_specs) as u32),
+                (below(4) > 0).then_some(group),
+            ),
+        });
+    }
+    workload.programs.push(Program { ops });
+    let mut boss = workload.tasks[0].clone();
+    boss.name = "zz-boss".into();
+    boss.count = 1;
+    boss.program = ProgramId(workload.programs.len() as u32 - 1);
+    boss.dormant = false;
+    workload.tasks.push(boss);
+    workload
+}
+
+#[test]
+fn every_policy_passes_every_check_with_groups() {
+    let mut failed: Vec<String> = Vec::new();
+    for tuned in every_policy() {
+        for seed in seeds() {
+            let workload = grouped(random(seed, machine(seed).cpus.len() as u32), seed);
+            match trial_of(&tuned, seed, &workload) {
                 Ok(_) | Err(SimError::TooManyTasks { .. }) => {}
                 Err(error) => failed.push(format!("{}, seed {seed}: {error}", tuned.name())),
             }

@@ -1,5 +1,7 @@
 //! The format as a whole: what files mean, and what is said about files that mean nothing.
 
+mod groups;
+
 use proptest::prelude::*;
 use schedlab_trace::{MarkId, Ns, TaskClass};
 

@@ -1,9 +1,9 @@
 //! Converts rt-app's tasks to the model's: names become numbers, events become operations.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schedlab_input::Diagnostic;
-use schedlab_trace::Ns;
+use schedlab_trace::{GroupWeight, Ns};
 
 use super::event::{Access, Condition, Event, MemoryRun, Timer};
 use super::global::Global;
@@ -11,8 +11,8 @@ use super::survey::{at, Survey};
 use super::task::{Params, Phase, Step, Task};
 use crate::builder::{self, Builder, Ops};
 use crate::{
-    Amount, Op, Process, SpecId, TaskSpec, TimerScope, Times, Workload, DURATION_OF_THE_ENDLESS,
-    MAX_OWN_TIMERS,
+    Amount, ControlGroup, Op, Process, SpecId, TaskSpec, TimerScope, Times, Workload,
+    DURATION_OF_THE_ENDLESS, MAX_OWN_TIMERS,
 };
 
 /// rt-app's threads wait for each other at a barrier and leave it one after the other.  If they
@@ -42,7 +42,9 @@ pub(super) fn lower(
 ) -> Result<Workload, Diagnostic> {
     let mut order: Vec<&str> = tasks.iter().map(|t| t.name.as_str()).collect();
     order.sort_unstable();
+    let groups = add_groups(builder.workload(), tasks);
     let mut lowering = Lowering {
+        groups,
         names: Names::default(),
         position: order.into_iter().zip(0..).collect(),
         spec: tasks.iter().map(|t| t.name.as_str()).zip(0..).collect(),
@@ -100,7 +102,39 @@ fn number(names: &mut BTreeMap<String, u32>, name: &str) -> u32 {
     *names.entry(name.to_string()).or_insert(next)
 }
 
+/// The groups that tasks and phases name, and those they are in, each before what is in it; with their numbers.
+fn add_groups(workload: &mut Workload, tasks: &[Task]) -> BTreeMap<String, u32> {
+    let of_phases = tasks.iter().flat_map(|task| &task.phases);
+    let named = tasks.iter().map(|task| &task.taskgroup);
+    let named = named.chain(of_phases.map(|phase| &phase.taskgroup));
+    let mut paths: BTreeSet<Vec<&str>> = BTreeSet::new();
+    for path in named.flatten() {
+        let parts = parts(path);
+        paths.extend((1..=parts.len()).map(|n| parts[..n].to_vec()));
+    }
+    let mut numbers = BTreeMap::new();
+    for parts in paths {
+        let number = numbers.len() as u32;
+        let name = format!("/{}", parts.join("/"));
+        let parent = format!("/{}", parts[..parts.len() - 1].join("/"));
+        workload.control_groups.push(ControlGroup {
+            name: name.clone(),
+            parent: numbers.get(&parent).copied(),
+            weight: GroupWeight::default(),
+            max: None,
+        });
+        numbers.insert(name, number);
+    }
+    numbers
+}
+
+/// The names in a path.
+fn parts(path: &str) -> Vec<&str> {
+    path.split('/').filter(|part| !part.is_empty()).collect()
+}
+
 struct Lowering<'a> {
+    groups: BTreeMap<String, u32>,
     names: Names,
     /// Numbers of the tasks in the order of the file.
     spec: BTreeMap<&'a str, u32>,
@@ -124,11 +158,17 @@ impl Lowering<'_> {
             }
             bodies.push(ops);
         }
+        let groups: Vec<Option<u32>> = task.phases.iter().map(|p| self.group(task, p)).collect();
+        let regroups = groups.iter().any(|group| *group != groups[0]);
         let moves = sets.iter().any(|set| *set != sets[0]);
         let changes = changes(task);
         let mut ops = Ops::new();
         ops.repeat(times(task.rounds), |ops| {
-            for ((phase, set), body) in task.phases.iter().zip(&sets).zip(bodies) {
+            let phases = task.phases.iter().zip(&sets).zip(&groups);
+            for (((phase, set), group), body) in phases.zip(bodies) {
+                if regroups {
+                    ops.push(Op::SetGroup(*group));
+                }
                 if moves {
                     ops.push(Op::SetCpus(*set));
                 }
@@ -156,6 +196,7 @@ impl Lowering<'_> {
                 0
             },
             cpus: sets[0],
+            control_group: groups[0],
             process: Process::Shared(1),
             start: us(task.delay_us) + self.stagger(task),
             ..builder::task(task.name.clone(), program)
@@ -166,6 +207,13 @@ impl Lowering<'_> {
     /// How much later than the first task this one leaves the barrier.
     fn stagger(&self, task: &Task) -> Ns {
         Ns::from_us(STAGGER_US * self.position[task.name.as_str()])
+    }
+
+    /// A phase's own group, else the task's; none: the root.
+    fn group(&self, task: &Task, phase: &Phase) -> Option<u32> {
+        let path = phase.taskgroup.as_ref().or(task.taskgroup.as_ref())?;
+        let name = format!("/{}", parts(path).join("/"));
+        self.groups.get(&name).copied()
     }
 
     /// A phase's own CPUs, else the task's.

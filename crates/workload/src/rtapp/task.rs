@@ -7,7 +7,7 @@ use super::event::{self, Event};
 use super::global::policy;
 use super::json::{Member, Value};
 use super::object::Object;
-use crate::MAX_TASKS;
+use crate::{MAX_GROUP_DEPTH, MAX_TASKS};
 
 /// A task as the file describes it.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub(super) struct Task {
     /// Rounds of all phases; none: for ever.
     pub rounds: Option<u32>,
     pub cpus: Option<Vec<u32>>,
+    /// The path of its task group, such as "/a/b"; "/" and "" are the root.
+    pub taskgroup: Option<String>,
     pub params: Params,
     pub phases: Vec<Phase>,
 }
@@ -30,6 +32,8 @@ pub(super) struct Phase {
     /// Rounds of its events; none: for ever.
     pub rounds: Option<u32>,
     pub cpus: Option<Vec<u32>>,
+    /// The group of the phase, if not the task's.
+    pub taskgroup: Option<String>,
     /// What it changes.
     pub params: Option<Params>,
     pub events: Vec<Step>,
@@ -95,7 +99,7 @@ pub(super) fn parse(
         class: default_policy,
         priority: 0,
     });
-    check_unmodelled(&object, params.class, warnings)?;
+    check_unmodelled(&object, warnings)?;
     for key in ["period", "deadline"] {
         object.int(key)?;
     }
@@ -106,6 +110,7 @@ pub(super) fn parse(
         delay_us: object.int("delay")?.map_or(0, |us| us.max(0) as u32),
         rounds: None,
         cpus: cpus(&object)?,
+        taskgroup: taskgroup(&object, params.class)?,
         params,
         phases: Vec::new(),
     };
@@ -143,10 +148,11 @@ fn phases(
         }
         let params = params(&phase, None, class)?;
         class = params.map_or(class, |p| p.class);
-        check_unmodelled(&phase, class, warnings)?;
+        check_unmodelled(&phase, warnings)?;
         task.phases.push(Phase {
             rounds: phase_rounds(&phase)?,
             cpus: cpus(&phase)?,
+            taskgroup: taskgroup(&phase, class)?,
             params,
             events: events(&phase, warnings)?,
         });
@@ -168,6 +174,7 @@ fn inline_phase(
     task.phases.push(Phase {
         rounds: phase_rounds(object)?,
         cpus: None,
+        taskgroup: None,
         params: None,
         events: events(object, warnings)?,
     });
@@ -281,11 +288,7 @@ fn params(
 }
 
 /// Properties that rt-app checks and this model does not have.
-fn check_unmodelled(
-    object: &Object,
-    class: TaskClass,
-    warnings: &mut Vec<Diagnostic>,
-) -> Result<(), Diagnostic> {
+fn check_unmodelled(object: &Object, warnings: &mut Vec<Diagnostic>) -> Result<(), Diagnostic> {
     for key in ["util_min", "util_max"] {
         if let (Some(value), Some(member)) = (object.int(key)?, object.get(key)) {
             if value > 1024 {
@@ -308,20 +311,16 @@ fn check_unmodelled(
         }
         warnings.push(object.error(member, "memory placement is not modelled", ""));
     }
-    check_taskgroup(object, class, warnings)
+    Ok(())
 }
 
-/// A task group must be absolute and of a fair class; it changes nothing here.
-fn check_taskgroup(
-    object: &Object,
-    class: TaskClass,
-    warnings: &mut Vec<Diagnostic>,
-) -> Result<(), Diagnostic> {
+/// A task group's path; it must be absolute and of a fair class.
+fn taskgroup(object: &Object, class: TaskClass) -> Result<Option<String>, Diagnostic> {
     let (Some(name), Some(member)) = (object.string("taskgroup")?, object.get("taskgroup")) else {
-        return Ok(());
+        return Ok(None);
     };
     if name.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     if !name.starts_with('/') {
         let problem = format!("\"{name}\" does not begin with \"/\" (rt-app stops with an error)");
@@ -331,7 +330,9 @@ fn check_taskgroup(
         let problem = "real-time tasks have no task groups (rt-app stops with an error)";
         return Err(object.error(member, problem, "SCHED_OTHER, SCHED_BATCH or SCHED_IDLE"));
     }
-    let problem = "task groups are not modelled; its tasks compete one by one";
-    warnings.push(object.error(member, problem, ""));
-    Ok(())
+    if name.split('/').filter(|part| !part.is_empty()).count() > MAX_GROUP_DEPTH {
+        let problem = "groups nest too deep";
+        return Err(object.error(member, problem, format!("at most {MAX_GROUP_DEPTH} levels")));
+    }
+    Ok(Some(name.to_string()))
 }

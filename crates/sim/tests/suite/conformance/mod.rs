@@ -7,6 +7,7 @@ mod bsd43;
 mod cfs;
 mod elsc;
 mod fair;
+mod groups;
 mod linux24;
 mod lottery;
 mod mlfq;

@@ -173,12 +173,11 @@ fn example9_forks() {
 }
 
 #[test]
-fn example10_warns_of_its_task_group() {
-    let warnings = read(file("example10")).warnings;
-    assert_eq!(
-            warnings,
-            ["file.json:12: tasks.thread0.taskgroup: task groups are not modelled; its tasks compete one by one"]
-        );
+fn example10_has_its_task_group() {
+    let workload = read(file("example10"));
+    assert_eq!(workload.warnings, Vec::<String>::new());
+    let groups: Vec<&str> = workload.control_groups.iter().map(|g| &*g.name).collect();
+    assert_eq!(groups, ["/tg1"]);
 }
 
 #[test]
