@@ -1,7 +1,7 @@
 //! What a second's passes over all tasks cost as tasks grow: BSD's decay, SVR4's update.
 //!
 //! Choosing who runs is flat in these schedulers (see the benchmark `decision`); the price is paid here, once a
-//! second, by whoever happens to run.
+//! second, by any running CPU.
 
 #![allow(missing_docs)] // criterion_group! makes public functions.
 

@@ -28,7 +28,7 @@ fn commit() -> Option<String> {
     is_ours.then(|| git(&["rev-parse", "--short=12", "HEAD"]))?
 }
 
-/// What git answers; none if there is no git or no repository.
+/// The output of git; none if there is no git or no repository.
 fn git(arguments: &[&str]) -> Option<String> {
     let output = Command::new("git").args(arguments).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

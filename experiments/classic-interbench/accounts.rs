@@ -138,7 +138,7 @@ impl Account {
         self.latencies.push(latency);
     }
 
-    /// Met, or missed by so many intervals; the time of these.
+    /// Met, or missed by a number of intervals; the time of these.
     fn deadline(&mut self, deadline: u64, interval: u64, done: u64) -> u64 {
         if deadline >= done {
             self.deadlines_met += 1;

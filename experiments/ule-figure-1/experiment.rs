@@ -11,7 +11,7 @@ const COSTLY: Mix = MIXES[1];
 /// A Mozilla that renders for half a second from time to time.
 const BURSTY: Mix = (500, 3000);
 
-/// The best and the last priority of all tasks from a moment on.
+/// The best and the last priority of all tasks from a given time on.
 #[derive(Clone, Debug, Default)]
 struct Priority {
     from: f64,

@@ -456,7 +456,7 @@ static inline __unused void roundrobin(sched_t *s)
 			resched_cpu(s, cpu);
 }
 
-/* A callout is set anew for a period after it was due; periods nobody could serve are lost. */
+/* A callout is set again for a period after it was due; missed periods are lost. */
 static inline __unused u64 next_time(sched_t *s, u64 due_ns, u64 period_ns)
 {
 	return max_of(due_ns, s->now - min_of(s->now, period_ns - 1)) + period_ns;

@@ -141,7 +141,7 @@ static inline __unused task_t *choose(sched_t *s, u32 cpu)
 
 /* ---- which CPU should look? ------------------------------------------------- */
 
-/* In the idle loop, and nobody has told it yet. */
+/* In the idle loop, and not yet notified. */
 static inline __unused u32 idles(sched_t *s, u32 cpu)
 {
 	return !cpu_curr(s, cpu) && !cpu_of(s, cpu)->need_resched;

@@ -41,7 +41,7 @@
 	"slptime_limit=0 long_sleep=1 load_jitter_ms=1000 autonice_after_s=0 "
 
 static const struct variant bsd4_variants[] = {
-	{ "5.x", "FreeBSD 5.1 and 5.2: nice counts for 1, so nobody less than 37 levels away is shut out",
+	{ "5.x", "FreeBSD 5.1 and 5.2: nice counts for 1, so no process less than 37 levels away is shut out",
 	  FREEBSD "puser=160 nice_weight=1 did_run_is_awake=1" },
 	{ "4.x", "FreeBSD 4: nice counts for 2, so 19 levels away is shut out; classes have queues of their own",
 	  FREEBSD "puser=50 nice_weight=2 nice_min=0 pri_min=0 pri_max=127 one_queue=0 pri_disk=16 pri_wait=32 "

@@ -62,7 +62,7 @@ static s32 kernel_priority(sched_t *s, task_t *p, u32 deq_flags)
 
 /* ---- hooks -------------------------------------------------------------------- */
 
-/* wakeup() has the running process give way without a comparison; fork() does not disturb anybody. */
+/* wakeup() preempts the running process without a comparison; fork() preempts no process. */
 static void bsd43_enqueue(sched_t *s, task_t *p, u32 flags)
 {
 	u32 cpu;

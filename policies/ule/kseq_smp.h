@@ -142,7 +142,7 @@ static inline __unused void find_siblings(sched_t *s, rq_t *kseq)
 
 /* ---- pull CPU migration ------------------------------------------------- */
 
-/* A refused lock is no answer: the CPU looks again, as nobody else would tell it. */
+/* After a refused lock the CPU checks again, because no other CPU would notify it. */
 static inline __unused u32 pull_from(sched_t *s, rq_t *from, rq_t *to, s64 rule)
 {
 	u32 moved;

@@ -223,7 +223,7 @@ static inline __unused u32 core_idles(sched_t *s, rq_t *tdq)
 	return i == tdq->core_stop;
 }
 
-/* Nobody is better: is it, being nearer, good enough to wake the thread right here? */
+/* No CPU is better: is this one, being nearer, good enough to wake the thread here? */
 static inline __unused u32 prefer_self(sched_t *s, task_t *p, u32 cpu)
 {
 	rq_t *self = rq_of(s, s->this_cpu), *tdq = rq_of(s, cpu);

@@ -615,7 +615,7 @@ static void sched_userret(sched_t *s, rq_t *kseq, ts_t *p)
 		resched_cpu(s, kseq->cpu);
 }
 
-/* Before an idle thread runs, or nobody, other CPUs are asked for threads. */
+/* Before an idle thread or no thread runs, the CPU tries to get threads from other CPUs. */
 static ts_t *sched_choose(sched_t *s, rq_t *kseq)
 {
 	ts_t *p = kseq_choose(s, kseq);

@@ -156,7 +156,7 @@ impl Costs {
 /// How a sleep ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timers {
-    /// In the first tick after the time asked for and one tick more, as kernels with jiffies did.
+    /// In the first tick after the requested time plus one tick, as in kernels with jiffies.
     Tick,
     /// Exactly, as with high-resolution timers.
     HighResolution,

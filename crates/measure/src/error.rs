@@ -87,7 +87,7 @@ pub enum AccountingError {
     },
 }
 
-/// As its message, for people who read the JSON.
+/// In JSON it is its message.
 impl Serialize for AccountingError {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

@@ -53,7 +53,7 @@ impl Latency {
         }
     }
 
-    /// The table: tasks that ran after a wait, those who waited longest on average first.
+    /// The table: tasks that ran after a wait, those with the longest average wait first.
     pub fn text(&self) -> String {
         let mut tasks: Vec<&Task> = self.tasks.iter().filter(|t| t.nr_delays > 0).collect();
         let average = |task: &Task| task.sum_ns / task.nr_delays;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Never picks anybody. */
+/* Never picks a task. */
 #define PICK_NEXT lazy_pick_next
 #include "base.h"
 

@@ -225,7 +225,7 @@ fn files_that_are_no_files_are_refused() {
     }
 }
 
-/// Nobody writes into the pipe: whoever opened it would wait for ever.
+/// The pipe has no writer: a program that opened it would wait for ever.
 #[test]
 fn pipes_are_refused_not_waited_for() {
     let folder = tempfile::tempdir().unwrap();

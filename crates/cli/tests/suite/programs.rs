@@ -23,7 +23,7 @@ fn count(output: &str, mark: &str) -> u64 {
 }
 
 /// Everything tasks can wait for, in threads of one process and in processes of their own: the
-/// counts are those of the simulator, and nobody is left behind.
+/// counts are those of the simulator, and no process is left behind.
 #[test]
 fn a_workload_is_played_to_its_end() {
     let folder = tempfile::tempdir().unwrap();

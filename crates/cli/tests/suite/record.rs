@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 
 use crate::common::{failure, text, SYSTEM};
 
-/// Somebody who is not root.
+/// A user who is not root.
 const NOBODY: u32 = 65534;
 
 /// Runs `schedlab record` as an ordinary user, in a folder where sudo is a script that tells its arguments.

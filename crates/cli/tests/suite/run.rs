@@ -91,7 +91,7 @@ fn distributions_have_their_percentiles() {
         .unwrap()
         .iter()
         .find(|t| !t["wakeup_latency_ns"].is_null());
-    let sleeper = sleeper.expect("somebody slept and woke");
+    let sleeper = sleeper.expect("a task slept and woke");
     for what in ["run_delay_ns", "wakeup_latency_ns"] {
         has_keys(&sleeper[what], &["p50", "p95", "p99", "max"]);
     }
@@ -302,7 +302,7 @@ fn what_never_ends_runs_for_ten_seconds_and_says_so() {
     assert_eq!(result["duration_ns"], 10_000_000_000_u64);
 }
 
-/// Whoever says how long is not told how long it would have been.
+/// With --duration there is no warning about an assumed duration.
 #[test]
 fn endless_tasks_of_a_native_file_run_as_long_as_the_user_says() {
     let folder = tempfile::tempdir().unwrap();

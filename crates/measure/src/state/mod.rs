@@ -172,7 +172,7 @@ impl State {
         }
     }
 
-    /// Follows an event; those that change nothing about who runs or waits are ignored.
+    /// Follows an event; events that do not affect which task runs or waits are ignored.
     #[inline]
     pub fn event(&mut self, event: &Event, families: &mut Families) {
         self.advance_clock(event.time);

@@ -33,7 +33,7 @@ fn switches_are_split_by_what_became_of_the_task() {
             start(0, 0, 0),
             swap(10, 0, 0, Preempted, 1),
             swap(20, 0, 1, Preempted, 0),
-            yielding(25, 0, 0), // nobody better: no switch
+            yielding(25, 0, 0), // no better task: no switch
             yielding(30, 0, 0),
             swap(30, 0, 0, Yielded, 1),
             swap(40, 0, 1, Preempted, 0),
@@ -389,7 +389,7 @@ fn a_trace_may_end_in_the_middle_of_everything() {
 }
 
 /// Nice 0 has 80 % and nice 15 20 %: by the weights 1024 and 36 that is unfair; where nice promises an order
-/// alone, nobody can tell.
+/// alone, it is unknown.
 #[test]
 fn fairness_minds_nice() {
     let jain = |nice_is_weighted, nice| {
@@ -574,7 +574,7 @@ fn a_recording_begins_in_the_middle_of_things() {
     let run: Vec<u64> = m.tasks.iter().map(|t| t.activity.run_ns.0).collect();
     assert_eq!(run, [20, 20, 25]);
     assert_eq!(run_delay(&m.tasks[0].activity), Some((1, 20, 20)));
-    // Nobody knows how long b had waited.
+    // It is unknown how long b had waited.
     assert_eq!(run_delay(&m.tasks[1].activity), None);
     assert_eq!(wakeup_latency(&m.tasks[2].activity), Some((1, 3, 3)));
     // CPU 1 was not known to idle before its first switch.

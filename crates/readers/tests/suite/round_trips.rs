@@ -238,8 +238,8 @@ fn odd_names() {
     assert_eq!(notes, ["blanks and = in names are written as _"]);
 }
 
-/// What a Perfetto file of ours holds is what the trace said: who ran, what became of whom, who
-/// was woken by whom.
+/// Our Perfetto file holds the trace's facts: the tasks that ran, their states, and the waker of
+/// each task.
 #[test]
 fn perfetto() {
     for name in ["hackbench-4g", "make-j4-gcc"] {

@@ -183,7 +183,7 @@ fn crowd(run: &mut Run) {
     }
 }
 
-/// A browser, or none: then the test says so where nobody can miss it, past the harness's
+/// A browser, or none: then the test says so in a visible place, past the harness's
 /// capture, in a form that can be counted.  Where `SCHEDLAB_REQUIRE_BROWSER` is set it must be there.
 fn chromium() -> Option<PathBuf> {
     let names = ["chromium", "chromium-browser", "google-chrome"];

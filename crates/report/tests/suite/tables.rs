@@ -84,7 +84,7 @@ o1         1,423*      2.3*          87
 #[test]
 fn intervals_follow_their_values() {
     // 10 % to both sides: o1's throughput reaches down to 1,281 /s, that of elsc up to 1,309 /s, so
-    // nobody has the best one; the latencies stay apart.
+    // none has the best one; the latencies stay apart.
     let expected = "\
 chat on ideal-4
                                     linux24                     elsc                        o1

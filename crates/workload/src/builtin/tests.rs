@@ -213,7 +213,7 @@ fn massive_intr_works_and_sleeps() {
 fn late_measures_lateness_and_response() {
     let line = "late --task a:run=1ms,sleep=9ms --aligned --duration 100ms";
     let outcome = ideal::run(&workload(line));
-    // With a CPU for each task nobody is late, and the response time is the work itself.
+    // With a CPU for each task none is late, and the response time is the work itself.
     assert_eq!(outcome.clocks["a lateness"], [0; 10]);
     assert_eq!(outcome.clocks["a response"], [1_000_000; 10]);
 }
@@ -489,7 +489,7 @@ fn an_oltp_transaction_is_twenty_round_trips() {
 
 #[test]
 fn oltp_changes_lock_their_rows_until_the_commit() {
-    // With one row everybody changes the same: transactions cannot overlap from their first change on.
+    // With one row all transactions change the same row: they cannot overlap from their first change on.
     let workload = workload("sysbench-oltp -t 3 --rows 100");
     assert!(workload.nr_mutexes <= 100);
     for program in &workload.programs {

@@ -299,7 +299,7 @@ fn words(line: &str) -> Vec<&str> {
         .collect()
 }
 
-/// A line that is no statement, or not with these words.
+/// A line that is not a statement, or has wrong words.
 pub(super) fn misused(words: &[&str]) -> Diagnostic {
     let verb = words[0];
     match STATEMENTS.iter().find(|(known, _)| *known == verb) {

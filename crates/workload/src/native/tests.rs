@@ -452,7 +452,7 @@ fn what_never_ends_runs_ten_seconds_and_says_so() {
         assumed(background),
         (ten, note("all tasks are in the background"))
     );
-    // Who says how long, or ends, needs no assumption.
+    // A workload with a duration, or with an end, needs no assumption.
     let given = format!("duration = \"3s\"\n{endless}");
     assert_eq!(assumed(&given), (Some(Ns::from_secs(3)), None));
     let ends = "[task.t]\nprogram = \"run 1ms\"\n[task.b]\nbackground = true\nprogram = \"forever\\nrun 1ms\\nend\"";
@@ -676,7 +676,7 @@ fn more_than_a_machine_can_hold_is_refused() {
     );
 }
 
-/// A file with an option of each type; the task "t" computes for so long.
+/// A file with an option of each type; the task "t" computes for that time.
 const OPTIONS: &str = "duration = \"1s\"\n\
     [options.clients]\nshort = \"c\"\ndefault = 2\nleast = 1\nmost = \"{2 * base}\"\nhelp = \"Clients\"\n\
     [options.base]\ndefault = 50\nhelp = \"Base\"\n\

@@ -109,7 +109,7 @@ pub(super) fn is_event(key: &str) -> bool {
     EVENTS.iter().any(|(prefix, _)| key.starts_with(prefix))
 }
 
-/// The event of a member; none if its key is no event's.
+/// The event of a member; none if its key names no event.
 pub(super) fn parse(
     object: &Object,
     member: &Member,
