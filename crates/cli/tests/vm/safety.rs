@@ -16,7 +16,7 @@ await() {
     tries=0
     until [ "$(state)" = "$1" ]; do
         tries=$((tries + 1))
-        [ $tries -lt 1200 ] || { echo "never $1, but $(state)"; exit 9; }
+        [ $tries -lt 6000 ] || { echo "never $1, but $(state)"; exit 9; }
         sleep 0.05
     done
 }

@@ -253,6 +253,8 @@ impl Sample {
             }],
             total: activity(&all.wakeups, &all.delays, used, self.nr_cpus, last),
             groups,
+            control_groups: Vec::new(),
+            groups_without_effect: false,
             task_distributions_dropped: false,
             fairness: Fairness {
                 jain: Some(0.993 - self.overhead),
