@@ -1,0 +1,1 @@
+//! C to code, kept in the user's cache folder.

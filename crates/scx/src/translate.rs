@@ -1,0 +1,1 @@
+//! BPF instructions to C.
