@@ -29,6 +29,7 @@ struct machine {
 	u64 stack;
 	u64 stack_end;
 	u64 zero_loads;
+	u64 left_out_stores;
 	u32 this_cpu;
 	u32 nr_cpus;
 	u32 failed;

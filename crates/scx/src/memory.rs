@@ -194,6 +194,9 @@ impl Memory {
     /// Bytes of zeros for the kernel's own objects, aligned to 64; the same order of calls gives the same addresses.
     /// 0 if the region is full.
     pub fn allocate(&mut self, size: u64) -> u64 {
+        if size > HEAP.1 - HEAP.0 {
+            return 0;
+        }
         let size = size.max(1).next_multiple_of(64);
         if let Some(address) = self.places.free.get_mut(&size).and_then(Vec::pop) {
             self.clear(address, size);
@@ -209,14 +212,18 @@ impl Memory {
 
     /// Gives back what [`Memory::allocate`] gave, of the same size.
     pub fn free(&mut self, address: u64, size: u64) {
-        let size = size.max(1).next_multiple_of(64);
-        if address != 0 {
+        let inside = (HEAP.0..HEAP.1).contains(&address) && size <= HEAP.1 - address;
+        let size = size.max(1).min(SIZE).next_multiple_of(64);
+        if inside {
             self.places.free.entry(size).or_default().push(address);
         }
     }
 
     /// Bytes of zeros for each CPU: its copy is at the address + cpu * [`PER_CPU_STRIDE`].  None: no room.
     pub fn allocate_per_cpu(&mut self, size: u64, nr_cpus: u32) -> Option<u64> {
+        if size > PER_CPU.1 - PER_CPU.0 {
+            return None;
+        }
         let size = size.max(1).next_multiple_of(64);
         if let Some(address) = self.places.free_per_cpu.get_mut(&size).and_then(Vec::pop) {
             for cpu in 0..u64::from(nr_cpus) {
@@ -232,9 +239,12 @@ impl Memory {
 
     /// Gives back what [`Memory::allocate_per_cpu`] gave, of the same size.
     pub fn free_per_cpu(&mut self, address: u64, size: u64) {
-        let size = size.max(1).next_multiple_of(64);
-        let free = &mut self.places.free_per_cpu;
-        free.entry(size).or_default().push(address);
+        let inside = (PER_CPU.0..PER_CPU.1).contains(&address) && size <= PER_CPU.1 - address;
+        let size = size.max(1).min(SIZE).next_multiple_of(64);
+        if inside {
+            let free = &mut self.places.free_per_cpu;
+            free.entry(size).or_default().push(address);
+        }
     }
 
     /// Pages of zeros in a slot of their own: what is allocated later hardly depends on how many they are.  None: no

@@ -54,7 +54,7 @@ calls! {
         let copy = m.memory.allocate(8 * words + 8);
         let _ = m.memory.copy(copy + 8, from, 8 * words);
         m.set_or_fail(iterator, copy);
-        m.set_or_fail(iterator + 8, [words as u32, 0]);
+        m.set_or_fail(iterator.wrapping_add(8), [words as u32, 0]);
         0
     }
 
@@ -63,16 +63,16 @@ calls! {
         let [words, mut bit] = m.memory.get::<[u32; 2]>(iterator.wrapping_add(8));
         let words = words.min(MOST_WORDS as u32);
         while copy != 0 && bit < words * 64 {
-            let word = m.memory.get::<u64>(copy + 8 + u64::from(bit / 64) * 8) >> (bit % 64);
+            let word = m.memory.get::<u64>(copy.wrapping_add(8 + u64::from(bit / 64) * 8)) >> (bit % 64);
             if word != 0 {
                 let found = bit + word.trailing_zeros();
-                m.set_or_fail(iterator + 12, found + 1);
+                m.set_or_fail(iterator.wrapping_add(12), found + 1);
                 m.set_or_fail(copy, found);
                 return copy;
             }
             bit = (bit / 64 + 1) * 64;
         }
-        m.set_or_fail(iterator + 12, u32::MAX);
+        m.set_or_fail(iterator.wrapping_add(12), u32::MAX);
         0
     }
 
@@ -156,14 +156,14 @@ calls! {
         if next >= count {
             return 0;
         }
-        m.set_or_fail(iterator + 8, next + 1);
-        m.memory.get(list.wrapping_add(8 * next))
+        m.set_or_fail(iterator.wrapping_add(8), next + 1);
+        m.memory.get(list.wrapping_add(next.wrapping_mul(8)))
     }
 
     css_destroy(m, iterator) {
         let [list, _, count] = m.memory.get::<[u64; 3]>(iterator);
         if m.memory.contains(list) {
-            m.memory.free(list, 8 * count);
+            m.memory.free(list, count.saturating_mul(8));
         }
         m.set_or_fail(iterator, [0_u64; 3]);
         0

@@ -46,13 +46,13 @@ calls! {
             return 0;
         }
         let size = m.memory.get::<u64>(object - HEAD);
-        m.memory.free(object - HEAD, HEAD + size);
+        m.memory.free(object - HEAD, size.saturating_add(HEAD));
         0
     }
 
     acquire(m, object) {
         let references = m.references(object);
-        m.set_references(object, references + 1);
+        m.set_references(object, references.wrapping_add(1));
         object
     }
 
@@ -70,7 +70,7 @@ calls! {
     drop_per_cpu(m, object) {
         if m.memory.contains(object) {
             let size = m.memory.get::<u64>(object - HEAD);
-            m.memory.free_per_cpu(object - HEAD, size + HEAD);
+            m.memory.free_per_cpu(object - HEAD, size.saturating_add(HEAD));
         }
         0
     }

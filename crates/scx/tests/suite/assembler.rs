@@ -1,7 +1,5 @@
 //! Programs in few words.
 
-use std::sync::Arc;
-
 use schedlab_scx::{
     Kernel, Machine, MapId, MapKind, MapSpec, Program, ProgramId, ProgramKind, Topology,
 };
@@ -143,7 +141,24 @@ pub fn spec(kind: MapKind, key_size: u32, value_size: u32, max_entries: u32) -> 
     }
 }
 
-/// The kernel of all tests.
-pub fn kernel() -> Arc<Kernel> {
-    Kernel::new().unwrap()
+/// Calls a kfunc of the kernel.
+pub fn kfunc(m: &Machine, name: &str) -> u64 {
+    let id = m.kernel.btf.find(schedlab_scx::btf::Kind::Func, name);
+    insn(
+        0x85,
+        0,
+        2,
+        0,
+        id.unwrap_or_else(|| panic!("no kfunc {name}")).0 as i32,
+    )
+}
+
+/// rDST = the address of a function, so many instructions after the next one.
+pub fn function(dst: u8, by: i32) -> [u64; 2] {
+    wide(dst, 4, by + 1, 0)
+}
+
+/// rDST = r10 + OFF.
+pub fn frame(dst: u8, off: i32) -> [u64; 2] {
+    [copy(dst, 10), add(dst, off)]
 }

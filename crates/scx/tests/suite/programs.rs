@@ -171,3 +171,30 @@ fn what_is_unknown_is_refused_by_name() {
         "{fault}"
     );
 }
+
+#[test]
+fn stores_through_a_null_arena_pointer_are_left_out() {
+    let mut m = machine(1);
+    let mut arena = spec(MapKind::Arena, 0, 0, 1);
+    arena.extra = 1 << 32;
+    m.create_map(arena).unwrap();
+    assert_eq!(
+        run_on(&mut m, &[mov(1, 0), store_imm(1, 16, 1), mov(0, 5), EXIT]),
+        Ok(5)
+    );
+    assert_eq!(m.left_out_stores, 1);
+}
+
+#[test]
+fn functions_that_are_alike_are_one() {
+    let body = [load(0, 1, 0), add(0, 1), EXIT];
+    let mut m = machine(1);
+    for start in 0..3 {
+        // Two copies in each program, and a main that differs.
+        let main = [mov(2, start), call(2), call(4), EXIT];
+        load_insns(&mut m, &[&main[..], &body, &body].concat());
+    }
+    let text = m.c_text();
+    let functions = text.matches("static u64 f").count();
+    assert_eq!(functions, 3 + 1, "{text}");
+}
