@@ -83,7 +83,15 @@ enum lock_scope { LOCK_GLOBAL, LOCK_PER_CPU };
  */
 enum conserving { CONSERVING_NO, CONSERVING_QUEUE };
 
-/** enum nice_meaning - what nice changes: nothing, an order, or a share. */
+/**
+ * enum nice_meaning - what nice changes
+ * @NICE_IGNORED: nothing.
+ * @NICE_ORDERED: lower nice gets no less CPU time.
+ * @NICE_WEIGHTED: lower nice gets more.
+ *
+ * The host compares SCHED_NORMAL tasks that stay runnable on one CPU for 10 s,
+ * with nice values at least 5 apart, unless a user has set a tunable.
+ */
 enum nice_meaning { NICE_IGNORED, NICE_ORDERED, NICE_WEIGHTED };
 
 /**

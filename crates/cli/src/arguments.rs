@@ -164,7 +164,8 @@ pub struct RunArguments {
 /// Several policies on one workload.
 #[derive(Args)]
 pub struct CompareArguments {
-    /// The policies, separated by commas, each as for `run --policy`; or `all`, each in its default variant.
+    /// The policies, separated by commas, each as for `run --policy`; or `all`: eevdf, then the others by
+    /// name, each in its default variant.
     #[arg(long, value_name = "POLICIES", value_hint = ValueHint::FilePath)]
     pub policies: String,
     /// The policy that differences refer to, one of --policies.  It is shown first.  Default: the first.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Cpu, Machine, MAX_CPUS};
+use crate::{Cpu, Machine, LOCAL_DISTANCE, MAX_CPUS};
 
 impl Machine {
     /// Is this a machine that could exist?  Readers ask this before they hand a machine out;
@@ -33,6 +33,7 @@ impl Machine {
         if !self.cpus.iter().any(|cpu| cpu.capacity == 1024) {
             return Err("no CPU has capacity 1024, which the fastest has".into());
         }
+        self.check_distances()?;
         self.check_sharing()
     }
 
@@ -48,6 +49,38 @@ impl Machine {
                 "CPU {number} uses cache {}, which is not described",
                 cpu.cache
             ));
+        }
+        Ok(())
+    }
+
+    /// Distances are a symmetric square of all nodes.
+    fn check_distances(&self) -> Result<(), String> {
+        let (rows, nodes) = (&self.distances, self.nr_nodes());
+        if rows.is_empty() {
+            return Ok(());
+        }
+        if rows.iter().any(|row| row.len() != rows.len()) {
+            return Err("distances are not a square".into());
+        }
+        if rows.len() != nodes {
+            let given = rows.len();
+            return Err(format!(
+                "distances between {given} nodes, but the machine has {nodes}"
+            ));
+        }
+        for (from, row) in rows.iter().enumerate() {
+            if row[from] != LOCAL_DISTANCE {
+                return Err(format!(
+                    "the distance of node {from} from itself is {}; it is {LOCAL_DISTANCE}",
+                    row[from]
+                ));
+            }
+            if let Some(to) = (0..nodes).find(|&to| row[to] != rows[to][from]) {
+                return Err(format!(
+                    "the distance from node {from} to node {to} is {}, back it is {}",
+                    row[to], rows[to][from]
+                ));
+            }
         }
         Ok(())
     }

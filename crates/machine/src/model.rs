@@ -16,6 +16,9 @@ pub struct Machine {
     pub cpus: Vec<Cpu>,
     /// Caches; [`Cpu::cache`] refers to them by index.
     pub caches: Vec<Cache>,
+    /// Distances between memory nodes as ACPI's SLIT gives them: 10 from a node to itself.  Empty: memory
+    /// costs the same from all nodes.
+    pub distances: Vec<Vec<u32>>,
     /// Speed of each of two busy SMT siblings in thousandths of a CPU with idle siblings.
     pub smt_speed_milli: u32,
     /// What things cost.
@@ -36,11 +39,31 @@ pub struct Machine {
     pub tick_jitter: Ns,
 }
 
+/// The distance of a node from itself, and between all nodes where none is given.
+pub const LOCAL_DISTANCE: u32 = 10;
+
+impl Machine {
+    /// The distance of memory of node `to` from CPUs of node `from`; [`LOCAL_DISTANCE`] for the node itself.
+    pub fn distance(&self, from: u32, to: u32) -> u32 {
+        let row = self.distances.get(from as usize);
+        let distance = row.and_then(|row| row.get(to as usize));
+        distance.copied().unwrap_or(LOCAL_DISTANCE)
+    }
+
+    /// Number of memory nodes: one more than the highest that a CPU is on.
+    pub fn nr_nodes(&self) -> usize {
+        let nodes = self.cpus.iter().map(|cpu| cpu.node as usize + 1);
+        nodes.max().unwrap_or(1)
+    }
+}
+
 /// A logical CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cpu {
     /// Physical core; CPUs with the same core are SMT siblings.
     pub core: u32,
+    /// Socket.
+    pub package: u32,
     /// Memory node.
     pub node: u32,
     /// The cache that is modelled: its largest, an index into [`Machine::caches`].

@@ -11,6 +11,7 @@ impl<S: Sink> Simulation<'_, S> {
     pub(crate) fn set_nice(&mut self, cpu: CpuId, task: TaskId, nice: i8) -> Result<(), SimError> {
         self.emit(cpu, EventKind::Nice { task, nice });
         self.call(cpu, |host| host.set_nice(task, nice))?;
+        self.begin_stay(task);
         self.drain_requests(cpu)?;
         self.charge_work(cpu, Overhead::Syscall);
         self.note_priority(cpu, task)
@@ -35,6 +36,7 @@ impl<S: Sink> Simulation<'_, S> {
         self.call(cpu, |host| {
             host.set_class(task, class_of(class), rt_priority)
         })?;
+        self.begin_stay(task);
         self.drain_requests(cpu)?;
         self.charge_work(cpu, Overhead::Syscall);
         self.note_priority(cpu, task)
@@ -50,6 +52,7 @@ impl<S: Sink> Simulation<'_, S> {
     ) -> Result<(), SimError> {
         let set = set.map_or(0, |set| self.cpu_sets[set as usize]);
         self.call(cpu, |host| host.set_cpus(task, set))?;
+        self.begin_stay(task);
         self.drain_requests(cpu)?;
         match self.task(task).state {
             State::Waiting => {

@@ -9,6 +9,7 @@ use crate::check::Population;
 use crate::cpu::{Cpu, KernelWork, Mode};
 use crate::error::SimError;
 use crate::lock::RqLock;
+use crate::nice::NiceWatch;
 use crate::queue::{Actor, EventQueue, Slots};
 use crate::resources::Resources;
 use crate::task::{State, Task};
@@ -66,6 +67,7 @@ pub struct Simulation<'a, S> {
     pub(crate) population: Population,
     /// How long a task may wait; none if the policy promises nothing or this run is outside of it.
     pub(crate) starvation_bound: Option<Ns>,
+    pub(crate) nice_watch: Option<NiceWatch>,
     pub(crate) tick_ns: u64,
     /// How much longer than usual ticks take.
     pub(crate) jitter: Stream,
@@ -138,6 +140,7 @@ impl<'a, S: Sink> Simulation<'a, S> {
             caches: machine.caches.iter().map(CacheState::new).collect(),
             population: Population::default(),
             starvation_bound: promised_wait(setup),
+            nice_watch: NiceWatch::of(setup),
             tick_ns: host.tick_ns(),
             jitter: Stream::of_machine(setup.seed),
             ticks: Ticks::new(nr_cpus, kernel_tick_ns, machine.tick_phase),
@@ -461,6 +464,7 @@ impl<'a, S: Sink> Simulation<'a, S> {
             self.act()?;
             self.queue.done();
         }
+        self.check_nice()?;
         self.check_books()
     }
 

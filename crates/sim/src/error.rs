@@ -93,6 +93,9 @@ pub enum Rule {
     /// No SCHED_NORMAL task waits longer than the policy promises: among at most 32 tasks on its CPU, in a
     /// run without real-time tasks, with the policy's own constants.
     Starvation,
+    /// Of tasks that compete for one CPU for 10 s with nice values at least 5 apart, lower nice gets what the
+    /// policy promises: a larger share (NICE_WEIGHTED) or no smaller one (NICE_ORDERED), with its own constants.
+    NicePromise,
     /// Time never goes back.
     TimeOrder,
     /// Work + idle + overhead of each CPU is the time elapsed, to the nanosecond.
@@ -111,6 +114,7 @@ impl Rule {
             Rule::NotRunnable => "picked a task that is not runnable",
             Rule::WorkConservation => "work conservation",
             Rule::Starvation => "starvation bound",
+            Rule::NicePromise => "promise of nice",
             Rule::TimeOrder => "time order",
             Rule::CpuTime => "CPU time",
             Rule::Work => "work conservation of a task",

@@ -32,6 +32,7 @@ mod error;
 mod family;
 mod lock;
 mod modes;
+mod nice;
 mod program;
 mod queue;
 mod requests;

@@ -448,6 +448,7 @@ impl<'p, S: Sink> Simulation<'p, S> {
         self.host.set_mm(task, mm);
         self.cpu_mut(cpu).mm = mm;
         let bytes = self.task(task).working_set;
+        self.task_mut(task).home = None;
         self.set_working_set(cpu, task, bytes);
         let target = self.call(cpu, |host| host.select_cpu(task, enq::EXEC))?;
         self.drain_requests(cpu)?;
@@ -465,7 +466,7 @@ impl<'p, S: Sink> Simulation<'p, S> {
         self.caches[cache as usize].leave(t); // What it brought in has pushed others out.
         t.working_set = bytes;
         t.cache = u32::MAX;
-        self.caches[cache as usize].enter(cache, t);
+        self.enter_cache(cpu, task);
     }
 
     fn sched_yield(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {

@@ -3,8 +3,11 @@
 use std::collections::VecDeque;
 use std::fmt;
 
+use schedlab_machine::LOCAL_DISTANCE;
 use schedlab_trace::{CpuId, TaskId, Time};
 use schedlab_workload::{Cursor, Stream, MAX_OWN_TIMERS};
+
+use crate::nice::Stay;
 
 /// Where a task is.  Exactly one of these at any time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -85,6 +88,8 @@ pub(crate) struct Task {
     pub queued_on: CpuId,
     /// Since when.
     pub queued_since: Time,
+    /// Its competition with others for one CPU.
+    pub stay: Stay,
     /// It asked to give up the CPU.
     pub yielding: bool,
     /// It must leave its CPU for this one as soon as it calls schedule().
@@ -103,6 +108,10 @@ pub(crate) struct Task {
     pub warm_bytes: u64,
     /// Its last stay in that cache; 0 before the first has ended.
     pub cache_stay: u64,
+    /// The memory node its memory is on: that of the CPU it ran on first.
+    pub home: Option<u32>,
+    /// The distance of that node from its CPU.
+    pub distance: u32,
     /// Time it still runs at half speed because its working set is being fetched, in ns.
     pub refill_ns: u64,
     pub parent: Option<TaskId>,
@@ -132,6 +141,7 @@ impl Task {
             transfer_left: None,
             queued_on: CpuId(0),
             queued_since: Time::ZERO,
+            stay: Stay::NONE,
             yielding: false,
             move_to: None,
             start,
@@ -144,6 +154,8 @@ impl Task {
             cache: u32::MAX,
             warm_bytes: 0,
             cache_stay: 0,
+            home: None,
+            distance: LOCAL_DISTANCE,
             refill_ns: 0,
             parent: None,
             first_child: None,

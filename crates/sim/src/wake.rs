@@ -109,6 +109,7 @@ impl<S: Sink> Simulation<'_, S> {
         self.host.set_task_cpu(task, target);
         self.set_state(task, State::Waiting);
         self.waiting_here(target, task);
+        self.begin_stay(task);
         self.emit(cpu, EventKind::Wakeup { task, target });
         self.call(cpu, |host| host.enqueue(task, flags))?;
         self.drain_requests(cpu)?;

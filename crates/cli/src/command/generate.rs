@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::builder::PossibleValuesParser;
-use clap::{Arg, Command, CommandFactory};
+use clap::{Arg, Command, CommandFactory, ValueHint};
 use clap_complete::Shell;
 use schedlab_policy::Policy;
 use schedlab_workload::builtin;
@@ -59,7 +59,10 @@ fn with_names(command: Command) -> Command {
 fn offer(argument: Arg, names: Vec<String>) -> Arg {
     // clap keeps names for the rest of the program.
     let names = names.into_iter().map(|name| &*name.leak());
-    argument.value_parser(PossibleValuesParser::new(names))
+    // With a hint of files bash's script would split the names at line ends only.
+    argument
+        .value_hint(ValueHint::Unknown)
+        .value_parser(PossibleValuesParser::new(names))
 }
 
 /// Every policy, also with each of its variants, and "all".

@@ -109,12 +109,17 @@ pub fn names((written, tuned): &(String, Tuned)) -> Vec<String> {
     ]
 }
 
-/// "all" is every policy that comes with the program.
+/// The first policy of "all", to which differences refer: what Linux runs today.
+const PRESENT: &str = "eevdf";
+
+/// "all" is every policy that comes with the program: [`PRESENT`], then the others by name.
 fn expand(name: &str) -> Vec<&str> {
-    match name {
-        "all" => Policy::all().iter().map(Policy::name).collect(),
-        name => vec![name],
+    if name != "all" {
+        return vec![name];
     }
+    let mut all: Vec<&str> = Policy::all().iter().map(Policy::name).collect();
+    all.sort_by_key(|&name| (name != PRESENT, name));
+    all
 }
 
 fn tune(flag: &str, chosen: Vec<Choice>, set: &Assignments) -> Result<Vec<Tuned>, Error> {

@@ -241,3 +241,34 @@ static void fifo_switched(sched_t *s, u32 cpu, task_t *prev, task_t *next)
     assert_eq!(of_cpu(Overhead::Schedule, 0), schedules);
     assert_eq!(ran.exit_ns(0), 2_522_000);
 }
+
+/// Two nodes with a cache each; a task with 1 MiB of memory goes from one to the other.
+#[test]
+fn what_is_missing_takes_the_longer_the_farther_the_memory_is() {
+    let away = |distances: Vec<Vec<u32>>| {
+        let program = vec![run(10), Op::SetCpus(Some(1)), run(10_000), Op::Exit];
+        let lab = Lab::new(2)
+            .task(program)
+            .on(&[0])
+            .with(|w| w.cpu_sets.push(vec![1]))
+            .but(|t| t.working_set_bytes = 1 << 20)
+            .machine(|m| {
+                m.cpus[1].node = 1;
+                m.cpus[1].cache = 1;
+                m.caches = vec![
+                    schedlab_machine::Cache {
+                        size_bytes: 2 << 20,
+                        refill_ps_per_byte: 1000,
+                    };
+                    2
+                ];
+                m.distances = distances;
+            });
+        lab.run().exit_ns(0)
+    };
+    let near = away(Vec::new());
+    assert_eq!(away(vec![vec![10, 10], vec![10, 10]]), near);
+    let far = away(vec![vec![10, 25], vec![25, 10]]);
+    // A local fetch of the whole working set takes 1,048,576 ns; at distance 25 it takes 2.5 times as long.
+    assert_eq!(far - near, 1_048_576 * 3 / 2);
+}

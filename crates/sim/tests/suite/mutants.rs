@@ -7,6 +7,8 @@ use schedlab_sim::{Limits, Rule, Setup, SimError, Simulation, TieBreak};
 use schedlab_trace::{HashSink, Ns};
 use schedlab_workload::{builtin, random};
 
+use crate::common::lab::{forever, run, Lab};
+
 /// The first error within some random workloads on four CPUs.
 fn first_error(policy: Policy) -> SimError {
     let tuned = Tuned::defaults(policy);
@@ -90,6 +92,49 @@ fn breaks_its_promise_of_how_long_a_task_waits() {
         Err(SimError::Violation(found)) => assert_eq!(found.rule, Rule::Starvation, "{found}"),
         other => panic!("not caught: {:?}", other.map(|(outcome, _)| outcome)),
     }
+}
+
+/// Two hogs on one CPU for 30 s, the nicer one second, under the template with changes.
+fn two_hogs(changes: &[(&str, &str)]) -> Result<(), SimError> {
+    let tuned = Tuned::defaults(crate::common::fifo_with(changes));
+    let program = forever(&[run(1000)]);
+    let lab = Lab::under(1, tuned)
+        .task(program.clone())
+        .task(program)
+        .but(|t| t.nice = 10)
+        .for_us(30_000_000);
+    lab.try_run().map(|_| ())
+}
+
+#[track_caller]
+fn breaks_its_promise_of_nice(changes: &[(&str, &str)]) {
+    match two_hogs(changes) {
+        Err(SimError::Violation(found)) => assert_eq!(found.rule, Rule::NicePromise, "{found}"),
+        other => panic!("not caught: {other:?}"),
+    }
+}
+
+const IGNORED: &str = ".nice = NICE_IGNORED";
+const SLICE: &str = "(u64)tun(s)->slice_ms";
+
+#[test]
+fn gives_all_the_same_though_it_promises_shares() {
+    breaks_its_promise_of_nice(&[(IGNORED, ".nice = NICE_WEIGHTED")]);
+}
+
+#[test]
+fn gives_more_to_higher_nice() {
+    for promise in [".nice = NICE_WEIGHTED", ".nice = NICE_ORDERED"] {
+        let slice = "(u64)(30 + next->nice * 2)";
+        breaks_its_promise_of_nice(&[(IGNORED, promise), (SLICE, slice)]);
+    }
+}
+
+#[test]
+fn keeps_its_promise_of_nice() {
+    two_hogs(&[(IGNORED, ".nice = NICE_ORDERED")]).unwrap();
+    let slice = "(u64)(30 - next->nice)";
+    two_hogs(&[(IGNORED, ".nice = NICE_WEIGHTED"), (SLICE, slice)]).unwrap();
 }
 
 #[test]

@@ -148,6 +148,30 @@ fn who_is_nicer_gets_no_more() {
     }
 }
 
+/// The check of the promise runs in each of these; see crates/sim/src/nice.rs.
+#[test]
+fn promises_of_nice_are_kept_by_hogs_of_any_nice() {
+    let mut x = 1u64;
+    let mut below = |n: u64| {
+        x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (x >> 33) % n
+    };
+    let mixes: Vec<Vec<i8>> = (0..12)
+        .map(|_| (0..2 + below(7)).map(|_| below(40) as i8 - 20).collect())
+        .collect();
+    for tuned in policies() {
+        for mix in &mixes {
+            let mut lab = Lab::under(1, tuned.clone()).for_us(40_000_000);
+            for &nice in mix {
+                lab = lab.task(forever(&[run(1000)])).but(|t| t.nice = nice);
+            }
+            if let Err(error) = lab.try_run() {
+                panic!("{}, {mix:?}: {error}", tuned.name());
+            }
+        }
+    }
+}
+
 #[test]
 fn equals_get_equal_shares_whatever_their_number() {
     for tuned in policies() {
