@@ -128,6 +128,7 @@ impl Child {
     /// The last lines it wrote to its standard error, or if there are none, to its standard output.
     pub fn last_lines(&mut self, most: usize) -> Vec<String> {
         self.read_outputs();
+        if std::env::var_os("DOOR_ALL").is_some() { for o in &self.outputs { for l in o.lines() { eprintln!("{l}"); } } }
         let all = self.outputs.iter().map(|output| output.lines());
         let lines = all.into_iter().find(|lines| !lines.is_empty());
         let mut lines = lines.unwrap_or_default();

@@ -26,7 +26,7 @@ const WATCHED: u64 = 5_000_000_000;
 const LOOKS_MS: i32 = 2;
 
 /// Lines of its own that a message quotes.
-const QUOTED: usize = 3;
+const QUOTED: usize = 60;
 
 /// CLONE_THREAD.
 const THREAD: u64 = 0x10000;

@@ -87,6 +87,7 @@ fn cpus(tree: &mut Tree, machine: &Machine) {
 /// Which CPUs belong together.
 struct Groups {
     cores: BTreeMap<u32, Vec<usize>>,
+    packages: BTreeMap<u32, Vec<usize>>,
     nodes: BTreeMap<u32, Vec<usize>>,
     caches: BTreeMap<u32, Vec<usize>>,
 }
@@ -102,6 +103,7 @@ impl Groups {
         };
         Groups {
             cores: group(|cpu| cpu.core),
+            packages: group(|cpu| cpu.package),
             nodes: group(|cpu| cpu.node),
             caches: group(|cpu| cpu.cache),
         }
@@ -118,10 +120,10 @@ fn cpu(tree: &mut Tree, machine: &Machine, groups: &Groups, number: usize) {
     tree.add(format!("{root}/cpu_capacity"), line(cpu.capacity.to_string()));
     tree.add_folder(format!("{root}/node{}", cpu.node));
     let core = &groups.cores[&cpu.core];
-    let package = &groups.nodes[&cpu.node];
+    let package = &groups.packages[&cpu.package];
     let cache = &groups.caches[&cpu.cache];
     let numbers = [
-        ("physical_package_id", cpu.node.to_string()),
+        ("physical_package_id", cpu.package.to_string()),
         ("die_id", "0".into()),
         ("core_id", cpu.core.to_string()),
         ("cluster_id", cpu.core.to_string()),
@@ -179,11 +181,9 @@ fn nodes(tree: &mut Tree, machine: &Machine) {
         let root = format!("{root}/node{node}");
         tree.add(format!("{root}/cpulist"), line(list(cpus)));
         tree.add(format!("{root}/cpumap"), line(mask(cpus)));
-        let distances = groups.nodes.keys().map(|&other| match other == node {
-            true => "10",
-            false => "20",
-        });
-        let distances: Vec<&str> = distances.collect();
+        let distances = groups.nodes.keys();
+        let distances = distances.map(|&other| machine.distance(node, other).to_string());
+        let distances: Vec<String> = distances.collect();
         tree.add(format!("{root}/distance"), line(distances.join(" ")));
         for cpu in cpus {
             tree.add_folder(format!("{root}/cpu{cpu}"));
@@ -199,7 +199,7 @@ fn processes(tree: &mut Tree, machine: &Machine) {
             info,
             "processor\t: {number}\nvendor_id\t: schedlab\nmodel name\t: {}\nphysical id\t: {}\n\
              core id\t\t: {}\nflags\t\t:\n\n",
-            machine.title, cpu.node, cpu.core
+            machine.title, cpu.package, cpu.core
         );
         let _ = writeln!(times, "cpu{number} 0 0 0 0 0 0 0 0 0 0");
     }
