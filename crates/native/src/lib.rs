@@ -24,7 +24,7 @@ mod tunables;
 
 pub use assignment::Assignment;
 pub use compile::{
-    check_undefined, compile_library, write_headers, CompileError, COMPILER_FLAGS, INCLUDE_FOLDERS,
+    check_undefined, compile_library, compile_shared, write_headers, CompileError, COMPILER_FLAGS, INCLUDE_FOLDERS,
 };
 #[cfg(target_os = "linux")]
 pub use crash::HookTimer;

@@ -14,10 +14,14 @@ pub mod door;
 pub mod ext;
 pub mod helpers;
 mod image;
+mod insn;
 pub mod machine;
 pub mod maps;
 pub mod memory;
+mod special;
+mod table;
 pub mod translate;
+mod user;
 
 pub use btf::{Btf, TypeId};
 pub use helpers::{Call, Kfunc};

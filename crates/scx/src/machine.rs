@@ -4,16 +4,19 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::ops::{Deref, DerefMut};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
+use schedlab_policy::MAX_CPUS;
 use schedlab_trace::TaskId;
 
-use crate::btf::Btf;
-use crate::ext::Ext;
-use crate::helpers::{Helper, Kfunc};
-use crate::maps::{MapId, MapSpec};
+use crate::btf::{Btf, Kind, TypeId};
+use crate::compile::{self, Code, CodeError, Function};
+use crate::ext::{self, Ext};
+use crate::helpers::{self, Call, Helper, Kept, Kfunc, Offsets};
+use crate::maps::{Data, Map, MapId, MapKind, MapSpec, HEAD};
 use crate::memory::Memory;
+use crate::translate::{self, Refers, Text, Unit, World, OWN_CALLS};
 use crate::Image;
 
 /// What the kernel is built of: its types, and what programs may call.  One for all machines.
@@ -25,6 +28,8 @@ pub struct Kernel {
     pub kfuncs: BTreeMap<&'static str, Kfunc>,
     /// Helpers by number.
     pub helpers: BTreeMap<u32, Helper>,
+    /// Where the fields are that helpers look at.
+    pub(crate) offsets: Offsets,
 }
 
 impl Kernel {
@@ -33,7 +38,32 @@ impl Kernel {
     /// # Errors
     /// This program was built without a clang that compiles for BPF.
     pub fn new() -> Result<Arc<Kernel>, Refusal> {
-        todo!()
+        let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/kernel.btf"));
+        let btf = Btf::parse(bytes).map_err(|_| Refusal {
+            program: "sched_ext".into(),
+            what: "this schedlab was built without clang 19 or later, so it has no kernel for sched_ext schedulers \
+                   (scripts/setup.sh installs it; then build again)"
+                .into(),
+        })?;
+        let kfuncs = helpers::KFUNCS.iter().chain(ext::KFUNCS);
+        Ok(Arc::new(Kernel {
+            offsets: Offsets::new(&btf),
+            btf: Arc::new(btf),
+            kfuncs: kfuncs.map(|kfunc| (kfunc.name, *kfunc)).collect(),
+            helpers: helpers::HELPERS
+                .iter()
+                .map(|helper| (helper.id, *helper))
+                .collect(),
+        }))
+    }
+
+    /// What a call of a program that was read here calls.
+    fn call(&self, refers: Refers) -> Call {
+        match refers {
+            Refers::Helper(id) => self.helpers[&id].call,
+            Refers::Kfunc(id) => self.kfuncs[self.btf.name(id)].call,
+            _ => unreachable!("only helpers and kfuncs are called through the table"),
+        }
     }
 }
 
@@ -73,7 +103,7 @@ pub enum ProgramKind {
 ///
 /// In the instructions, the file descriptors of maps are replaced by [`MapId`]s, and BPF_PSEUDO_MAP_IDX* by
 /// BPF_PSEUDO_MAP_FD and BPF_PSEUDO_MAP_VALUE.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Program {
     /// Its name, as the loader gives it.
     pub name: String,
@@ -83,6 +113,8 @@ pub struct Program {
     pub insns: Vec<u64>,
     /// First instruction and name of each function (func_info), in ascending order; may be empty.
     pub functions: Vec<(u32, String)>,
+    /// The object's types (prog_btf_fd).
+    pub btf: Option<Arc<Btf>>,
 }
 
 /// A loaded program.
@@ -169,28 +201,30 @@ pub struct Ops {
     pub programs: BTreeMap<String, ProgramId>,
 }
 
-/// What programs and the compiled prelude see of a machine; include/prelude.h has the same.
-#[derive(Debug)]
+/// What programs and the compiled prelude see of a machine; struct machine in include/prelude.h has the same.
+#[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Shared {
     /// What to add to a program's address to get the host's.
-    pub delta: u64,
+    pub(crate) delta: u64,
     /// Time, in ns.
     pub now_ns: u64,
     /// Back edges and calls left in this call from outside.
-    pub budget: i64,
+    pub(crate) budget: i64,
     /// Where the next frame of a BPF stack ends.
-    pub stack: u64,
-    /// The CPU that runs the program.
-    pub this_cpu: u32,
-    /// How deep calls are nested that could nest without end.
-    pub depth: u32,
-    /// Not 0: there is a fault already.
-    pub failed: u32,
-    /// Number of CPUs.
-    pub nr_cpus: u32,
+    pub(crate) stack: u64,
+    /// Where the stack ends.
+    pub(crate) stack_end: u64,
     /// Loads that were outside and gave 0.
     pub zero_loads: u64,
+    /// The CPU that runs the program.
+    pub this_cpu: u32,
+    /// Number of CPUs.
+    pub nr_cpus: u32,
+    /// Not 0: there is a fault already.
+    pub(crate) failed: u32,
+    /// How deep calls from outside and of callbacks are nested.
+    pub(crate) depth: u32,
 }
 
 /// A timer of a program that was started; see [`Machine::take_timers`].
@@ -212,23 +246,48 @@ pub enum TimerRequest {
     },
 }
 
-/// Tasks and their task_structs.
-#[derive(Clone, Debug, Default)]
-pub struct Tasks {}
-
-impl Tasks {
-    /// Address of a task's task_struct; 0: no such task.
-    pub fn address(&self, task: TaskId) -> u64 {
-        let _ = task;
-        todo!()
-    }
-
-    /// The task whose task_struct is at this address.
-    pub fn at(&self, address: u64) -> Option<TaskId> {
-        let _ = address;
-        todo!()
-    }
+/// A struct bpf_timer that was initialised.
+#[derive(Clone, Debug)]
+pub(crate) struct Timer {
+    /// The map its value is in.
+    pub map: MapId,
+    /// The value.
+    pub value: u64,
+    /// The value's key.
+    pub key: Vec<u8>,
+    /// The callback; 0: none yet.
+    pub callback: u64,
+    /// It was started and has not expired.
+    pub armed: bool,
 }
+
+/// A program and, once it is compiled, where it begins.
+#[derive(Clone, Debug)]
+pub(crate) struct Loaded {
+    program: Arc<Program>,
+    functions: Arc<Vec<translate::Function>>,
+    entry: Option<Function>,
+    /// Unit of code.
+    unit: usize,
+}
+
+/// How often the loops of one call from outside may go round, and how many calls it may make.
+pub const BUDGET: i64 = 1 << 26;
+
+/// Bytes of the stack of all BPF programs of a machine.
+const STACK: u64 = 160 << 10;
+
+/// How deep calls from outside and callbacks may be nested.
+const MOST_NESTED: u32 = 32;
+
+/// Before an object that owns storage: [`OWNED`] pointers to values, then a number and a mark.
+const OWNER_HEAD: u64 = 64 + 8 * OWNED as u64;
+
+/// Most storage maps whose values are found fast.
+const OWNED: u32 = 64;
+
+/// Marks objects that own storage; OWNER in prelude.h.
+const OWNER_MARK: u64 = 0x7363_785f_6f77_6e72;
 
 /// One machine under one scheduler.
 #[repr(C)]
@@ -241,8 +300,8 @@ pub struct Machine {
     pub topology: Topology,
     /// All memory that programs see.
     pub memory: Memory,
-    /// Tasks by number.
-    pub tasks: Tasks,
+    /// Address of each task's task_struct; 0: no such task.
+    pub tasks: Vec<u64>,
     /// What each CPU runs: the address of a task_struct; 0 before anything ran.
     pub current: Vec<u64>,
     /// The model of ext.c.
@@ -253,16 +312,35 @@ pub struct Machine {
     pub sched: *mut schedlab_policy::ffi::Sched,
     /// What bpf_printk() wrote and nobody has taken yet.
     pub printed: Vec<String>,
+    pub(crate) maps: Vec<Map>,
+    pub(crate) timers: BTreeMap<u64, Timer>,
+    pub(crate) requests: Vec<TimerRequest>,
+    /// Address of each cgroup there is, the root first.
+    pub cgroups: Vec<u64>,
+    /// State of what helpers and kfuncs keep.
+    pub(crate) kept: Kept,
+    programs: Vec<Loaded>,
+    units: Vec<Arc<Code>>,
+    variables: Arc<BTreeMap<TypeId, u64>>,
+    fault: Option<Fault>,
+    running: ProgramId,
+    nr_storages: u32,
+    random: u64,
 }
+
+// SAFETY: `sched` is set by whoever calls a hook, for the time of the hook.
+unsafe impl Send for Machine {}
 
 impl Deref for Machine {
     type Target = Shared;
+    #[inline]
     fn deref(&self) -> &Shared {
         &self.shared
     }
 }
 
 impl DerefMut for Machine {
+    #[inline]
     fn deref_mut(&mut self) -> &mut Shared {
         &mut self.shared
     }
@@ -274,9 +352,82 @@ impl Machine {
     ///
     /// # Errors
     /// The host has not enough address space.
+    ///
+    /// # Panics
+    /// If there is no CPU, or more than [`MAX_CPUS`].
     pub fn new(kernel: &Arc<Kernel>, topology: &Topology) -> io::Result<Box<Machine>> {
-        let _ = (kernel, topology);
-        todo!()
+        let nr_cpus = topology.cpus.len();
+        assert!((1..=MAX_CPUS).contains(&nr_cpus), "1 to {MAX_CPUS} CPUs");
+        let mut memory = Memory::new()?;
+        let stack_end = memory.allocate(STACK);
+        let variables = place_variables(&kernel.btf, &mut memory, nr_cpus as u32);
+        Ok(Box::new(Machine {
+            shared: Shared {
+                delta: memory.delta(),
+                now_ns: 0,
+                budget: BUDGET,
+                stack: stack_end + STACK,
+                stack_end,
+                zero_loads: 0,
+                this_cpu: 0,
+                nr_cpus: nr_cpus as u32,
+                failed: 0,
+                depth: 0,
+            },
+            kernel: kernel.clone(),
+            topology: topology.clone(),
+            memory,
+            tasks: Vec::new(),
+            current: vec![0; nr_cpus],
+            ext: Ext::default(),
+            ops: Ops::default(),
+            sched: std::ptr::null_mut(),
+            printed: Vec::new(),
+            maps: Vec::new(),
+            timers: BTreeMap::new(),
+            requests: Vec::new(),
+            cgroups: Vec::new(),
+            kept: Kept::default(),
+            programs: Vec::new(),
+            units: Vec::new(),
+            variables: Arc::new(variables),
+            fault: None,
+            running: ProgramId(0),
+            nr_storages: 0,
+            random: 0,
+        }))
+    }
+
+    /// A machine like this one with other memory, for a run.
+    pub(crate) fn with_memory(&self, memory: Memory, seed: u64) -> Box<Machine> {
+        Box::new(Machine {
+            shared: Shared {
+                delta: memory.delta(),
+                zero_loads: 0,
+                ..self.shared
+            },
+            kernel: self.kernel.clone(),
+            topology: self.topology.clone(),
+            memory,
+            tasks: self.tasks.clone(),
+            current: self.current.clone(),
+            ext: self.ext.clone(),
+            ops: self.ops.clone(),
+            sched: std::ptr::null_mut(),
+            printed: Vec::new(),
+            maps: self.maps.clone(),
+            timers: self.timers.clone(),
+            requests: self.requests.clone(),
+            cgroups: self.cgroups.clone(),
+            kept: self.kept.clone(),
+            programs: self.programs.clone(),
+            units: self.units.clone(),
+            variables: self.variables.clone(),
+            fault: self.fault.clone(),
+            running: self.running,
+            nr_storages: self.nr_storages,
+            random: seed,
+        })
     }
 
     /// BPF_MAP_CREATE.
@@ -284,83 +435,77 @@ impl Machine {
     /// # Errors
     /// As the kernel: EINVAL, E2BIG, ENOMEM.
     pub fn create_map(&mut self, spec: MapSpec) -> Result<MapId, Errno> {
-        let _ = spec;
-        todo!()
+        let inner = spec.inner.map(|inner| inner.0 as usize);
+        if spec.kind.is_of_maps() && !inner.is_some_and(|inner| inner < self.maps.len()) {
+            return Err(Errno(libc::EINVAL));
+        }
+        let id = MapId(self.maps.len() as u32);
+        let seen = self.kernel.btf.size_of("bpf_map").unwrap_or(0);
+        let address = match self.memory.allocate(HEAD + u64::from(seen)) {
+            0 => return Err(Errno(libc::ENOMEM)),
+            head => head + HEAD,
+        };
+        let (extra, is_arena) = (spec.extra, spec.kind == MapKind::Arena);
+        let mut map = Map::new(spec, address, &mut self.memory, self.shared.nr_cpus)?;
+        if map.spec.kind.is_storage() && self.nr_storages < OWNED {
+            map.pointer = Some(self.nr_storages);
+            self.nr_storages += 1;
+        }
+        self.write_head(id, &map);
+        self.maps.push(map);
+        if is_arena && extra != 0 {
+            self.arena_mapped(id, extra)
+                .map_err(|_| Errno(libc::ENOMEM))?;
+        }
+        Ok(id)
+    }
+
+    /// What programs and the prelude see of a map.
+    fn write_head(&mut self, id: MapId, map: &Map) {
+        let (at, entries) = (map.address, map.spec.max_entries);
+        // The head was just allocated: it is inside.
+        let _ = self
+            .memory
+            .set(at - HEAD, [map.spec.kind as u32, id.0, entries, 0]);
+        let numbers = [
+            ("map_type", map.spec.kind as u32),
+            ("key_size", map.spec.key_size),
+            ("value_size", map.spec.value_size),
+            ("max_entries", entries),
+            ("map_flags", map.spec.flags),
+            ("id", id.0 + 1),
+        ];
+        for (name, value) in numbers {
+            if let Some(field) = self.kernel.btf.field("bpf_map", name) {
+                let _ = self.memory.set(at + u64::from(field.offset), value);
+            }
+        }
     }
 
     /// What a map was created as.
+    ///
+    /// # Panics
+    /// If there is no such map.
     pub fn map(&self, map: MapId) -> &MapSpec {
-        let _ = map;
-        todo!()
+        &self.maps[map.0 as usize].spec
     }
 
-    /// Bytes of a value as user space has it: of per-CPU maps, those of all CPUs, each in multiples of 8.
-    pub fn user_value_size(&self, map: MapId) -> usize {
-        let _ = map;
-        todo!()
+    /// Number of maps; their numbers are those below.
+    pub fn nr_maps(&self) -> u32 {
+        self.maps.len() as u32
     }
 
-    /// BPF_MAP_LOOKUP_ELEM.
-    ///
-    /// # Errors
-    /// ENOENT, or EINVAL for a key of another size.
-    pub fn map_lookup(&mut self, map: MapId, key: &[u8]) -> Result<Vec<u8>, Errno> {
-        let _ = (map, key);
-        todo!()
-    }
-
-    /// BPF_MAP_UPDATE_ELEM.  For maps of maps the value is a [`MapId`], as 4 bytes.
-    ///
-    /// # Errors
-    /// As the kernel: ENOENT, EEXIST, E2BIG, EINVAL.
-    pub fn map_update(
-        &mut self,
-        map: MapId,
-        key: &[u8],
-        value: &[u8],
-        flags: u64,
-    ) -> Result<(), Errno> {
-        let _ = (map, key, value, flags);
-        todo!()
-    }
-
-    /// BPF_MAP_DELETE_ELEM.
-    ///
-    /// # Errors
-    /// ENOENT, or EINVAL for an array.
-    pub fn map_delete(&mut self, map: MapId, key: &[u8]) -> Result<(), Errno> {
-        let _ = (map, key);
-        todo!()
-    }
-
-    /// BPF_MAP_GET_NEXT_KEY: the key after this one, or the first.
-    ///
-    /// # Errors
-    /// ENOENT after the last one.
-    pub fn map_next_key(&mut self, map: MapId, key: Option<&[u8]>) -> Result<Vec<u8>, Errno> {
-        let _ = (map, key);
-        todo!()
-    }
-
-    /// BPF_MAP_LOOKUP_AND_DELETE_ELEM.
-    ///
-    /// # Errors
-    /// ENOENT.
-    pub fn map_take(&mut self, map: MapId, key: &[u8]) -> Result<Vec<u8>, Errno> {
-        let _ = (map, key);
-        todo!()
-    }
-
-    /// BPF_MAP_FREEZE: user space can change it no more.
-    pub fn map_freeze(&mut self, map: MapId) {
-        let _ = map;
-        todo!()
+    /// The map whose address a program has.
+    pub(crate) fn map_at(&self, address: u64) -> Option<MapId> {
+        let id: u32 = self.memory.get(address.wrapping_sub(HEAD).wrapping_add(4));
+        let map = self.maps.get(id as usize)?;
+        (map.address == address).then_some(MapId(id))
     }
 
     /// What the loader may map instead of the map's file descriptor: maps with BPF_F_MMAPABLE, arenas, ring buffers.
     pub fn map_file(&self, map: MapId) -> Option<BorrowedFd<'_>> {
-        let _ = map;
-        todo!()
+        let map = self.maps.get(map.0 as usize)?;
+        map.file.as_ref().map(|file| file.as_fd())
     }
 
     /// The loader has mapped an arena's file at this address.  To be said before a program that uses it is loaded.
@@ -368,8 +513,9 @@ impl Machine {
     /// # Errors
     /// The host refuses the mapping.
     pub fn arena_mapped(&mut self, map: MapId, user_address: u64) -> io::Result<()> {
-        let _ = (map, user_address);
-        todo!()
+        let map = self.maps.get_mut(map.0 as usize);
+        let map = map.ok_or(io::ErrorKind::NotFound)?;
+        map.place_arena(user_address, &mut self.memory)
     }
 
     /// BPF_PROG_LOAD.
@@ -377,14 +523,23 @@ impl Machine {
     /// # Errors
     /// An instruction, a helper or a kfunc is unknown: it is named.
     pub fn load(&mut self, program: Program) -> Result<ProgramId, Refusal> {
-        let _ = program;
-        todo!()
+        let functions = translate::read(&program, &self.kernel, self)?;
+        let id = ProgramId(self.programs.len() as u32);
+        self.programs.push(Loaded {
+            program: Arc::new(program),
+            functions: Arc::new(functions),
+            entry: None,
+            unit: 0,
+        });
+        Ok(id)
     }
 
     /// A loaded program.
+    ///
+    /// # Panics
+    /// If there is no such program.
     pub fn program(&self, program: ProgramId) -> &Program {
-        let _ = program;
-        todo!()
+        &self.programs[program.0 as usize].program
     }
 
     /// The scheduler attached these operations.
@@ -392,12 +547,127 @@ impl Machine {
         self.ops = ops;
     }
 
+    /// Compiles all programs that are not compiled yet.  This takes seconds for a large scheduler, unless the cache
+    /// has it.
+    ///
+    /// # Errors
+    /// The C compiler is missing.
+    pub fn compile(&mut self) -> Result<(), CodeError> {
+        let new = self.not_compiled();
+        if new.is_empty() {
+            return Ok(());
+        }
+        let text = self.translate(&new);
+        let own: [Call; OWN_CALLS] = [store_fault, limit_fault, poison_fault];
+        let found = text.1.calls.iter().map(|&refers| self.kernel.call(refers));
+        let calls: Vec<Call> = own.into_iter().chain(found).collect();
+        let names = text.0.functions.iter().map(|f| f.name.clone()).collect();
+        let code = compile::code(&text.1.c, &calls, text.1.exported.len(), names)?;
+        for (&program, entry) in new.iter().zip(&text.0.entries) {
+            let place = text
+                .1
+                .exported
+                .iter()
+                .position(|function| function == entry);
+            let loaded = &mut self.programs[program];
+            loaded.entry = place.map(|place| code.functions[place]);
+            loaded.unit = self.units.len();
+        }
+        self.units.push(code);
+        Ok(())
+    }
+
+    fn translate(&self, programs: &[usize]) -> (Unit, Text) {
+        let functions: Vec<_> = programs
+            .iter()
+            .map(|&i| self.programs[i].functions.to_vec())
+            .collect();
+        let unit = translate::join(&functions);
+        let text = translate::write(&unit, self.units.len() as u64, &self.kernel, self);
+        (unit, text)
+    }
+
+    /// The C text of all programs that are not compiled yet, for those who want to look at it.
+    pub fn c_text(&self) -> String {
+        self.translate(&self.not_compiled()).1.c
+    }
+
+    /// Programs that can be run, and could not yet.
+    fn not_compiled(&self) -> Vec<usize> {
+        let runs = |loaded: &Loaded| !matches!(loaded.program.kind, ProgramKind::Other(_));
+        (0..self.programs.len())
+            .filter(|&i| self.programs[i].entry.is_none() && runs(&self.programs[i]))
+            .collect()
+    }
+
     /// The machine as it is now, to make machines of it.
     ///
     /// # Errors
     /// The host has no room for it, or the programs do not compile.
-    pub fn freeze(self: Box<Self>) -> io::Result<Image> {
-        todo!()
+    pub fn freeze(mut self: Box<Self>) -> io::Result<Image> {
+        self.compile().map_err(io::Error::other)?;
+        for map in &mut self.maps {
+            map.file = None;
+        }
+        Image::new(self)
+    }
+}
+
+/// Room for the kernel's variables; per-CPU ones are in a section of that name.
+fn place_variables(btf: &Btf, memory: &mut Memory, nr_cpus: u32) -> BTreeMap<TypeId, u64> {
+    let per_cpu: Vec<TypeId> = btf
+        .section(".data..percpu")
+        .iter()
+        .map(|entry| entry.0)
+        .collect();
+    let variables = btf.all(Kind::Var).map(|id| {
+        let size = u64::from(btf.size(id)).max(8);
+        let address = match per_cpu.contains(&id) {
+            true => memory.allocate_per_cpu(size, nr_cpus).unwrap_or(0),
+            false => memory.allocate(size),
+        };
+        (id, address)
+    });
+    variables.collect()
+}
+
+impl World for Machine {
+    fn map_address(&self, map: MapId) -> Option<u64> {
+        self.maps.get(map.0 as usize).map(|map| map.address)
+    }
+
+    fn map_values(&self, map: MapId) -> Option<u64> {
+        let map = self.maps.get(map.0 as usize)?;
+        match &map.data {
+            Data::Array => Some(map.values),
+            Data::Arena(pages) => pages.user,
+            _ => None,
+        }
+    }
+
+    fn arena(&self, map: MapId) -> Option<(u64, u64)> {
+        let map = self.maps.get(map.0 as usize)?;
+        match &map.data {
+            Data::Arena(pages) => Some((map.values, pages.user? >> 32 << 32)),
+            _ => None,
+        }
+    }
+
+    fn array(&self, map: MapId) -> Option<(u64, u64, bool)> {
+        let map = self.maps.get(map.0 as usize)?;
+        let kind = map.spec.kind;
+        let is_array = matches!(kind, MapKind::Array | MapKind::PerCpuArray);
+        is_array.then_some((map.values, map.stride, kind.is_per_cpu()))
+    }
+
+    fn storage(&self, map: MapId) -> Option<u64> {
+        let map = self.maps.get(map.0 as usize)?;
+        map.pointer
+            .map(|pointer| OWNER_HEAD - 8 * u64::from(pointer))
+    }
+
+    fn variable(&self, id: TypeId) -> Option<u64> {
+        self.variables.get(&id).copied()
     }
 }
 
@@ -408,8 +678,13 @@ impl Machine {
     /// # Errors
     /// What the program did wrong.
     pub fn call(&mut self, program: ProgramId, arguments: &[u64]) -> Result<u64, Fault> {
-        let _ = (program, arguments);
-        todo!()
+        let size = (8 * arguments.len() as u64).next_multiple_of(16);
+        let context = self.shared.stack.wrapping_sub(size);
+        for (i, &argument) in arguments.iter().enumerate() {
+            // The stack is inside the region; a full one is found by the program.
+            let _ = self.memory.set(context + 8 * i as u64, argument);
+        }
+        self.run(program, context)
     }
 
     /// BPF_PROG_TEST_RUN of a syscall program: it sees and changes a context of its own.
@@ -417,69 +692,302 @@ impl Machine {
     /// # Errors
     /// What the program did wrong.
     pub fn run_syscall(&mut self, program: ProgramId, context: &mut [u8]) -> Result<u64, Fault> {
-        let _ = (program, context);
-        todo!()
+        let address = self.memory.allocate(context.len() as u64);
+        let _ = self.memory.write(address, context);
+        let answer = self.run(program, address);
+        if let Some(bytes) = self.memory.bytes(address, context.len() as u64) {
+            context.copy_from_slice(bytes);
+        }
+        self.memory.free(address, context.len() as u64);
+        answer
+    }
+
+    /// Runs a program; its context ends below the stack, or is elsewhere.
+    fn run(&mut self, program: ProgramId, context: u64) -> Result<u64, Fault> {
+        let Some(entry) = self.programs[program.0 as usize].entry else {
+            return self.compile_and_run(program, context);
+        };
+        let stack = self.shared.stack;
+        let outer = std::mem::replace(&mut self.running, program);
+        if (self.shared.stack_end..stack).contains(&context) {
+            self.shared.stack = context;
+        }
+        if self.shared.depth == 0 && self.shared.failed == 0 {
+            self.shared.budget = BUDGET;
+        }
+        self.shared.depth += 1;
+        let answer = match self.shared.depth > MOST_NESTED || self.shared.failed != 0 {
+            true => {
+                self.fail(FaultKind::TooDeep);
+                0
+            }
+            false => entry(self, context, 0, 0, 0, 0),
+        };
+        self.shared.depth -= 1;
+        self.shared.stack = stack;
+        self.running = outer;
+        match self.shared.failed {
+            0 => Ok(answer),
+            _ => Err(self.fault.clone().expect("who fails says why")),
+        }
+    }
+
+    #[cold]
+    fn compile_and_run(&mut self, program: ProgramId, context: u64) -> Result<u64, Fault> {
+        let name = self.program(program).name.clone();
+        let failed = |what: String| {
+            Err(Fault {
+                program: name,
+                kind: FaultKind::NotCompiled(what),
+            })
+        };
+        match self.compile() {
+            Ok(()) if self.programs[program.0 as usize].entry.is_some() => {
+                self.run(program, context)
+            }
+            Ok(()) => failed("is no program that runs here".into()),
+            Err(error) => failed(error.to_string()),
+        }
     }
 
     /// Calls a function whose address a program gave to a helper: a callback.  For use within helpers and kfuncs, and by
     /// whoever lets timers expire.
     pub fn call_function(&mut self, address: u64, arguments: [u64; 5]) -> u64 {
-        let _ = (address, arguments);
-        todo!()
+        let offset = address.wrapping_sub(translate::FUNCTIONS);
+        let (unit, place) = ((offset >> 20) as usize, (offset & 0xf_ffff) as usize / 16);
+        let code = self.units.get(unit).filter(|_| offset % 16 == 0);
+        let Some(&function) = code.and_then(|code| code.functions.get(place)) else {
+            self.fail(FaultKind::Poison(format!(
+                "called {address:#x}, which is no function"
+            )));
+            return 0;
+        };
+        if self.shared.depth >= MOST_NESTED {
+            self.fail(FaultKind::TooDeep);
+        }
+        if self.shared.failed != 0 {
+            return 0;
+        }
+        let [r1, r2, r3, r4, r5] = arguments;
+        self.shared.depth += 1;
+        let answer = function(self, r1, r2, r3, r4, r5);
+        self.shared.depth -= 1;
+        answer
+    }
+
+    /// Counts one round of a loop that a helper makes; false: there were too many.
+    pub(crate) fn tick(&mut self) -> bool {
+        self.shared.budget -= 1;
+        if self.shared.budget < 0 {
+            self.fail(FaultKind::Looped);
+        }
+        self.shared.failed == 0
+    }
+
+    /// Room on the BPF stack for the time of a call; to be given back with [`Machine::pop`].
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> u64 {
+        let size = (bytes.len() as u64).next_multiple_of(16);
+        self.shared.stack -= size;
+        let _ = self.memory.write(self.shared.stack, bytes);
+        self.shared.stack
+    }
+
+    /// Gives back what [`Machine::push`] took.
+    pub(crate) fn pop(&mut self, len: usize) {
+        self.shared.stack += (len as u64).next_multiple_of(16);
     }
 
     /// What programs asked of timers since the last time, in order.
     pub fn take_timers(&mut self) -> Vec<TimerRequest> {
-        todo!()
+        std::mem::take(&mut self.requests)
     }
 
-    /// A timer expires: its callback runs.
+    /// A timer expires: its callback runs.  A timer that was cancelled meanwhile does nothing.
     ///
     /// # Errors
     /// What the callback did wrong.
     pub fn timer_expired(&mut self, timer: u64) -> Result<(), Fault> {
-        let _ = timer;
-        todo!()
+        let Some(found) = self.timers.get_mut(&timer).filter(|timer| timer.armed) else {
+            return Ok(());
+        };
+        found.armed = false;
+        let (callback, value, key) = (found.callback, found.value, found.key.clone());
+        let map = self.maps[found.map.0 as usize].address;
+        if self.shared.depth == 0 && self.shared.failed == 0 {
+            self.shared.budget = BUDGET;
+        }
+        let at = self.push(&key);
+        self.call_function(callback, [map, at, value, 0, 0]);
+        self.pop(key.len());
+        self.fault.clone().map_or(Ok(()), Err)
     }
 
     /// The run must end; the first fault counts.  For helpers and kfuncs.
+    #[cold]
     pub fn fail(&mut self, kind: FaultKind) {
-        let _ = kind;
-        todo!()
+        self.shared.budget = 0;
+        if self.shared.failed != 0 {
+            return;
+        }
+        self.shared.failed = 1;
+        let program = self.programs.get(self.running.0 as usize);
+        let program = program.map_or_else(String::new, |loaded| loaded.program.name.clone());
+        self.fault = Some(Fault { program, kind });
+    }
+
+    /// Forgets a fault, so that programs can run again: what ends a scheduler is its own program, too.
+    pub fn take_fault(&mut self) -> Option<Fault> {
+        self.shared.failed = 0;
+        self.fault.take()
     }
 
     /// The next random number of this machine.
     pub fn random(&mut self) -> u32 {
-        todo!()
+        // SplitMix64.
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.random;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ z >> 31) as u32
+    }
+
+    /// A new object of the kernel that BPF storage can belong to, all zeros: a task_struct, a cgroup.
+    pub fn add_owner(&mut self, size: u64) -> u64 {
+        let address = self.memory.allocate(OWNER_HEAD + size) + OWNER_HEAD;
+        let _ = self.memory.set(address - 8, OWNER_MARK);
+        let _ = self.memory.set(address - 16, u64::MAX);
+        address
+    }
+
+    /// Such an object is gone for good, with its storage.
+    pub fn remove_owner(&mut self, address: u64, size: u64) {
+        self.forget_storage(address);
+        let _ = self.memory.set(address - 8, 0_u64);
+        self.memory.free(address - OWNER_HEAD, OWNER_HEAD + size);
+    }
+
+    fn task_size(&self) -> u64 {
+        u64::from(self.kernel.btf.size_of("task_struct").unwrap_or(0))
     }
 
     /// A new task: zeros of the size of struct task_struct.  Returns its address.
     pub fn add_task(&mut self, task: TaskId) -> u64 {
-        let _ = task;
-        todo!()
+        let address = self.add_owner(self.task_size());
+        let _ = self.memory.set(address - 16, u64::from(task.0));
+        if self.tasks.len() <= task.index() {
+            self.tasks.resize(task.index() + 1, 0);
+        }
+        self.tasks[task.index()] = address;
+        address
     }
 
     /// A task that is gone for good: its storage and its task_struct are freed.
     pub fn remove_task(&mut self, task: TaskId) {
-        let _ = task;
-        todo!()
+        let address = std::mem::take(&mut self.tasks[task.index()]);
+        if address != 0 {
+            self.remove_owner(address, self.task_size());
+        }
     }
 
-    /// A cgroup that is gone for good: its storage in maps is freed.
-    pub fn forget_cgroup(&mut self, cgroup: u64) {
-        let _ = cgroup;
-        todo!()
+    /// The task whose task_struct is at this address.
+    #[inline]
+    pub fn task_at(&self, address: u64) -> Option<TaskId> {
+        let number: u64 = self.memory.get(address.wrapping_sub(16));
+        let number = u32::try_from(number).ok()?;
+        let known = *self.tasks.get(number as usize)? == address && address != 0;
+        known.then_some(TaskId(number))
     }
 
-    /// Address of a variable of the kernel (`__ksym`), of CPU 0 if it is per CPU.
+    /// Where an owner's pointer to its value of a storage map is.
+    pub(crate) fn storage_pointer(&self, map: MapId, owner: u64) -> Option<u64> {
+        let marked = self.memory.get::<u64>(owner.wrapping_sub(8)) == OWNER_MARK;
+        let before = self.storage(map).filter(|_| marked)?;
+        Some(owner - before)
+    }
+
+    /// Address of a variable of the kernel (`__ksym`), of CPU 0 if it is per CPU: that of other CPUs is
+    /// [`PER_CPU_STRIDE`](crate::memory::PER_CPU_STRIDE) further each.
     pub fn variable(&self, name: &str) -> Option<u64> {
-        let _ = name;
-        todo!()
+        let id = self.kernel.btf.find(Kind::Var, name)?;
+        self.variables.get(&id).copied()
     }
 
-    /// printf() as BPF has it, with arguments of 8 bytes each.
-    pub fn format(&self, format: &str, arguments: &[u64]) -> String {
-        let _ = (format, arguments);
-        todo!()
+    /// Types of the object that the running program is from.
+    pub(crate) fn object_types(&self) -> Option<Arc<Btf>> {
+        let running = self.programs.get(self.running.0 as usize)?;
+        running.program.btf.clone()
+    }
+
+    fn function_name(&self, function: usize) -> String {
+        let unit = self
+            .programs
+            .get(self.running.0 as usize)
+            .map_or(0, |loaded| loaded.unit);
+        let names = self.units.get(unit).map(|code| &code.names);
+        names
+            .and_then(|names| names.get(function))
+            .cloned()
+            .unwrap_or_default()
+    }
+}
+
+// What translated code calls when something is wrong.
+
+extern "C" fn store_fault(m: &mut Machine, address: u64, site: u64, _: u64, _: u64, _: u64) -> u64 {
+    let (function, instruction) = translate::function_and_instruction(site);
+    let at = (m.function_name(function), instruction);
+    m.fail(FaultKind::Store { address, at });
+    0
+}
+
+extern "C" fn limit_fault(m: &mut Machine, kind: u64, _: u64, _: u64, _: u64, _: u64) -> u64 {
+    m.fail(match kind {
+        0 => FaultKind::Looped,
+        _ => FaultKind::TooDeep,
+    });
+    0
+}
+
+extern "C" fn poison_fault(m: &mut Machine, number: u64, site: u64, _: u64, _: u64, _: u64) -> u64 {
+    let (function, instruction) = translate::function_and_instruction(site);
+    let what = match number {
+        2_002_000_000.. => "called a kfunc that this kernel does not have",
+        2_001_000_000.. => "used a map that its loader did not create",
+        _ => "used a field or type that this kernel does not have",
+    };
+    let name = m.function_name(function);
+    m.fail(FaultKind::Poison(format!(
+        "{what} (in {name}, instruction {instruction})"
+    )));
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::offset_of;
+
+    #[test]
+    fn the_prelude_has_the_same_structure() {
+        let text = translate::PRELUDE;
+        let start = text.find("struct machine {").unwrap();
+        let body = &text[start..start + text[start..].find('}').unwrap()];
+        let names: Vec<&str> = body
+            .lines()
+            .skip(1)
+            .filter_map(|line| line.trim().strip_suffix(';')?.split(' ').next_back())
+            .collect();
+        macro_rules! same {
+            ($($field:ident),*) => {
+                let fields = [$((stringify!($field), offset_of!(Shared, $field))),*];
+                let sorted = fields.is_sorted_by_key(|field| field.1);
+                assert!(sorted);
+                assert_eq!(names, fields.map(|field| field.0));
+            };
+        }
+        same!(
+            delta, now_ns, budget, stack, stack_end, zero_loads, this_cpu, nr_cpus, failed, depth
+        );
+        assert_eq!(offset_of!(Machine, shared), 0);
     }
 }

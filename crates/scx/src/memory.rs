@@ -94,6 +94,17 @@ struct Places {
     free_per_cpu: BTreeMap<u64, Vec<u64>>,
 }
 
+/// Pages that another file backs.
+#[derive(Debug)]
+struct Shared {
+    /// Where, in bytes from the region's start.
+    at: u64,
+    file: File,
+    /// Where in the file they begin.
+    from: u64,
+    len: u64,
+}
+
 /// The region of one machine.
 #[derive(Debug)]
 pub struct Memory {
@@ -102,8 +113,8 @@ pub struct Memory {
     places: Places,
     /// Backs a new region, so that it can be frozen.
     file: Option<File>,
-    /// What other files back, and from where on, in bytes from the region's start.
-    shared: Vec<(u64, File)>,
+    /// What other files back.
+    shared: Vec<Shared>,
 }
 
 // SAFETY: it owns its mapping, as a Vec owns its bytes.
@@ -123,7 +134,7 @@ impl Memory {
     }
 
     /// A region that no file backs.
-    fn reserve() -> io::Result<Memory> {
+    pub(crate) fn reserve() -> io::Result<Memory> {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: a new mapping at an address of the host's choice.
         let start = unsafe {
@@ -348,14 +359,19 @@ impl Memory {
 
     // ---- files ----------------------------------------------------------------
 
-    /// Backs pages from `address` on with a file, shared with whoever else maps it.
+    /// Backs pages from `address` on with those of a file from `from` on, shared with whoever else maps it.
     ///
     /// # Errors
     /// The host refuses the mapping.
-    pub fn share(&mut self, address: u64, len: u64, file: &File) -> io::Result<()> {
+    pub fn share(&mut self, address: u64, len: u64, file: &File, from: u64) -> io::Result<()> {
         let len = len.next_multiple_of(PAGE);
-        self.map(address, len, file, 0, libc::MAP_SHARED)?;
-        self.shared.push((address - BASE, file.try_clone()?));
+        self.map(address, len, file, from, libc::MAP_SHARED)?;
+        self.shared.push(Shared {
+            at: address - BASE,
+            file: file.try_clone()?,
+            from,
+            len,
+        });
         Ok(())
     }
 
@@ -396,12 +412,14 @@ impl Memory {
     /// If the region was made of a snapshot: only what [`Memory::new`] made can be frozen.
     pub fn freeze(mut self) -> io::Result<Arc<Snapshot>> {
         let file = self.file.take().expect("only new regions are frozen");
-        for (from, shared) in &self.shared {
-            for (start, end) in data(shared)? {
+        for shared in &self.shared {
+            let range = shared.from..shared.from + shared.len;
+            for (start, end) in data(&shared.file)? {
+                let (start, end) = (start.max(range.start), end.min(range.end));
                 for at in (start..end).step_by(COPIED) {
-                    let len = (end - at).min(COPIED as u64);
-                    let bytes = self.bytes(BASE + from + at, len);
-                    file.write_all_at(bytes.expect("it is inside"), from + at)?;
+                    let to = shared.at + (at - shared.from);
+                    let bytes = self.bytes(BASE + to, (end - at).min(COPIED as u64));
+                    file.write_all_at(bytes.expect("it is inside"), to)?;
                 }
             }
         }
@@ -443,8 +461,16 @@ pub fn memory_file(len: u64) -> io::Result<File> {
     Ok(file)
 }
 
+/// Makes a hole in a file: its pages are zeros, and nobody touched them.
+pub(crate) fn punch(file: &File, from: u64, to: u64) {
+    let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+    let (from, len) = (from as libc::off_t, to.saturating_sub(from) as libc::off_t);
+    // SAFETY: a plain system call on a file that is open; without it pages stay in use, which does no harm.
+    unsafe { libc::fallocate(file.as_raw_fd(), mode, from, len) };
+}
+
 /// The parts of a file that are no holes: from, to.
-fn data(file: &File) -> io::Result<Vec<(u64, u64)>> {
+pub(crate) fn data(file: &File) -> io::Result<Vec<(u64, u64)>> {
     let end = file.metadata()?.len();
     let mut found = Vec::new();
     let mut at = 0;
@@ -542,7 +568,7 @@ mod tests {
         let near = memory.allocate(8);
         let arena = memory.allocate_arena().unwrap();
         let file = memory_file(3 * PAGE).unwrap();
-        memory.share(arena, 3 * PAGE, &file).unwrap();
+        memory.share(arena, 3 * PAGE, &file, 0).unwrap();
         memory.set(near, 1_u64).unwrap();
         memory.set(arena + PAGE, 2_u64).unwrap();
         file.write_all_at(&[3], 2 * PAGE).unwrap();

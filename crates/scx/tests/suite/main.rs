@@ -1,0 +1,4 @@
+//! Programs, maps and helpers, as a loader and the simulator use them.
+
+mod assembler;
+mod programs;
