@@ -1,4 +1,6 @@
 //! Programs, maps and helpers, as a loader and the simulator use them.
 
 mod assembler;
+mod instructions;
+mod interpreter;
 mod programs;
