@@ -1,7 +1,12 @@
 //! Answers to bpf(2).
 
+use std::collections::BTreeMap;
+use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
+
+use xxhash_rust::xxh3::Xxh3;
 
 use super::notify::{Answer, Call};
 use super::objects::{again, Object, Objects};
@@ -10,7 +15,8 @@ use super::programs;
 use super::wire::{Attr, Record};
 use crate::machine::{Errno, Kernel, Machine, Ops};
 use crate::maps::{MapId, MapKind, MapSpec};
-use crate::{Btf, Refusal, TypeId};
+use crate::memory;
+use crate::{Btf, ProgramId, Refusal, TypeId};
 
 /// Commands of bpf(2), as `enum bpf_cmd` has them.
 mod command {
@@ -62,6 +68,8 @@ pub struct Bpf {
     tables: Vec<(MapId, Table)>,
     /// What was attached, once it was.
     pub attached: Option<Ops>,
+    /// Programs that run when the operations are attached.
+    at_attach: Vec<ProgramId>,
     /// Programs that were attached to events that do not happen here.
     pub idle: Vec<String>,
     /// What was asked for and cannot be had.
@@ -108,6 +116,7 @@ impl Bpf {
             objects: Objects::default(),
             tables: Vec::new(),
             attached: None,
+            at_attach: Vec::new(),
             idle: Vec::new(),
             refusals: Vec::new(),
             changes: Vec::new(),
@@ -142,20 +151,16 @@ impl Bpf {
             command::BTF_LOAD => self.load_btf(&peer, &attr).map(Answer::File),
             command::OBJ_GET_INFO_BY_FD => self.info(&peer, &attr),
             command::LINK_CREATE => self.create_link(&peer, &attr).map(Answer::File),
-            command::RAW_TRACEPOINT_OPEN => self
-                .attach_idle(&peer, attr.fd(8))
-                .map(Answer::File),
+            command::RAW_TRACEPOINT_OPEN => self.attach_idle(&peer, attr.fd(8)).map(Answer::File),
             command::LINK_DETACH => match self.objects.find(&peer, attr.fd(0)) {
-                Some(Object::Link(_)) => done(),
+                Some(Object::Link) => done(),
                 _ => fail(libc::EBADF),
             },
             command::PROG_BIND_MAP => match self.objects.find(&peer, attr.fd(0)) {
                 Some(Object::Program(..) | Object::Idle(..)) => done(),
                 _ => fail(libc::EBADF),
             },
-            command::ENABLE_STATS => Ok(Answer::File(
-                self.objects.add(Object::Link("statistics".into()))?,
-            )),
+            command::ENABLE_STATS => Ok(Answer::File(self.objects.add(Object::Link)?)),
             // There are no modules, and what others have loaded is not seen.
             command::BTF_GET_NEXT_ID
             | command::PROG_GET_NEXT_ID
@@ -189,6 +194,30 @@ impl Bpf {
 
     pub(super) fn kernel_btf(&self) -> Arc<Btf> {
         self.kernel.btf.clone()
+    }
+
+    /// What is in the memory that the loader has mapped, as a hash for each map.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn mapped(&self) -> io::Result<BTreeMap<String, u64>> {
+        let mut hashes = BTreeMap::new();
+        for (map, _) in self.objects.maps() {
+            let spec = self.machine.map(map);
+            let file = self.machine.map_file(map).map(again).transpose()?;
+            if let (Some(file), false) = (file, spec.kind == MapKind::RingBuf) {
+                hashes.insert(spec.name.clone(), content(&file.into())?);
+            }
+        }
+        Ok(hashes)
+    }
+
+    /// Maps in which programs wait for what user space puts there.
+    pub fn handed_over(&self) -> Vec<String> {
+        let maps = self.objects.maps().map(|(map, _)| self.machine.map(map));
+        let maps = maps.filter(|spec| spec.kind == MapKind::UserRingBuf);
+        maps.map(|spec| format!("gives orders in map {}", spec.name))
+            .collect()
     }
 
     /// After the operations were attached, changes are noted.
@@ -424,21 +453,22 @@ impl Bpf {
             0 => Vec::new(),
             size => peer.read(attr.u64(48), size)?,
         };
-        let value = match self.machine.run_syscall(program, &mut context) {
-            Ok(value) => value,
-            Err(fault) => {
-                self.refusals.push(Refusal {
-                    program: "its loader ran a program".into(),
-                    what: fault.to_string(),
-                });
-                return fail(libc::EFAULT);
-            }
-        };
+        let value = self.run(program, &mut context)?;
         if size > 0 {
             peer.write(attr.u64(48), &context)?;
         }
         peer.write(attr.address + 4, &(value as u32).to_le_bytes())?;
         done()
+    }
+
+    fn run(&mut self, program: ProgramId, context: &mut [u8]) -> Result<u64> {
+        self.machine.run_syscall(program, context).map_err(|fault| {
+            self.refusals.push(Refusal {
+                program: "its loader ran a program".into(),
+                what: fault.to_string(),
+            });
+            Errno(libc::EFAULT)
+        })
     }
 
     fn update_table(&mut self, peer: &Peer, map: MapId, value: &[u8]) -> Result<Answer> {
@@ -458,6 +488,9 @@ impl Bpf {
         if self.attached.is_some() {
             return fail(libc::EBUSY);
         }
+        for program in std::mem::take(&mut self.at_attach) {
+            self.run(program, &mut [0; 16])?;
+        }
         self.machine.attach(ops.clone());
         self.attached = Some(ops);
         Ok(())
@@ -472,20 +505,23 @@ impl Bpf {
         let Some(ops) = table.and_then(|(_, table)| table.ops.clone()) else {
             return fail(libc::EINVAL);
         };
-        let link = Object::Link(ops.name.clone());
         self.attach(ops)?;
-        Ok(self.objects.add(link)?)
+        Ok(self.objects.add(Object::Link)?)
     }
 
     /// Attaches a program to an event that never happens here.
     pub(super) fn attach_idle(&mut self, peer: &Peer, fd: i32) -> Result<std::os::fd::OwnedFd> {
         let name = match self.objects.find(peer, fd) {
             Some(Object::Idle(name, _)) => name.clone(),
+            Some(Object::Program(program, _)) => {
+                self.at_attach.push(*program);
+                return Ok(self.objects.add(Object::Link)?);
+            }
             Some(_) => return fail(libc::EINVAL),
             None => return fail(libc::EBADF),
         };
         self.idle.push(name.clone());
-        Ok(self.objects.add(Object::Link(name))?)
+        Ok(self.objects.add(Object::Link)?)
     }
 
     fn info(&mut self, peer: &Peer, attr: &Attr) -> Result<Answer> {
@@ -508,7 +544,7 @@ impl Bpf {
                     .name(64, &program.name)
             }
             Object::Idle(name, kind) => Record::new(232).u32(0, *kind).name(64, name),
-            Object::Link(_) | Object::PerfEvent(_) => Record::new(64),
+            Object::Link | Object::PerfEvent(_) => Record::new(64),
         };
         let bytes = record.first(len);
         peer.write(at, bytes)?;
@@ -531,6 +567,22 @@ impl Bpf {
             .u32(72, value)
             .u64(80, spec.extra)
     }
+}
+
+/// A hash of a file's bytes that are not 0.
+fn content(file: &File) -> io::Result<u64> {
+    let mut hash = Xxh3::new();
+    let mut page = [0; 4096];
+    for (from, to) in memory::data(file)? {
+        for at in (from..to).step_by(page.len()) {
+            let got = file.read_at(&mut page, at)?;
+            if page[..got].iter().any(|&byte| byte != 0) {
+                hash.update(&at.to_le_bytes());
+                hash.update(&page[..got]);
+            }
+        }
+    }
+    Ok(hash.digest())
 }
 
 /// Where a loader wants the bytes of a BTF, and how many.

@@ -21,7 +21,6 @@ const OUTPUT_KEPT: usize = 64 << 10;
 const AT_SYSINFO_EHDR: u64 = 33;
 
 /// A loader that runs.  Dropped, it and all it has started are dead.
-#[derive(Debug)]
 pub struct Child {
     process: Process,
     /// Readable once it has ended.
@@ -33,16 +32,10 @@ pub struct Child {
 }
 
 /// One of its standard outputs.
-#[derive(Debug)]
 pub struct Output {
-    pipe: Option<Box<dyn Pipe>>,
+    pipe: Option<Box<dyn Read + Send>>,
     text: Vec<u8>,
 }
-
-/// A pipe to read from.
-trait Pipe: Read + AsRawFd + std::fmt::Debug + Send {}
-
-impl<T: Read + AsRawFd + std::fmt::Debug + Send> Pipe for T {}
 
 impl Child {
     /// Starts a program with arguments and with some variables of its environment changed.
@@ -125,16 +118,19 @@ impl Child {
         self.outputs.iter_mut().for_each(Output::read);
     }
 
-    /// The last lines it wrote to its standard error, or if there are none, to its standard output.
+    /// The lines that say why it failed: the last ones of its standard error, or of its standard output, without
+    /// colours; before them, what libbpf said first.
     pub fn last_lines(&mut self, most: usize) -> Vec<String> {
         self.read_outputs();
-        if std::env::var_os("DOOR_ALL").is_some() { for o in &self.outputs { for l in o.lines() { eprintln!("{l}"); } } }
-        let all = self.outputs.iter().map(|output| output.lines());
-        let lines = all.into_iter().find(|lines| !lines.is_empty());
-        let mut lines = lines.unwrap_or_default();
-        let first = lines.len().saturating_sub(most);
-        lines.drain(..first);
-        lines
+        let [errors, output] = &self.outputs;
+        let (errors, output) = (errors.lines(), output.lines());
+        let complains =
+            |line: &&String| line.contains("libbpf: ") && !line.contains("unexpectedly");
+        let first = errors.iter().chain(&output).find(complains).cloned();
+        let lines = if errors.is_empty() { output } else { errors };
+        let last = lines[lines.len().saturating_sub(most)..].to_vec();
+        let first = first.filter(|first| !last.contains(first));
+        first.into_iter().chain(last).collect()
     }
 }
 
@@ -156,20 +152,15 @@ impl Drop for Group {
 }
 
 impl Output {
-    fn new(pipe: Option<impl Read + AsRawFd + std::fmt::Debug + Send + 'static>) -> Output {
+    fn new(pipe: Option<impl Read + AsRawFd + Send + 'static>) -> Output {
         if let Some(pipe) = &pipe {
             // SAFETY: a plain system call on a descriptor that is open.
             unsafe { libc::fcntl(pipe.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
         }
         Output {
-            pipe: pipe.map(|pipe| Box::new(pipe) as Box<dyn Pipe>),
+            pipe: pipe.map(|pipe| Box::new(pipe) as Box<dyn Read + Send>),
             text: Vec::new(),
         }
-    }
-
-    /// Its descriptor, until its end.
-    pub fn fd(&self) -> Option<RawFd> {
-        self.pipe.as_ref().map(|pipe| pipe.as_raw_fd())
     }
 
     /// Reads what there is.
@@ -190,10 +181,19 @@ impl Output {
 
     fn lines(&self) -> Vec<String> {
         let text = String::from_utf8_lossy(&self.text);
-        let lines = text.lines().map(str::trim_end);
-        let lines = lines.filter(|line| !line.is_empty());
-        lines.map(str::to_string).collect()
+        let lines = text.lines().map(without_colours);
+        lines.filter(|line| !line.is_empty()).collect()
     }
+}
+
+/// A line without what changes a terminal's colours.
+fn without_colours(line: &str) -> String {
+    let mut parts = line.split("\u{1b}[");
+    let first = parts.next().unwrap_or_default().to_string();
+    let plain = parts.fold(first, |plain, part| {
+        plain + part.split_once('m').map_or("", |(_, rest)| rest)
+    });
+    plain.trim().to_string()
 }
 
 /// What happens between fork() and exec(): only system calls, no memory is allocated.

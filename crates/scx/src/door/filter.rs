@@ -128,7 +128,20 @@ const RULES: &[(c_long, When)] = &[
 
 /// futex() operations that wait or wake: FUTEX_WAIT, WAKE, WAIT_BITSET, WAKE_BITSET, each also private, those that wait
 /// also by the clock of the day.
-const FUTEXES: &[u32] = &[0, 128, 1, 129, 9, 137, 10, 138, 256 + 9, 256 + 137, 256, 256 + 128];
+const FUTEXES: &[u32] = &[
+    0,
+    128,
+    1,
+    129,
+    9,
+    137,
+    10,
+    138,
+    256 + 9,
+    256 + 137,
+    256,
+    256 + 128,
+];
 
 #[cfg(target_arch = "x86_64")]
 const ARCH: u32 = 0xc000_003e;

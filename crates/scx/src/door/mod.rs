@@ -8,6 +8,7 @@
 mod calls;
 mod child;
 mod clock;
+mod elf;
 mod files;
 mod filter;
 mod notify;
@@ -40,6 +41,8 @@ pub struct Loader {
     pub program: PathBuf,
     /// Its arguments.
     pub arguments: Vec<OsString>,
+    /// The file with the BPF object: the program itself, or what it loads.
+    pub object: PathBuf,
 }
 
 /// A scheduler that was loaded.
@@ -58,6 +61,8 @@ pub struct Loaded {
 pub enum Unloaded {
     /// What it needs does not exist here.
     Refused(Vec<Refusal>),
+    /// Symbols of the kernel that do not exist here.
+    Missing(Vec<String>),
     /// Its loader failed.
     Failed(Failure),
     /// A program of it waits for an event that simulations have, but that no program hears of.
@@ -101,6 +106,11 @@ impl fmt::Display for Unloaded {
                 }
                 Ok(())
             }
+            Unloaded::Missing(symbols) => write!(
+                f,
+                "it needs {}, which the simulated kernel does not have (\"schedlab list scx\" shows what it has)",
+                symbols.join(", ")
+            ),
             Unloaded::Failed(failure) => failure.fmt(f),
             Unloaded::Unheard(event) => write!(
                 f,
@@ -148,12 +158,19 @@ pub fn load(
     let tree = sysfs::files(machine, kernel.btf.bytes());
     let child = child::Child::start(&loader.program, &loader.arguments, &[])?;
     let files = files::Files::new(tree);
-    let mut session = session::Session::new(child, bpf, files, machine.cpus.len());
+    // Only to say what is missing in it.
+    let object = std::fs::read(&loader.object).unwrap_or_default();
+    let mut session = session::Session::new(child, bpf, files, machine.cpus.len(), object);
     session.until_asleep(stop)?;
     let changes = session.bpf.changes.len();
+    let mapped = session.bpf.mapped()?;
     session.watch(stop)?;
     let mut bpf = session.into_bpf();
-    let changes = bpf.changes.split_off(changes);
+    let mut changes = bpf.changes.split_off(changes);
+    let now = bpf.mapped()?.into_iter();
+    let written = now.filter(|(map, hash)| mapped.get(map) != Some(hash));
+    changes.extend(written.map(|(map, _)| format!("wrote into map {map}")));
+    changes.extend(bpf.handed_over());
     if !changes.is_empty() {
         return Err(Unloaded::NeedsLoader(counted(changes)));
     }

@@ -112,13 +112,6 @@ impl Listener {
         }
     }
 
-    /// Does the caller still wait?  If so, what was read from it was its own.
-    pub fn waits(&self, call: &Call) -> bool {
-        let mut id = call.id;
-        self.ioctl(libc::SECCOMP_IOCTL_NOTIF_ID_VALID, &mut id)
-            .is_ok()
-    }
-
     fn ioctl<T>(&self, request: libc::Ioctl, argument: &mut T) -> io::Result<i32> {
         // SAFETY: each request comes with the type it is defined for.
         match unsafe { libc::ioctl(self.as_raw_fd(), request, argument as *mut T) } {

@@ -22,8 +22,8 @@ pub enum Object {
     Program(ProgramId, u32),
     /// A program of a kind that does not run here: its name and its type.
     Idle(String, u32),
-    /// An attachment; what it attaches.
-    Link(String),
+    /// An attachment.
+    Link,
     /// A perf event; the name of its tracepoint, if it is one.
     PerfEvent(String),
 }
@@ -63,10 +63,12 @@ impl Objects {
 
     /// The files of all maps.
     pub fn maps(&self) -> impl Iterator<Item = (MapId, Inode)> + '_ {
-        self.by_file.iter().filter_map(|(&inode, object)| match object {
-            Object::Map(map) => Some((*map, inode)),
-            _ => None,
-        })
+        self.by_file
+            .iter()
+            .filter_map(|(&inode, object)| match object {
+                Object::Map(map) => Some((*map, inode)),
+                _ => None,
+            })
     }
 }
 

@@ -8,6 +8,7 @@ use super::peer::Peer;
 use super::wire::{number, text, Attr};
 use crate::btf::Kind;
 use crate::machine::{Errno, Ops, Program, ProgramKind};
+use crate::maps::{MapId, MapKind};
 use crate::{Btf, TypeId};
 
 /// BPF_PROG_TYPE_STRUCT_OPS.
@@ -15,6 +16,10 @@ const STRUCT_OPS: u32 = 27;
 
 /// BPF_PROG_TYPE_SYSCALL.
 const SYSCALL: u32 = 31;
+
+/// BPF_PROG_TYPE_TRACING, and the function in which a kernel registers a scheduler.
+const TRACING: u32 = 26;
+const REGISTERED: &str = "bpf_scx_reg";
 
 /// Most instructions of a program, as the kernel has it.
 const MOST_INSNS: u32 = 1_000_000;
@@ -41,16 +46,17 @@ pub fn read(bpf: &Bpf, peer: &Peer, attr: &Attr) -> Result<Program> {
     let bytes = peer.read(attr.u64(8), 8 * count as usize)?;
     let insns = bytes.chunks_exact(8).map(|insn| number(insn, 0, 8));
     let mut insns: Vec<u64> = insns.collect();
-    let kind = kind(bpf, attr)?;
-    // Only what may run needs its maps: the others are descriptions of events.
-    if !matches!(kind, ProgramKind::Other(_)) {
-        resolve_maps(bpf, peer, attr, &mut insns)?;
-    }
+    resolve_maps(bpf, peer, attr, &mut insns)?;
+    let btf = match attr.fd(72) {
+        0 => None,
+        fd => Some(bpf.types(peer, fd)?),
+    };
     Ok(Program {
         name: attr.name(48),
-        functions: functions(bpf, peer, attr)?,
-        kind,
+        functions: functions(peer, attr, btf.as_deref())?,
+        kind: kind(bpf, attr)?,
         insns,
+        btf,
     })
 }
 
@@ -69,6 +75,10 @@ fn kind(bpf: &Bpf, attr: &Attr) -> Result<ProgramKind> {
             Ok(ProgramKind::StructOps {
                 member: member.to_string(),
             })
+        }
+        // The scheduler is about to be registered: the one event that happens while it is loaded.
+        TRACING if bpf.kernel_btf().name(TypeId(attr.u32(108))) == REGISTERED => {
+            Ok(ProgramKind::Syscall)
         }
         other => Ok(ProgramKind::Other(other)),
     }
@@ -105,6 +115,9 @@ fn resolve_maps(bpf: &Bpf, peer: &Peer, attr: &Attr, insns: &mut [u64]) -> Resul
         };
         if let Some(fd) = fd {
             let map = bpf.map(peer, fd)?;
+            if plain == MAP_VALUE {
+                check_offset(bpf, peer, attr, map, insns.get(i + 1))?;
+            }
             let low = insn & 0xffff_0fff | u64::from(plain) << 12;
             insns[i] = low | u64::from(map.0) << 32;
         }
@@ -113,16 +126,35 @@ fn resolve_maps(bpf: &Bpf, peer: &Peer, attr: &Attr, insns: &mut [u64]) -> Resul
     Ok(())
 }
 
-/// The functions a program is made of.
-fn functions(bpf: &Bpf, peer: &Peer, attr: &Attr) -> Result<Vec<(u32, String)>> {
-    let (size, count) = (attr.u32(76) as usize, attr.u32(88) as usize);
-    if count == 0 || attr.fd(72) == 0 {
-        return Ok(Vec::new());
+/// A value is not addressed from outside; loaders look whether that is found.
+fn check_offset(
+    bpf: &Bpf,
+    peer: &Peer,
+    attr: &Attr,
+    map: MapId,
+    second: Option<&u64>,
+) -> Result<()> {
+    let spec = bpf.machine.map(map);
+    let offset = second.map_or(0, |insn| insn >> 32);
+    let size = u64::from(spec.value_size) * u64::from(spec.max_entries);
+    if spec.kind == MapKind::Arena || offset < size {
+        return Ok(());
     }
+    let size = spec.value_size;
+    let message = format!("invalid access to map value pointer, value_size={size} off={offset}");
+    write_log(peer, attr, &message);
+    fail(libc::EINVAL)
+}
+
+/// The functions a program is made of.
+fn functions(peer: &Peer, attr: &Attr, btf: Option<&Btf>) -> Result<Vec<(u32, String)>> {
+    let (size, count) = (attr.u32(76) as usize, attr.u32(88) as usize);
+    let Some(btf) = btf.filter(|_| count > 0) else {
+        return Ok(Vec::new());
+    };
     if size < 8 || count > MOST_INSNS as usize {
         return fail(libc::EINVAL);
     }
-    let btf = bpf.types(peer, attr.fd(72))?;
     let records = peer.read(attr.u64(80), size * count)?;
     let function = |record: &[u8]| {
         let type_id = TypeId(number(record, 4, 4) as u32);
@@ -142,13 +174,7 @@ pub fn write_log(peer: &Peer, attr: &Attr, message: &str) {
 }
 
 /// The operations in the value of a struct_ops map.
-pub fn read_ops(
-    bpf: &Bpf,
-    peer: &Peer,
-    btf: &Btf,
-    type_id: TypeId,
-    value: &[u8],
-) -> Result<Ops> {
+pub fn read_ops(bpf: &Bpf, peer: &Peer, btf: &Btf, type_id: TypeId, value: &[u8]) -> Result<Ops> {
     let wrapper = btf.members(type_id);
     let data = wrapper.iter().find(|(name, ..)| *name == "data");
     let &(_, table, offset, _) = data.ok_or(Errno(libc::EINVAL))?;
@@ -163,18 +189,16 @@ pub fn read_ops(
         let bytes = value.get(at..).unwrap_or_default();
         let size = btf.size(member) as usize;
         match btf.kind(member) {
-            Some(Kind::Ptr) if points_to_function(btf, member) => {
-                match number(bytes, 0, 8) {
-                    0 => {}
-                    fd => {
-                        let program = bpf.objects.find(peer, fd as i32);
-                        let Some(Object::Program(program, _)) = program else {
-                            return fail(libc::EINVAL);
-                        };
-                        programs.insert(name.to_string(), *program);
-                    }
+            Some(Kind::Ptr) if points_to_function(btf, member) => match number(bytes, 0, 8) {
+                0 => {}
+                fd => {
+                    let program = bpf.objects.find(peer, fd as i32);
+                    let Some(Object::Program(program, _)) = program else {
+                        return fail(libc::EINVAL);
+                    };
+                    programs.insert(name.to_string(), *program);
                 }
-            }
+            },
             Some(Kind::Array) if name == "name" => {
                 ops.name = text(&bytes[..bytes.len().min(128)]);
             }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::calls::Bpf;
 use super::child::{ending, Child};
 use super::clock::{Clock, Reply};
+use super::elf;
 use super::files::Files;
 use super::filter::{FORBIDDEN, FORKS};
 use super::notify::{Answer, Call};
@@ -26,7 +27,7 @@ const WATCHED: u64 = 5_000_000_000;
 const LOOKS_MS: i32 = 2;
 
 /// Lines of its own that a message quotes.
-const QUOTED: usize = 60;
+const QUOTED: usize = 3;
 
 /// CLONE_THREAD.
 const THREAD: u64 = 0x10000;
@@ -39,7 +40,6 @@ const PERF_TRACEPOINT: u64 = 2;
 const SET_BPF: u64 = 0x4004_2408;
 
 /// A loader and what answers it.
-#[derive(Debug)]
 pub struct Session {
     child: Child,
     /// Answers to bpf(2), and what came of them.
@@ -53,13 +53,15 @@ pub struct Session {
     forbidden: Vec<&'static str>,
     /// Tracepoints with programs that the simulator would have to run.
     unheard: Vec<String>,
+    /// The file that holds its BPF object.
+    object: Vec<u8>,
     /// Since when all its threads sleep, as far as it was looked.
     asleep: u32,
 }
 
 impl Session {
     /// A loader that was just started.
-    pub fn new(child: Child, bpf: Bpf, files: Files, cpus: usize) -> Session {
+    pub fn new(child: Child, bpf: Bpf, files: Files, cpus: usize, object: Vec<u8>) -> Session {
         Session {
             child,
             bpf,
@@ -70,6 +72,7 @@ impl Session {
             forked: false,
             forbidden: Vec::new(),
             unheard: Vec::new(),
+            object,
             asleep: 0,
         }
     }
@@ -183,8 +186,14 @@ impl Session {
     }
 
     fn ended(&mut self) -> Unloaded {
-        if !self.bpf.refusals.is_empty() && self.bpf.attached.is_none() {
-            return Unloaded::Refused(std::mem::take(&mut self.bpf.refusals));
+        if self.bpf.attached.is_none() {
+            let missing = elf::missing(&self.object, &self.bpf.kernel_btf());
+            if !missing.is_empty() {
+                return Unloaded::Missing(missing.into_iter().collect());
+            }
+            if !self.bpf.refusals.is_empty() {
+                return Unloaded::Refused(std::mem::take(&mut self.bpf.refusals));
+            }
         }
         let what = match self.child.ended() {
             Ok(status) => ending(status),

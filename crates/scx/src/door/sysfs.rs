@@ -76,7 +76,10 @@ fn cpus(tree: &mut Tree, machine: &Machine) {
     tree.add(format!("{root}/kernel_max"), line("8191"));
     let groups = Groups::of(machine);
     let smt = groups.cores.values().any(|cpus| cpus.len() > 1);
-    tree.add(format!("{root}/smt/active"), line(if smt { "1" } else { "0" }));
+    tree.add(
+        format!("{root}/smt/active"),
+        line(if smt { "1" } else { "0" }),
+    );
     let control = if smt { "on" } else { "notsupported" };
     tree.add(format!("{root}/smt/control"), line(control));
     for cpu in all {
@@ -117,7 +120,10 @@ fn cpu(tree: &mut Tree, machine: &Machine, groups: &Groups, number: usize) {
     if number > 0 {
         tree.add(format!("{root}/online"), line("1"));
     }
-    tree.add(format!("{root}/cpu_capacity"), line(cpu.capacity.to_string()));
+    tree.add(
+        format!("{root}/cpu_capacity"),
+        line(cpu.capacity.to_string()),
+    );
     tree.add_folder(format!("{root}/node{}", cpu.node));
     let core = &groups.cores[&cpu.core];
     let package = &groups.packages[&cpu.package];
@@ -203,7 +209,10 @@ fn processes(tree: &mut Tree, machine: &Machine) {
         );
         let _ = writeln!(times, "cpu{number} 0 0 0 0 0 0 0 0 0 0");
     }
-    let _ = writeln!(times, "intr 0\nctxt 0\nbtime 0\nprocesses 1\nprocs_running 1");
+    let _ = writeln!(
+        times,
+        "intr 0\nctxt 0\nbtime 0\nprocesses 1\nprocs_running 1"
+    );
     tree.add("/proc/cpuinfo", info);
     tree.add("/proc/stat", times);
     tree.add("/proc/kallsyms", "");
@@ -255,7 +264,11 @@ fn mask(numbers: &[usize]) -> String {
     for &number in numbers {
         bits[number / 32] |= 1 << (number % 32);
     }
-    let words: Vec<String> = bits.iter().rev().map(|word| format!("{word:08x}")).collect();
+    let words: Vec<String> = bits
+        .iter()
+        .rev()
+        .map(|word| format!("{word:08x}"))
+        .collect();
     words.join(",")
 }
 

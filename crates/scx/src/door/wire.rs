@@ -48,7 +48,10 @@ impl Attr {
 /// A little-endian number in bytes; 0 beyond them.
 pub fn number(bytes: &[u8], at: usize, len: usize) -> u64 {
     let bytes = bytes.get(at..at + len).unwrap_or_default();
-    bytes.iter().rev().fold(0, |n, &byte| n << 8 | u64::from(byte))
+    bytes
+        .iter()
+        .rev()
+        .fold(0, |n, &byte| n << 8 | u64::from(byte))
 }
 
 /// Bytes up to the first zero.
