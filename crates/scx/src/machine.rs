@@ -613,6 +613,9 @@ impl Machine {
     }
 }
 
+/// Where programs find functions of the kernel, if they ask; nothing can be read there.
+const KERNEL_TEXT: u64 = 0xffff_ffff_8100_0000;
+
 /// Room for the kernel's variables; per-CPU ones are in a section of that name.
 fn place_variables(btf: &Btf, memory: &mut Memory, nr_cpus: u32) -> BTreeMap<TypeId, u64> {
     let per_cpu: Vec<TypeId> = btf
@@ -667,7 +670,14 @@ impl World for Machine {
     }
 
     fn variable(&self, id: TypeId) -> Option<u64> {
-        self.variables.get(&id).copied()
+        let btf = &self.kernel.btf;
+        match btf.kind(id)? {
+            // Programs ask whether a kfunc has an address: whether it exists.
+            Kind::Func if self.kernel.kfuncs.contains_key(btf.name(id)) => {
+                Some(KERNEL_TEXT + 16 * u64::from(id.0))
+            }
+            _ => self.variables.get(&id).copied(),
+        }
     }
 }
 
