@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::Xxh3;
 
+use super::events::Offered;
 use super::notify::{Answer, Call};
 use super::objects::{again, Object, Objects};
 use super::peer::{BadAddress, Peer};
@@ -63,6 +64,8 @@ pub struct Bpf {
     /// What the loader fills.
     pub machine: Box<Machine>,
     kernel: Arc<Kernel>,
+    /// The types that the loader sees.
+    pub(super) offered: Offered,
     pub(super) objects: Objects,
     /// Values of struct_ops maps, by map.
     tables: Vec<(MapId, Table)>,
@@ -109,9 +112,10 @@ pub fn fail<T>(errno: i32) -> Result<T> {
 
 impl Bpf {
     /// Answers for a machine that has nothing yet.
-    pub fn new(kernel: &Arc<Kernel>, machine: Box<Machine>) -> Bpf {
+    pub fn new(kernel: &Arc<Kernel>, machine: Box<Machine>, offered: Offered) -> Bpf {
         Bpf {
             machine,
+            offered,
             kernel: kernel.clone(),
             objects: Objects::default(),
             tables: Vec::new(),

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use memchr::memmem;
+
 use super::wire::{number, text};
 use crate::btf::Kind;
 use crate::Btf;
@@ -23,16 +25,28 @@ const CONFIGURED: &[&str] = &["CONFIG_", "LINUX_"];
 
 /// Symbols that BPF objects in these bytes need, and that a kernel with these types has not.
 pub fn missing(bytes: &[u8], btf: &Btf) -> BTreeSet<String> {
-    let mut missing = BTreeSet::new();
+    let symbols = objects(bytes).into_iter().flat_map(undefined);
+    symbols.filter(|name| !exists(name, btf)).collect()
+}
+
+/// Names of all sections of the BPF objects in these bytes.
+pub fn section_names(bytes: &[u8]) -> Vec<String> {
+    let sections = objects(bytes).into_iter().filter_map(sections);
+    sections.flatten().map(|section| section.name).collect()
+}
+
+/// The BPF objects in these bytes: loaders carry theirs with them.
+fn objects(bytes: &[u8]) -> Vec<&[u8]> {
+    let mut objects = Vec::new();
     let mut from = 0;
-    while let Some(at) = find(&bytes[from..], MAGIC) {
+    while let Some(at) = memmem::find(&bytes[from..], MAGIC) {
         let elf = &bytes[from + at..];
         if number(elf, 18, 2) == BPF {
-            missing.extend(undefined(elf).filter(|name| !exists(name, btf)));
+            objects.push(elf);
         }
         from += at + MAGIC.len();
     }
-    missing
+    objects
 }
 
 /// Why a file is no BPF object that holds a scheduler; none if it may be one.
@@ -131,15 +145,4 @@ fn exists(name: &str, btf: &Btf) -> bool {
     CONFIGURED.iter().any(|prefix| name.starts_with(prefix))
         || found(Kind::Func)
         || found(Kind::Var)
-}
-
-fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
-    let mut from = 0;
-    while let Some(at) = bytes[from..].iter().position(|&b| b == wanted[0]) {
-        if bytes[from + at..].starts_with(wanted) {
-            return Some(from + at);
-        }
-        from += at + 1;
-    }
-    None
 }

@@ -9,6 +9,7 @@ mod calls;
 mod child;
 mod clock;
 mod elf;
+mod events;
 mod files;
 mod filter;
 mod notify;
@@ -154,12 +155,12 @@ pub fn load(
     stop: &dyn Fn() -> bool,
 ) -> Result<Loaded, Unloaded> {
     let topology = topology(machine);
-    let bpf = calls::Bpf::new(kernel, Machine::new(kernel, &topology)?);
-    let tree = sysfs::files(machine, kernel.btf.bytes());
+    let object = events::read(&loader.object);
+    let offered = events::Offered::new(&kernel.btf, &object);
+    let tree = sysfs::files(machine, &offered.bytes);
+    let bpf = calls::Bpf::new(kernel, Machine::new(kernel, &topology)?, offered);
     let child = child::Child::start(&loader.program, &loader.arguments, &[])?;
     let files = files::Files::new(tree);
-    // Only to say what is missing in it.
-    let object = std::fs::read(&loader.object).unwrap_or_default();
     let mut session = session::Session::new(child, bpf, files, machine.cpus.len(), object);
     session.until_asleep(stop)?;
     let changes = session.bpf.changes.len();
