@@ -71,6 +71,8 @@ pub struct Bpf {
     tables: Vec<(MapId, Table)>,
     /// What was attached, once it was.
     pub attached: Option<Ops>,
+    /// Programs that run at events, by event.
+    raised: Vec<(String, ProgramId)>,
     /// Programs that run when the operations are attached.
     at_attach: Vec<ProgramId>,
     /// Programs that were attached to events that do not happen here.
@@ -120,6 +122,7 @@ impl Bpf {
             objects: Objects::default(),
             tables: Vec::new(),
             attached: None,
+            raised: Vec::new(),
             at_attach: Vec::new(),
             idle: Vec::new(),
             refusals: Vec::new(),
@@ -214,6 +217,13 @@ impl Bpf {
             }
         }
         Ok(hashes)
+    }
+
+    /// Everything that was attached.
+    pub fn ops(&self) -> Ops {
+        let mut ops = self.attached.clone().unwrap_or_default();
+        ops.programs.extend(self.raised.iter().cloned());
+        ops
     }
 
     /// Maps in which programs wait for what user space puts there.
@@ -465,6 +475,16 @@ impl Bpf {
         done()
     }
 
+    /// Attaches a program to an event that does happen.
+    fn attach_program(&mut self, program: ProgramId) {
+        match &self.machine.program(program).kind {
+            crate::ProgramKind::StructOps { member } => {
+                self.raised.push((member.clone(), program));
+            }
+            _ => self.at_attach.push(program),
+        }
+    }
+
     fn run(&mut self, program: ProgramId, context: &mut [u8]) -> Result<u64> {
         self.machine.run_syscall(program, context).map_err(|fault| {
             self.refusals.push(Refusal {
@@ -518,7 +538,8 @@ impl Bpf {
         let name = match self.objects.find(peer, fd) {
             Some(Object::Idle(name, _)) => name.clone(),
             Some(Object::Program(program, _)) => {
-                self.at_attach.push(*program);
+                let program = *program;
+                self.attach_program(program);
                 return Ok(self.objects.add(Object::Link)?);
             }
             Some(_) => return fail(libc::EINVAL),

@@ -17,6 +17,15 @@ use super::notify::Listener;
 /// Most bytes of its output that are kept: the last ones.
 const OUTPUT_KEPT: usize = 64 << 10;
 
+/// What is in the line that says best why a loader failed.
+const COMPLAINTS: &[&str] = &[
+    "failed to find kernel BTF",
+    "not found in kernel",
+    "incompatible with vmlinux",
+    "panicked at",
+    "error: ",
+];
+
 /// What the auxiliary vector calls the kernel's own library, with which programs read clocks without a system call.
 const AT_SYSINFO_EHDR: u64 = 33;
 

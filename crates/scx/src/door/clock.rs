@@ -51,7 +51,12 @@ enum Kind {
     Sleep,
     Futex { address: u64 },
     Files(Vec<(OwnedFd, i16)>),
+    /// poll() that asks also for files of bpf(2), which are never ready here.
+    Polled(Vec<Polled>),
 }
+
+/// A file of poll(); none: one that is never ready.
+type Polled = (Option<OwnedFd>, libc::pollfd);
 
 /// What to do with a call.
 #[derive(Debug)]
@@ -66,13 +71,18 @@ pub enum Reply {
 
 impl Clock {
     /// What to do with a call.
-    pub fn answer(&mut self, call: &Call, child: &Child) -> Reply {
+    pub fn answer(
+        &mut self,
+        call: &Call,
+        child: &Child,
+        is_never_ready: &dyn Fn(i32) -> bool,
+    ) -> Reply {
         let peer = Peer(call.thread);
         let replied = match call.nr {
             libc::SYS_futex => self.futex(&peer, call),
             _ => match self.look(&peer, call) {
                 Some(answer) => answer.map(|answer| Reply::Now(answer, Vec::new())),
-                None => self.wait(&peer, call, child),
+                None => self.wait(&peer, call, child, is_never_ready),
             },
         };
         let fault = || Reply::Now(Answer::Error(libc::EFAULT), Vec::new());
@@ -83,11 +93,14 @@ impl Clock {
     pub fn jump(&mut self) -> Option<(Call, Answer)> {
         let deadlines = self.held.iter().enumerate();
         let (first, _) = deadlines.min_by_key(|(_, held)| (held.deadline, held.call.thread))?;
+        if self.held[first].deadline == u64::MAX {
+            return None;
+        }
         let held = self.held.remove(first);
         self.now = self.now.max(held.deadline);
         let answer = match held.kind {
             Kind::Futex { .. } => Answer::Error(libc::ETIMEDOUT),
-            Kind::Sleep | Kind::Files(_) => Answer::Value(0),
+            Kind::Sleep | Kind::Files(_) | Kind::Polled(_) => Answer::Value(0),
         };
         Some((held.call, answer))
     }
@@ -99,9 +112,24 @@ impl Clock {
 
     /// Calls that need wait no longer: a file is ready.
     pub fn ready(&mut self) -> Vec<(Call, Answer)> {
-        let is_ready = |held: &mut Held| matches!(&held.kind, Kind::Files(files) if ready(files));
-        let ready = self.held.extract_if(.., is_ready);
-        ready.map(|held| (held.call, Answer::Host)).collect()
+        let mut over = Vec::new();
+        self.held.retain(|held| {
+            let answer = match &held.kind {
+                Kind::Files(files) if ready(files) => Answer::Host,
+                Kind::Polled(files) => match poll_now(files) {
+                    (0, _) => return true,
+                    (ready, bytes) => {
+                        let peer = Peer(held.call.thread);
+                        let written = peer.write(held.call.args[0], &bytes);
+                        written.map_or(Answer::Error(libc::EFAULT), |()| Answer::Value(ready))
+                    }
+                },
+                _ => return true,
+            };
+            over.push((held.call, answer));
+            false
+        });
+        over
     }
 
     /// Reads a clock.
@@ -196,7 +224,13 @@ impl Clock {
         }
     }
 
-    fn wait(&mut self, peer: &Peer, call: &Call, child: &Child) -> Result<Reply, BadAddress> {
+    fn wait(
+        &mut self,
+        peer: &Peer,
+        call: &Call,
+        child: &Child,
+        is_never_ready: &dyn Fn(i32) -> bool,
+    ) -> Result<Reply, BadAddress> {
         let args = &call.args;
         let milliseconds = |ms: u64| match ms as i32 {
             ms if ms < 0 => None,
@@ -209,12 +243,15 @@ impl Clock {
                 (self.deadline(peer, args[2], absolute)?, None)
             }
             libc::SYS_ppoll => {
-                let files = polled(peer, call, child)?;
-                (self.deadline(peer, args[2], None)?, Some(files))
+                let deadline = self.deadline(peer, args[2], None)?;
+                return self.poll(peer, call, deadline, child, is_never_ready);
             }
             libc::SYS_epoll_pwait => (milliseconds(args[3]), Some(epoll(call, child))),
             #[cfg(target_arch = "x86_64")]
-            libc::SYS_poll => (milliseconds(args[2]), Some(polled(peer, call, child)?)),
+            libc::SYS_poll => {
+                let deadline = milliseconds(args[2]);
+                return self.poll(peer, call, deadline, child, is_never_ready);
+            }
             #[cfg(target_arch = "x86_64")]
             libc::SYS_epoll_wait => (milliseconds(args[3]), Some(epoll(call, child))),
             _ => return Ok(Reply::NotMine),
@@ -227,6 +264,28 @@ impl Clock {
             Some(files) if ready(&files) => Ok(host()),
             Some(files) => self.hold(call, deadline, Kind::Files(files)),
         }
+    }
+
+    fn poll(
+        &mut self,
+        peer: &Peer,
+        call: &Call,
+        deadline: Option<u64>,
+        child: &Child,
+        is_never_ready: &dyn Fn(i32) -> bool,
+    ) -> Result<Reply, BadAddress> {
+        let files = polled(peer, call, child, is_never_ready)?;
+        let is_plain = files.iter().all(|(file, _)| file.is_some());
+        let is_over = deadline.is_some_and(|deadline| deadline <= self.now);
+        if is_plain && (deadline.is_none() || is_over) {
+            return Ok(host());
+        }
+        let (ready, bytes) = poll_now(&files);
+        if ready > 0 || is_over {
+            peer.write(call.args[0], &bytes)?;
+            return Ok(Reply::Now(Answer::Value(ready), Vec::new()));
+        }
+        self.hold(call, deadline.unwrap_or(u64::MAX), Kind::Polled(files))
     }
 
     fn hold(&mut self, call: &Call, deadline: u64, kind: Kind) -> Result<Reply, BadAddress> {
@@ -244,14 +303,49 @@ fn host() -> Reply {
 }
 
 /// The files of poll() and ppoll().
-fn polled(peer: &Peer, call: &Call, child: &Child) -> Result<Vec<(OwnedFd, i16)>, BadAddress> {
+fn polled(
+    peer: &Peer,
+    call: &Call,
+    child: &Child,
+    is_never_ready: &dyn Fn(i32) -> bool,
+) -> Result<Vec<Polled>, BadAddress> {
     let count = call.args[1].min(1024) as usize;
     let bytes = peer.read(call.args[0], 8 * count)?;
-    let files = bytes.chunks_exact(8).filter_map(|file| {
+    let files = bytes.chunks_exact(8).map(|file| {
         let fd = number(file, 0, 4) as i32;
-        Some((child.file(fd).ok()?, number(file, 4, 2) as i16))
+        let asked = libc::pollfd {
+            fd,
+            events: number(file, 4, 2) as i16,
+            revents: 0,
+        };
+        match fd < 0 || is_never_ready(fd) {
+            true => (None, asked),
+            false => (child.file(fd).ok(), asked),
+        }
     });
     Ok(files.collect())
+}
+
+/// How many files are ready, and what poll() writes.
+fn poll_now(files: &[Polled]) -> (i64, Vec<u8>) {
+    let (mut count, mut bytes) = (0, Vec::new());
+    for (file, asked) in files {
+        let mut asked = *asked;
+        if let Some(file) = file {
+            let mut own = libc::pollfd {
+                fd: file.as_raw_fd(),
+                ..asked
+            };
+            // SAFETY: one file.
+            unsafe { libc::poll(&mut own, 1, 0) };
+            asked.revents = own.revents;
+        }
+        count += i64::from(asked.revents != 0);
+        bytes.extend(asked.fd.to_ne_bytes());
+        bytes.extend(asked.events.to_ne_bytes());
+        bytes.extend(asked.revents.to_ne_bytes());
+    }
+    (count, bytes)
 }
 
 /// The file of epoll_wait(): readable if one of its own is ready.

@@ -29,6 +29,9 @@ const HAPPENS: &[&str] = &[
     "pick_next",
 ];
 
+/// The event that the model of ext.c raises.
+const RAISED: &str = "sched_switch";
+
 const FUNC: u32 = 12;
 const TYPEDEF: u32 = 8;
 
@@ -58,7 +61,7 @@ impl Offered {
                 true => Kind::Typedef,
                 false => Kind::Func,
             };
-            let happens = HAPPENS.iter().any(|part| event.contains(part));
+            let happens = event != RAISED && HAPPENS.iter().any(|part| event.contains(part));
             let known = btf.find(kind, &name).is_some() || events.contains(&(kind, name.clone()));
             if !happens && !known {
                 events.push((kind, name));

@@ -175,7 +175,8 @@ pub fn load(
     if !changes.is_empty() {
         return Err(Unloaded::NeedsLoader(counted(changes)));
     }
-    let ops = bpf.attached.take().unwrap_or_default();
+    let ops = bpf.ops();
+    bpf.machine.attach(ops.clone());
     Ok(Loaded {
         image: bpf.machine.freeze()?,
         ops,

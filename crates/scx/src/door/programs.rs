@@ -21,6 +21,9 @@ const SYSCALL: u32 = 31;
 const TRACING: u32 = 26;
 const REGISTERED: &str = "bpf_scx_reg";
 
+/// Where the operations of a scheduler have the program that hears of switches: its context is one of an operation.
+pub const SWITCHED: &str = "tp_btf/sched_switch";
+
 /// Most instructions of a program, as the kernel has it.
 const MOST_INSNS: u32 = 1_000_000;
 
@@ -79,6 +82,11 @@ fn kind(bpf: &Bpf, attr: &Attr) -> Result<ProgramKind> {
         // The scheduler is about to be registered: the one event that happens while it is loaded.
         TRACING if bpf.kernel_btf().name(TypeId(attr.u32(108))) == REGISTERED => {
             Ok(ProgramKind::Syscall)
+        }
+        TRACING if bpf.offered.event(attr.u32(108)) == Some("btf_trace_sched_switch") => {
+            Ok(ProgramKind::StructOps {
+                member: SWITCHED.into(),
+            })
         }
         other => Ok(ProgramKind::Other(other)),
     }

@@ -14,6 +14,7 @@ use super::filter::{FORBIDDEN, FORKS};
 use super::notify::{Answer, Call};
 use super::objects::Object;
 use super::peer::Peer;
+use super::sysfs;
 use super::system::System;
 use super::{Failure, Unloaded};
 
@@ -46,6 +47,7 @@ pub struct Session {
     pub bpf: Bpf,
     files: Files,
     system: System,
+    cpus: usize,
     clock: Clock,
     /// Real time when patience ends.
     deadline: Instant,
@@ -67,6 +69,7 @@ impl Session {
             bpf,
             files,
             system: System::new(cpus),
+            cpus,
             clock: Clock::default(),
             deadline: Instant::now() + PATIENCE,
             forked: false,
@@ -112,11 +115,13 @@ impl Session {
     }
 
     fn jump(&mut self) -> Result<(), Unloaded> {
+        let Some((call, answer)) = self.clock.jump() else {
+            return Ok(());
+        };
         self.asleep = 0;
-        match self.clock.jump() {
-            Some((call, answer)) => Ok(self.child.listener.answer(&call, answer)?),
-            None => Ok(()),
-        }
+        let times = sysfs::times(self.cpus, self.clock.now);
+        self.files.tree.add("/proc/stat", times);
+        Ok(self.child.listener.answer(&call, answer)?)
     }
 
     fn asleep(&self) -> bool {
@@ -225,7 +230,9 @@ impl Session {
     }
 
     fn serve(&mut self, call: &Call) -> Result<(), Unloaded> {
-        let answer = match self.clock.answer(call, &self.child) {
+        let (peer, objects) = (Peer(call.thread), &self.bpf.objects);
+        let is_object = |fd: i32| objects.find(&peer, fd).is_some();
+        let answer = match self.clock.answer(call, &self.child, &is_object) {
             Reply::Later => return Ok(()),
             Reply::Now(answer, woken) => {
                 for (call, answer) in woken {

@@ -18,6 +18,9 @@ const L1_KIB: u64 = 32;
 const L2_KIB: u64 = 1024;
 const L3_KIB: u64 = 32 << 10;
 
+/// The unit of times in /proc/stat: USER_HZ is 100.
+const TICK_NS: u64 = 10_000_000;
+
 /// The features of the kernel that loaders ask for.
 const CONFIG: &[&str] = &[
     "BPF",
@@ -198,8 +201,7 @@ fn nodes(tree: &mut Tree, machine: &Machine) {
 }
 
 fn processes(tree: &mut Tree, machine: &Machine) {
-    let (mut info, mut times) = (String::new(), String::new());
-    let _ = writeln!(times, "cpu  0 0 0 0 0 0 0 0 0 0");
+    let mut info = String::new();
     for (number, cpu) in machine.cpus.iter().enumerate() {
         let _ = write!(
             info,
@@ -207,14 +209,9 @@ fn processes(tree: &mut Tree, machine: &Machine) {
              core id\t\t: {}\nflags\t\t:\n\n",
             machine.title, cpu.package, cpu.core
         );
-        let _ = writeln!(times, "cpu{number} 0 0 0 0 0 0 0 0 0 0");
     }
-    let _ = writeln!(
-        times,
-        "intr 0\nctxt 0\nbtime 0\nprocesses 1\nprocs_running 1"
-    );
     tree.add("/proc/cpuinfo", info);
-    tree.add("/proc/stat", times);
+    tree.add("/proc/stat", times(machine.cpus.len(), 0));
     tree.add("/proc/kallsyms", "");
     let version = format!("Linux version {RELEASE} (schedlab)");
     tree.add("/proc/version", line(version));
@@ -228,6 +225,16 @@ fn processes(tree: &mut Tree, machine: &Machine) {
     tree.add("/proc/mounts", mounts);
     // libbpf looks here first, and reads it without decompressing it if it is not compressed.
     tree.add(format!("/boot/config-{RELEASE}"), config(machine));
+}
+
+/// /proc/stat of a machine that has been idle for so long: nothing runs while a scheduler is loaded.
+pub fn times(cpus: usize, now_ns: u64) -> String {
+    let idle = now_ns / TICK_NS + 1;
+    let mut times = format!("cpu  0 0 0 {} 0 0 0 0 0 0\n", idle * cpus as u64);
+    for cpu in 0..cpus {
+        let _ = writeln!(times, "cpu{cpu} 0 0 0 {idle} 0 0 0 0 0 0");
+    }
+    times + "intr 0\nctxt 0\nbtime 0\nprocesses 1\nprocs_running 1\nprocs_blocked 0\n"
 }
 
 /// The kernel's configuration.
