@@ -42,7 +42,7 @@ impl Insn {
     }
 
     /// Is the second operand a register?
-    pub fn from_register(self) -> bool {
+    pub fn has_register(self) -> bool {
         self.op & X != 0
     }
 
@@ -195,7 +195,7 @@ fn is_atomic(insn: Insn) -> bool {
 }
 
 fn is_arithmetic(insn: Insn) -> bool {
-    let (wide, register) = (insn.class() == ALU64, insn.from_register());
+    let (wide, register) = (insn.class() == ALU64, insn.has_register());
     match insn.operation() {
         DIV | MOD => matches!(insn.off, 0 | 1),
         NEG => !register && insn.off == 0,
@@ -215,10 +215,10 @@ fn is_arithmetic(insn: Insn) -> bool {
 fn is_jump(insn: Insn) -> bool {
     let narrow = insn.class() == JMP32;
     match insn.operation() {
-        JA => !insn.from_register(),
-        CALL => !narrow && !insn.from_register() && insn.src <= CALL_KFUNC,
-        EXIT => !narrow && !insn.from_register(),
-        MAY_GOTO => !narrow && !insn.from_register() && insn.src == 0,
+        JA => !insn.has_register(),
+        CALL => !narrow && !insn.has_register() && insn.src <= CALL_KFUNC,
+        EXIT => !narrow && !insn.has_register(),
+        MAY_GOTO => !narrow && !insn.has_register() && insn.src == 0,
         operation => operation <= 0xd0,
     }
 }

@@ -9,6 +9,12 @@ const MOST_ROUNDS: i64 = 8 << 20;
 /// Most words of a loop over bits: BITS_ITER_NR_WORDS_MAX.
 const MOST_WORDS: u64 = 511;
 
+/// Bytes of the state of a loop over tasks.
+const TASK_STATE: u64 = 24;
+
+/// A loop over the tasks of a cgroup; smaller numbers are the flags of bpf_iter_task_new().
+const IN_CGROUP: u64 = 3;
+
 calls! {
     // struct bpf_iter_num_kern: int cur, int end.
     num_new(m, iterator, start, end) {
@@ -95,29 +101,115 @@ calls! {
         0
     }
 
-    task_next(m, iterator) {
-        let [mut next, of, kind] = m.memory.get::<[u64; 3]>(iterator);
-        while let Some(&task) = m.tasks.get(next as usize) {
-            next += 1;
-            if task != 0 && m.is_wanted(task, of, kind) {
-                m.set_or_fail(iterator, next);
-                return task;
-            }
-        }
-        m.set_or_fail(iterator, u64::MAX);
+    task_next(m, iterator) { m.next_task(iterator) }
+
+    // Address of the same state as above.
+    css_task_new(m, iterator, css) {
+        let cgroup = m.cgroup_of_css(css);
+        let state = m.memory.allocate(TASK_STATE);
+        m.set_or_fail(state, [0, cgroup, IN_CGROUP]);
+        m.set_or_fail(iterator, state);
         0
     }
 
-    css_task_new(m, iterator, css) {
-        let cgroup = m.kernel.offsets.css_cgroup;
-        let cgroup = cgroup.map_or(0, |at| m.memory.get::<u64>(css.wrapping_add(at)));
-        m.set_or_fail(iterator, [0, cgroup]);
-        m.set_or_fail(iterator.wrapping_add(16), 3_u64);
+    css_task_next(m, iterator) {
+        let state = m.memory.get::<u64>(iterator);
+        match m.memory.contains(state) {
+            true => m.next_task(state),
+            false => 0,
+        }
+    }
+
+    css_task_destroy(m, iterator) {
+        let state = m.memory.get::<u64>(iterator);
+        if m.memory.contains(state) {
+            m.memory.free(state, TASK_STATE);
+        }
+        m.set_or_fail(iterator, 0_u64);
+        0
+    }
+
+    // Address of what is to come, the next one's place and their number.
+    css_new(m, iterator, start, flags) {
+        let start = m.cgroup_of_css(start);
+        let found = match flags {
+            // BPF_CGROUP_ITER_DESCENDANTS_PRE, _POST, _ANCESTORS_UP
+            2 => m.descendants(start, false),
+            3 => m.descendants(start, true),
+            4 => (0..=m.level(start)).rev().map(|level| m.ancestor(start, level)).collect(),
+            _ => {
+                m.set_or_fail(iterator, [0_u64; 3]);
+                return error(libc::EINVAL);
+            }
+        };
+        let list = m.memory.allocate(8 * found.len() as u64);
+        let own = m.kernel.offsets.cgroup_self;
+        for (i, cgroup) in found.iter().enumerate() {
+            m.set_or_fail(list + 8 * i as u64, cgroup + own);
+        }
+        m.set_or_fail(iterator, [list, 0, found.len() as u64]);
+        0
+    }
+
+    css_next(m, iterator) {
+        let [list, next, count] = m.memory.get::<[u64; 3]>(iterator);
+        if next >= count {
+            return 0;
+        }
+        m.set_or_fail(iterator + 8, next + 1);
+        m.memory.get(list.wrapping_add(8 * next))
+    }
+
+    css_destroy(m, iterator) {
+        let [list, _, count] = m.memory.get::<[u64; 3]>(iterator);
+        if m.memory.contains(list) {
+            m.memory.free(list, 8 * count);
+        }
+        m.set_or_fail(iterator, [0_u64; 3]);
         0
     }
 }
 
 impl Machine {
+    fn cgroup_of_css(&self, css: u64) -> u64 {
+        let cgroup = self.kernel.offsets.css_cgroup;
+        cgroup.map_or(0, |at| self.memory.get(css.wrapping_add(at)))
+    }
+
+    /// A cgroup and all below it: parents before their children, or after them; otherwise in the order in which
+    /// they were made.
+    fn descendants(&self, start: u64, parents_last: bool) -> Vec<u64> {
+        let level = self.level(start) + 1;
+        let is_child = |&cgroup: &u64| {
+            self.level(cgroup) == level && self.ancestor(cgroup, level - 1) == start
+        };
+        let children: Vec<u64> = match self.cgroups.contains(&start) {
+            true => self.cgroups.iter().copied().filter(is_child).collect(),
+            false => return Vec::new(),
+        };
+        let below = children
+            .into_iter()
+            .flat_map(|child| self.descendants(child, parents_last));
+        match parents_last {
+            true => below.chain([start]).collect(),
+            false => std::iter::once(start).chain(below).collect(),
+        }
+    }
+
+    /// The next task of a loop.
+    fn next_task(&mut self, state: u64) -> u64 {
+        let [mut next, of, kind] = self.memory.get::<[u64; 3]>(state);
+        while let Some(&task) = self.tasks.get(next as usize) {
+            next += 1;
+            if task != 0 && self.is_wanted(task, of, kind) {
+                self.set_or_fail(state, next);
+                return task;
+            }
+        }
+        self.set_or_fail(state, u64::MAX);
+        0
+    }
+
     /// Does a loop over tasks come to this one?
     fn is_wanted(&self, task: u64, of: u64, kind: u64) -> bool {
         let number =

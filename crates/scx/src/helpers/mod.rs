@@ -199,8 +199,11 @@ pub static KFUNCS: &[Kfunc] = kfuncs![
     bpf_iter_task_next iterators::task_next,
     bpf_iter_task_destroy basic::zero,
     bpf_iter_css_task_new iterators::css_task_new,
-    bpf_iter_css_task_next iterators::task_next,
-    bpf_iter_css_task_destroy basic::zero,
+    bpf_iter_css_task_next iterators::css_task_next,
+    bpf_iter_css_task_destroy iterators::css_task_destroy,
+    bpf_iter_css_new iterators::css_new,
+    bpf_iter_css_next iterators::css_next,
+    bpf_iter_css_destroy iterators::css_destroy,
     bpf_obj_new objects::new,
     bpf_obj_new_impl objects::new,
     bpf_obj_drop objects::drop_object,
@@ -283,6 +286,8 @@ pub(crate) struct Offsets {
     pub kn_id: Option<u64>,
     pub level: Option<u64>,
     pub ancestors: Option<u64>,
+    /// cgroup.self.
+    pub cgroup_self: u64,
     /// bpf_cpumask.usage, and bytes of the whole.
     pub usage: Option<u64>,
     pub bpf_cpumask: u64,
@@ -303,6 +308,7 @@ impl Offsets {
             kn_id: offset("kernfs_node", "id"),
             level: offset("cgroup", "level"),
             ancestors: offset("cgroup", "ancestors"),
+            cgroup_self: offset("cgroup", "self").unwrap_or(0),
             usage: offset("bpf_cpumask", "usage"),
             bpf_cpumask: u64::from(btf.size_of("bpf_cpumask").unwrap_or(0)).max(136),
         }

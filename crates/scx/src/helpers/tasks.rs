@@ -85,12 +85,12 @@ impl Machine {
         self.follow(self.follow(cgroup, offsets.kn), offsets.kn_id)
     }
 
-    fn level(&self, cgroup: u64) -> i32 {
+    pub(crate) fn level(&self, cgroup: u64) -> i32 {
         let offset = self.kernel.offsets.level;
         offset.map_or(-1, |offset| self.memory.get(cgroup.wrapping_add(offset)))
     }
 
-    fn ancestor(&self, cgroup: u64, level: i32) -> u64 {
+    pub(crate) fn ancestor(&self, cgroup: u64, level: i32) -> u64 {
         let at = self.kernel.offsets.ancestors;
         at.map_or(0, |at| {
             let at = cgroup.wrapping_add(at).wrapping_add(8 * level as u64);
