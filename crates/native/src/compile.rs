@@ -167,7 +167,27 @@ fn run_compiler(
     library: &Path,
     stop: &dyn Fn() -> bool,
 ) -> Result<(), CompileError> {
-    let said = folder.join("messages");
+    let given = COMPILER_FLAGS.split_whitespace();
+    let checking = CHECKING_FLAGS.iter().filter(|_| checks_undefined());
+    let mut flags: Vec<String> = given.chain(checking.copied()).map(String::from).collect();
+    flags.extend(INCLUDE_FOLDERS.map(|name| format!("-I{}", folder.join(name).display())));
+    let said = compile_shared(source, &flags, library, stop)?;
+    warn_once(source, &said);
+    Ok(())
+}
+
+/// Compiles a C file into a shared library with `CC` and -O2.  Returns the compiler's warnings.  Beside the library a
+/// file of messages is left.
+///
+/// # Errors
+/// See [`CompileError`].
+pub fn compile_shared(
+    source: &Path,
+    flags: &[String],
+    library: &Path,
+    stop: &dyn Fn() -> bool,
+) -> Result<String, CompileError> {
+    let said = library.with_extension("messages");
     let shown = || source.display().to_string();
     let wrap = |e| CompileError::Io(shown(), e);
     let messages = fs::File::create(&said).map_err(wrap)?;
@@ -177,9 +197,7 @@ fn run_compiler(
     let program = words.next().unwrap_or("cc");
     let child = Command::new(program)
         .args(words)
-        .args(COMPILER_FLAGS.split_whitespace())
-        .args(CHECKING_FLAGS.iter().filter(|_| checks_undefined()))
-        .args(INCLUDE_FOLDERS.map(|name| format!("-I{}", folder.join(name).display())))
+        .args(flags)
         .args(["-O2", "-fPIC", "-shared", "-o"])
         .arg(library)
         .arg(source)
@@ -194,8 +212,7 @@ fn run_compiler(
     let said = fs::read(&said).map_err(wrap)?;
     let said = shortened(&String::from_utf8_lossy(&said));
     if status.success() {
-        warn_once(source, &said);
-        return Ok(());
+        return Ok(said);
     }
     Err(CompileError::Rejected(
         shown(),
@@ -263,7 +280,7 @@ fn load(library: &Path, shown: &str, name: &str) -> Result<Policy, CompileError>
             .map_err(|_| CompileError::NoTable(shown.into(), name.into()))?;
         std::mem::forget(library);
         crash::keep_object(table, file);
-        Ok(Policy(&*table))
+        Ok(Policy(&*table, None))
     }
 }
 

@@ -1,0 +1,49 @@
+//! A scheduler that was loaded and attached, for any number of runs.
+
+use std::io;
+use std::sync::Arc;
+
+use crate::machine::{Machine, Ops, Topology};
+use crate::memory::{Memory, Snapshot};
+
+/// A frozen machine.
+#[derive(Debug)]
+pub struct Image {
+    /// Everything but what is in memory.
+    machine: Box<Machine>,
+    memory: Arc<Snapshot>,
+}
+
+// SAFETY: nobody changes the machine, and its pointer to a policy's machine is null.
+unsafe impl Sync for Image {}
+
+impl Image {
+    pub(crate) fn new(mut machine: Box<Machine>) -> io::Result<Image> {
+        let memory = std::mem::replace(&mut machine.memory, Memory::reserve()?);
+        Ok(Image {
+            machine,
+            memory: memory.freeze()?,
+        })
+    }
+
+    /// A machine for one run: the memory, maps and programs as they were when the image was frozen.
+    ///
+    /// # Errors
+    /// The host has no memory for it, or the scheduler was loaded for another number of CPUs.
+    pub fn machine(&self, topology: &Topology, seed: u64) -> io::Result<Box<Machine>> {
+        let (loaded, wanted) = (self.machine.topology.cpus.len(), topology.cpus.len());
+        if loaded != wanted {
+            let what = format!("the scheduler was loaded for {loaded} CPUs, not for {wanted}");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        }
+        let memory = Memory::from_snapshot(&self.memory)?;
+        let mut machine = self.machine.with_memory(memory, seed);
+        machine.topology = topology.clone();
+        Ok(machine)
+    }
+
+    /// What the scheduler attached.
+    pub fn ops(&self) -> &Ops {
+        &self.machine.ops
+    }
+}
