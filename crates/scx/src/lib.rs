@@ -22,6 +22,7 @@ pub mod memory;
 mod read;
 mod special;
 mod table;
+mod scheduler;
 pub mod translate;
 mod user;
 
@@ -34,3 +35,4 @@ pub use machine::{
 };
 pub use maps::{MapId, MapKind, MapSpec};
 pub use memory::Memory;
+pub use scheduler::Scheduler;
