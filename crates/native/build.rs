@@ -135,7 +135,7 @@ fn table(policies: &[PathBuf]) -> String {
     }
     text += "}\n/// Every policy in `policies/`, by name.\nstatic BUILT_IN: &[Policy] = &[\n";
     for name in &names {
-        text += &format!("    Policy(unsafe {{ &schedlab_policy_{name} }}),\n");
+        text += &format!("    Policy(unsafe {{ &schedlab_policy_{name} }}, None),\n");
     }
     text + "];\n"
 }

@@ -289,7 +289,7 @@ fn load(library: &Path, shown: &str, name: &str) -> Result<Policy, CompileError>
             .map_err(|_| CompileError::NoTable(shown.into(), name.into()))?;
         std::mem::forget(library);
         crash::keep_object(table, file);
-        Ok(Policy(&*table))
+        Ok(Policy(&*table, None))
     }
 }
 

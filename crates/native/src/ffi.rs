@@ -172,7 +172,6 @@ pub struct Policy {
     pub queued: Option<unsafe extern "C" fn(*mut Sched, *mut Task) -> u32>,
 }
 
-#[cfg(test)]
 impl Policy {
     /// A table without a name and without hooks.
     pub const EMPTY: Policy = Policy {

@@ -3,7 +3,7 @@
 //! Rust and C share the machine, its CPUs and tasks.  Rust reaches them through raw pointers, field
 //! by field, and makes no reference to what a hook may change (`get!`, `set!`, `replace!`).
 
-use std::ffi::CStr;
+use std::ffi::{c_void, CStr};
 use std::ptr::{self, null_mut, NonNull};
 
 use schedlab_trace::{CpuId, TaskId, Time};
@@ -12,7 +12,7 @@ use crate::disturbance::{disturbed_lock, Disturber, Order};
 use crate::fault::{Fault, FaultKind, Hook};
 use crate::memory::{Block, TaskSlab};
 use crate::seed::first_state;
-use crate::{crash, ffi, Class, Disturbance, LockScope, Met, Policy, Tuned, MAX_CPUS};
+use crate::{crash, ffi, Class, Disturbance, Instance, LockScope, Met, Policy, Tuned, MAX_CPUS};
 
 /// Reads a field behind a pointer to shared memory of a [`Host`].
 macro_rules! get {
@@ -107,6 +107,8 @@ pub struct Host {
     first_rng: u64,
     /// Owned; what rq_lock() is given (tests only).
     pub(crate) disturber: Option<NonNull<Disturber>>,
+    /// Of a policy in Rust.
+    instance: Option<Box<dyn Instance>>,
 }
 
 /// What a hook call is about, as far as it is about any.
@@ -170,8 +172,10 @@ impl Host {
             expiries: vec![(0, 0); ffi::MAX_TIMERS + nr],
             first_rng: first_state(seed, 0),
             disturber: None,
+            instance: None,
         };
         host.wire(platform);
+        host.make_instance(platform, seed)?;
         host.add_cpu_set(&(0..nr as u32).collect::<Vec<_>>());
         host.require_hooks()?;
         host.call_init()?;
@@ -202,6 +206,22 @@ impl Host {
             set!(cpu, llc, place.llc);
             set!(cpu, node, place.node);
         }
+    }
+
+    /// A policy in Rust finds its instance at the beginning of its state.
+    fn make_instance(&mut self, platform: &Platform, seed: u64) -> Result<(), Fault> {
+        let Some(maker) = self.tuned.policy.1 else {
+            return Ok(());
+        };
+        let made = maker.make(platform, seed).map_err(|message| {
+            let (task, row) = (None, None);
+            self.fault(Hook::Init, FaultKind::Reported { message, task, row })
+        });
+        let instance = self.instance.insert(made?);
+        let state = self.states[0].as_ptr::<*mut c_void>();
+        // SAFETY: in_rust() has seen that there is room; blocks are aligned for pointers.
+        unsafe { state.write(instance.address()) };
+        Ok(())
     }
 
     fn require_hooks(&self) -> Result<(), Fault> {
@@ -334,6 +354,18 @@ impl Host {
         set!(t, host_only.moved_from, MAX_CPUS as u32);
         self.link(t);
         id
+    }
+
+    /// Tells a policy that asks for names how a task is called; before its fork().
+    pub fn name_task(&mut self, task: TaskId, name: &str) {
+        if let Some(instance) = &mut self.instance {
+            instance.name_task(task, name);
+        }
+    }
+
+    /// Does the policy ask for names of tasks?
+    pub fn wants_names(&self) -> bool {
+        self.instance.is_some()
     }
 
     /// Appends to the list of all tasks.
@@ -679,7 +711,7 @@ mod tests {
             smp: true,
             hz: 100,
         };
-        Host::new(&Tuned::defaults(Policy(&FIFO)), &platform, 1).unwrap()
+        Host::new(&Tuned::defaults(Policy(&FIFO, None)), &platform, 1).unwrap()
     }
 
     fn normal(cpu: u32) -> NewTask {

@@ -5,6 +5,7 @@
 //! hooks.  The simulator drives a host with the events of a simulation, a hook-level test
 //! with a script.  Nothing here is global: hosts live side by side.
 
+pub mod ask;
 mod assignment;
 mod compile;
 mod crash;
@@ -13,6 +14,7 @@ mod fault;
 pub mod ffi;
 mod hooks;
 mod host;
+mod instance;
 mod memory;
 mod policy;
 mod requests;
@@ -24,7 +26,8 @@ mod tunables;
 
 pub use assignment::Assignment;
 pub use compile::{
-    check_undefined, compile_library, compile_shared, write_headers, CompileError, COMPILER_FLAGS, INCLUDE_FOLDERS,
+    check_undefined, compile_library, compile_shared, write_headers, CompileError, COMPILER_FLAGS,
+    INCLUDE_FOLDERS,
 };
 #[cfg(target_os = "linux")]
 pub use crash::HookTimer;
@@ -32,6 +35,7 @@ pub use crash::{install_crash_handler, remove_on_crash};
 pub use disturbance::{Disturbance, Met};
 pub use fault::{Fault, FaultKind, Hook};
 pub use host::{Host, NewTask, Platform, Topology};
+pub use instance::{instance_of, Instance, InstanceMaker};
 pub use policy::{LockScope, Nice, Policy, Promise, Tunable, Variant};
 pub use seed::first_state;
 pub use tunables::Tuned;

@@ -2,13 +2,16 @@
 
 use std::ffi::{c_char, CStr};
 
-use crate::ffi;
+use crate::{ffi, InstanceMaker};
 
 include!(concat!(env!("OUT_DIR"), "/policies.rs"));
 
-/// A policy: its table of hooks and declarations.
+/// A policy: its table of hooks and declarations; of one in Rust, also what makes its instances.
 #[derive(Clone, Copy)]
-pub struct Policy(pub(crate) &'static ffi::Policy);
+pub struct Policy(
+    pub(crate) &'static ffi::Policy,
+    pub(crate) Option<&'static dyn InstanceMaker>,
+);
 
 /// What the run-queue lock covers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,6 +86,25 @@ impl Policy {
     /// The policy of this name in `policies/`.
     pub fn find(name: &str) -> Option<Policy> {
         BUILT_IN.iter().find(|p| p.name() == name).copied()
+    }
+
+    /// A policy whose hooks are Rust code: its table, and what makes an instance for each host.
+    ///
+    /// # Safety
+    /// The hooks are sound when called as policy.h says, with an instance of this maker.  `global_size` is at least
+    /// that of a pointer.
+    pub unsafe fn in_rust(
+        table: &'static ffi::Policy,
+        maker: &'static dyn InstanceMaker,
+    ) -> Policy {
+        assert!(table.global_size as usize >= size_of::<*mut u8>());
+        Policy(table, Some(maker))
+    }
+
+    /// Does it do things that nobody asked for when a timer expires, so that a task may wait for one while all CPUs
+    /// idle?
+    pub fn acts_on_timers(&self) -> bool {
+        self.1.is_some()
     }
 
     /// The name users choose it by.

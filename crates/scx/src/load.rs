@@ -224,6 +224,9 @@ pub(crate) fn place_variables(
     variables.collect()
 }
 
+/// Where programs find functions of the kernel, if they ask; nothing can be read there.
+const KERNEL_TEXT: u64 = 0xffff_ffff_8100_0000;
+
 impl World for Machine {
     fn map_address(&self, map: MapId) -> Option<u64> {
         self.maps.get(map.0 as usize).map(|map| map.address)
@@ -260,6 +263,13 @@ impl World for Machine {
     }
 
     fn variable(&self, id: TypeId) -> Option<u64> {
-        self.variables.get(&id).copied()
+        let btf = &self.kernel.btf;
+        match btf.kind(id)? {
+            // Programs ask whether a kfunc has an address: whether it exists.
+            Kind::Func if self.kernel.kfuncs.contains_key(btf.name(id)) => {
+                Some(KERNEL_TEXT + 16 * u64::from(id.0))
+            }
+            _ => self.variables.get(&id).copied(),
+        }
     }
 }

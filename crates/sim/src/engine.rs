@@ -264,6 +264,10 @@ impl<'a, S: Sink> Simulation<'a, S> {
             foreground: description.foreground,
         };
         let id = self.host.add_task(&new, parent);
+        if self.host.wants_names() {
+            let name = description.instance_name(instance);
+            self.host.name_task(id, &name);
+        }
         let numbers = Stream::of_task(self.setup.seed, &description.name, instance);
         let task = Task::new(
             spec,
@@ -331,7 +335,7 @@ impl<'a, S: Sink> Simulation<'a, S> {
     pub fn run_until(&mut self, limit: Time) -> Result<Status, SimError> {
         while self.ended.is_none() {
             let (next, is_tick) = self.next_event();
-            if self.queue.only_routine() {
+            if self.queue.only_routine() && !self.timers_may_help() {
                 self.ended = Some(self.quiescent()?);
             } else if next > self.end_at {
                 self.ended = Some(self.time_up()?);
@@ -412,6 +416,13 @@ impl<'a, S: Sink> Simulation<'a, S> {
     /// How long the user or else the workload wants the run to be.
     fn asked_for(&self) -> Option<Ns> {
         self.setup.duration.or(self.setup.workload.duration)
+    }
+
+    /// Does a task wait for a timer of the policy, which will have it run?
+    fn timers_may_help(&self) -> bool {
+        self.setup.tuned.policy.acts_on_timers()
+            && self.population.waiting > 0
+            && self.host.timers().iter().any(|&expires| expires > 0)
     }
 
     /// Nothing can happen any more.

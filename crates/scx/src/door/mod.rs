@@ -1,1 +1,214 @@
-//! The door between a loader and a machine: answers to bpf(2).
+//! The door between a loader and a machine: an unmodified loader runs, and what it asks of the kernel is answered
+//! by a machine of schedlab.
+//!
+//! The loader is a child whose system calls wait for answers (seccomp user notification).  bpf(2) is answered by
+//! [`calls`]; files that say what the machine is come from [`sysfs`]; clocks and sleep are simulated ([`clock`]).
+//! No privilege is needed, and the loader gets none.
+
+mod calls;
+mod child;
+mod clock;
+mod elf;
+mod events;
+mod files;
+mod filter;
+mod notify;
+mod objects;
+mod peer;
+mod programs;
+mod session;
+mod sysfs;
+mod system;
+mod tree;
+mod wire;
+
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use schedlab_trace::printable;
+
+use crate::machine::{Kernel, Machine, Ops, Refusal, Topology};
+use crate::Image;
+
+/// How a scheduler is loaded.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Loader {
+    /// What users call it.
+    pub name: String,
+    /// The program that loads it.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// The file with the BPF object: the program itself, or what it loads.
+    pub object: PathBuf,
+}
+
+/// A scheduler that was loaded.
+#[derive(Debug)]
+pub struct Loaded {
+    /// To make machines of.
+    pub image: Image,
+    /// What it attached.
+    pub ops: Ops,
+    /// Programs that wait for events that no simulation has.
+    pub idle: Vec<String>,
+}
+
+/// Why a scheduler was not loaded.
+#[derive(Debug)]
+pub enum Unloaded {
+    /// What it needs does not exist here.
+    Refused(Vec<Refusal>),
+    /// Symbols of the kernel that do not exist here.
+    Missing(Vec<String>),
+    /// Its loader failed.
+    Failed(Failure),
+    /// A program of it waits for an event that simulations have, but that no program hears of.
+    Unheard(String),
+    /// Its user-space part takes part in scheduling, with what it did.
+    NeedsLoader(Vec<String>),
+    /// The caller asked to stop.
+    Stopped,
+    /// The system has not what it takes.
+    System(io::Error),
+}
+
+/// A loader that failed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// What it did.
+    pub what: String,
+    /// What may have been the cause.
+    pub causes: Vec<String>,
+    /// The last lines it wrote.
+    pub lines: Vec<String>,
+}
+
+impl From<io::Error> for Unloaded {
+    fn from(error: io::Error) -> Unloaded {
+        Unloaded::System(error)
+    }
+}
+
+impl std::error::Error for Unloaded {}
+
+impl fmt::Display for Unloaded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unloaded::Refused(refusals) => {
+                let mut first = true;
+                for refusal in refusals {
+                    let separator = if first { "" } else { "; " };
+                    first = false;
+                    write!(f, "{separator}{refusal}")?;
+                }
+                Ok(())
+            }
+            Unloaded::Missing(symbols) => write!(
+                f,
+                "it needs {}, which the simulated kernel does not have (\"schedlab list scx\" shows what it has)",
+                symbols.join(", ")
+            ),
+            Unloaded::Failed(failure) => failure.fmt(f),
+            Unloaded::Unheard(event) => write!(
+                f,
+                "one of its programs waits for the tracepoint {event}, which simulations do not raise"
+            ),
+            Unloaded::NeedsLoader(changes) => write!(
+                f,
+                "its user-space part takes part in scheduling, which cannot be simulated: it {}",
+                changes.join(", ")
+            ),
+            Unloaded::Stopped => f.write_str("stopped"),
+            Unloaded::System(error) => error.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        for cause in &self.causes {
+            write!(f, "; {}", printable(cause))?;
+        }
+        match self.lines.is_empty() {
+            true => Ok(()),
+            false => {
+                let lines: Vec<_> = self.lines.iter().map(|line| printable(line)).collect();
+                write!(f, "; it says: {}", lines.join(" | "))
+            }
+        }
+    }
+}
+
+/// Loads a scheduler for a machine.
+///
+/// # Errors
+/// Why it cannot be loaded; no process is left behind.
+pub fn load(
+    loader: &Loader,
+    kernel: &Arc<Kernel>,
+    machine: &schedlab_machine::Machine,
+    stop: &dyn Fn() -> bool,
+) -> Result<Loaded, Unloaded> {
+    let topology = topology(machine);
+    let object = events::read(&loader.object);
+    let offered = events::Offered::new(&kernel.btf, &object);
+    let tree = sysfs::files(machine, &offered.bytes);
+    let bpf = calls::Bpf::new(kernel, Machine::new(kernel, &topology)?, offered);
+    let child = child::Child::start(&loader.program, &loader.arguments, &[])?;
+    let files = files::Files::new(tree);
+    let mut session = session::Session::new(child, bpf, files, machine.cpus.len(), object);
+    session.until_asleep(stop)?;
+    let changes = session.bpf.changes.len();
+    let mapped = session.bpf.mapped()?;
+    session.watch(stop)?;
+    let mut bpf = session.into_bpf();
+    let mut changes = bpf.changes.split_off(changes);
+    let now = bpf.mapped()?.into_iter();
+    let written = now.filter(|(map, hash)| mapped.get(map) != Some(hash));
+    changes.extend(written.map(|(map, _)| format!("wrote into map {map}")));
+    changes.extend(bpf.handed_over());
+    if !changes.is_empty() {
+        return Err(Unloaded::NeedsLoader(counted(changes)));
+    }
+    let ops = bpf.ops();
+    bpf.machine.attach(ops.clone());
+    Ok(Loaded {
+        image: bpf.machine.freeze()?,
+        ops,
+        idle: bpf.idle,
+    })
+}
+
+/// Equal ones once, with their number.
+fn counted(mut texts: Vec<String>) -> Vec<String> {
+    texts.sort();
+    let mut counted: Vec<(String, usize)> = Vec::new();
+    for text in texts {
+        match counted.last_mut() {
+            Some((last, count)) if *last == text => *count += 1,
+            _ => counted.push((text, 1)),
+        }
+    }
+    let say = |(text, count)| match count {
+        1 => text,
+        count => format!("{text} ({count} times)"),
+    };
+    counted.into_iter().map(say).collect()
+}
+
+/// A machine's CPUs, as policies see them.
+fn topology(machine: &schedlab_machine::Machine) -> Topology {
+    let cpu = |cpu: &schedlab_machine::Cpu| schedlab_policy::Topology {
+        core: cpu.core,
+        llc: cpu.cache,
+        node: cpu.node,
+    };
+    Topology {
+        cpus: machine.cpus.iter().map(cpu).collect(),
+    }
+}

@@ -24,6 +24,8 @@ macro_rules! calls {
     )* };
 }
 
+pub(crate) use calls;
+
 mod arena;
 mod basic;
 mod cpumask;

@@ -1,0 +1,357 @@
+//! A loader from its start to the attach, and a while beyond.
+
+use std::fs;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
+
+use super::calls::Bpf;
+use super::child::{ending, Child};
+use super::clock::{Clock, Reply};
+use super::elf;
+use super::files::Files;
+use super::filter::{FORBIDDEN, FORKS};
+use super::notify::{Answer, Call};
+use super::objects::Object;
+use super::peer::Peer;
+use super::sysfs;
+use super::system::System;
+use super::{Failure, Unloaded};
+
+/// How long a loader may work until it attaches, the time that answers take not counted.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long its user-space part is watched after the attach, in its own time.
+const WATCHED: u64 = 5_000_000_000;
+
+/// How often it is looked at, in ms.
+const LOOKS_MS: i32 = 2;
+
+/// Lines of its own that a message quotes.
+const QUOTED: usize = 3;
+
+/// CLONE_THREAD.
+const THREAD: u64 = 0x10000;
+
+/// PERF_TYPE_SOFTWARE, PERF_TYPE_TRACEPOINT.
+const PERF_SOFTWARE: u64 = 1;
+const PERF_TRACEPOINT: u64 = 2;
+
+/// PERF_EVENT_IOC_SET_BPF.
+const SET_BPF: u64 = 0x4004_2408;
+
+/// A loader and what answers it.
+pub struct Session {
+    child: Child,
+    /// Answers to bpf(2), and what came of them.
+    pub bpf: Bpf,
+    files: Files,
+    system: System,
+    cpus: usize,
+    clock: Clock,
+    /// Real time when patience ends.
+    deadline: Instant,
+    forked: bool,
+    forbidden: Vec<&'static str>,
+    /// Tracepoints with programs that the simulator would have to run.
+    unheard: Vec<String>,
+    /// The file that holds its BPF object.
+    object: Vec<u8>,
+    /// Since when all its threads sleep, as far as it was looked.
+    asleep: u32,
+}
+
+impl Session {
+    /// A loader that was just started.
+    pub fn new(child: Child, bpf: Bpf, files: Files, cpus: usize, object: Vec<u8>) -> Session {
+        Session {
+            child,
+            bpf,
+            files,
+            system: System::new(cpus),
+            cpus,
+            clock: Clock::default(),
+            deadline: Instant::now() + PATIENCE,
+            forked: false,
+            forbidden: Vec::new(),
+            unheard: Vec::new(),
+            object,
+            asleep: 0,
+        }
+    }
+
+    /// Answers until the loader has attached its scheduler and sleeps.
+    ///
+    /// # Errors
+    /// It does not come to that.
+    pub fn until_asleep(&mut self, stop: &dyn Fn() -> bool) -> Result<(), Unloaded> {
+        while !(self.step(stop)? && self.bpf.attached.is_some()) {
+            if self.asleep() {
+                self.jump()?;
+            }
+        }
+        match self.unheard.first() {
+            Some(event) => Err(Unloaded::Unheard(event.clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// Watches what its user-space part does in the next seconds of its time.
+    ///
+    /// # Errors
+    /// It ends.
+    pub fn watch(&mut self, stop: &dyn Fn() -> bool) -> Result<(), Unloaded> {
+        let end = self.clock.now + WATCHED;
+        while self.clock.next().is_some_and(|next| next < end) {
+            self.jump()?;
+            while !self.step(stop)? {}
+        }
+        Ok(())
+    }
+
+    /// The end of the loader; what came of its calls.
+    pub fn into_bpf(self) -> Bpf {
+        self.bpf
+    }
+
+    fn jump(&mut self) -> Result<(), Unloaded> {
+        let Some((call, answer)) = self.clock.jump() else {
+            return Ok(());
+        };
+        self.asleep = 0;
+        let times = sysfs::times(self.cpus, self.clock.now);
+        self.files.tree.add("/proc/stat", times);
+        Ok(self.child.listener.answer(&call, answer)?)
+    }
+
+    fn asleep(&self) -> bool {
+        self.asleep >= 2
+    }
+
+    /// Waits for something to happen, a little.  Are all threads asleep?
+    fn step(&mut self, stop: &dyn Fn() -> bool) -> Result<bool, Unloaded> {
+        if self.wait()? {
+            self.asleep = 0;
+            let before = Instant::now();
+            if let Some(call) = self.child.listener.receive()? {
+                self.serve(&call)?;
+            }
+            self.deadline += before.elapsed();
+            return Ok(false);
+        }
+        for (call, answer) in self.clock.ready() {
+            self.asleep = 0;
+            self.child.listener.answer(&call, answer)?;
+        }
+        self.child.read_outputs();
+        if stop() {
+            return Err(Unloaded::Stopped);
+        }
+        if self.has_ended() {
+            return Err(self.ended());
+        }
+        if Instant::now() >= self.deadline {
+            return Err(self.failure(format!(
+                "after {} s it had not attached a scheduler",
+                PATIENCE.as_secs()
+            )));
+        }
+        self.asleep = match all_sleep(self.child.id()) {
+            true => self.asleep + 1,
+            false => 0,
+        };
+        Ok(self.asleep())
+    }
+
+    /// Is there a call to answer?
+    fn wait(&self) -> io::Result<bool> {
+        let mut listener = libc::pollfd {
+            fd: self.child.listener.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        // SAFETY: one file.
+        match unsafe { libc::poll(&mut listener, 1, LOOKS_MS) } {
+            -1 => match io::Error::last_os_error() {
+                error if error.kind() == io::ErrorKind::Interrupted => Ok(false),
+                error => Err(error),
+            },
+            _ => Ok(listener.revents & libc::POLLIN != 0),
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        let mut process = libc::pollfd {
+            fd: self.child.pidfd.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        // SAFETY: one file.
+        unsafe { libc::poll(&mut process, 1, 0) == 1 }
+    }
+
+    fn ended(&mut self) -> Unloaded {
+        if self.bpf.attached.is_none() {
+            let missing = elf::missing(&self.object, &self.bpf.kernel_btf());
+            if !missing.is_empty() {
+                return Unloaded::Missing(missing.into_iter().collect());
+            }
+            if !self.bpf.refusals.is_empty() {
+                return Unloaded::Refused(std::mem::take(&mut self.bpf.refusals));
+            }
+        }
+        let what = match self.child.ended() {
+            Ok(status) => ending(status),
+            Err(error) => error.to_string(),
+        };
+        self.failure(match self.bpf.attached {
+            Some(_) => format!("{what} after it had attached its scheduler"),
+            None => format!("{what} before it attached a scheduler"),
+        })
+    }
+
+    /// What went wrong, with what the loader says of it.
+    fn failure(&mut self, what: String) -> Unloaded {
+        let mut causes = Vec::new();
+        if self.forked {
+            causes.push("it wanted to start another process".to_string());
+        }
+        for call in std::mem::take(&mut self.forbidden) {
+            causes.push(format!("it asked for {call}(2)"));
+        }
+        if let Some(path) = self.files.denied.first() {
+            causes.push(format!("it wanted to change {}", path.display()));
+        }
+        Unloaded::Failed(Failure {
+            what,
+            causes,
+            lines: self.child.last_lines(QUOTED),
+        })
+    }
+
+    fn serve(&mut self, call: &Call) -> Result<(), Unloaded> {
+        let (peer, objects) = (Peer(call.thread), &self.bpf.objects);
+        let is_object = |fd: i32| objects.find(&peer, fd).is_some();
+        let answer = match self.clock.answer(call, &self.child, &is_object) {
+            Reply::Later => return Ok(()),
+            Reply::Now(answer, woken) => {
+                for (call, answer) in woken {
+                    self.child.listener.answer(&call, answer)?;
+                }
+                answer
+            }
+            Reply::NotMine => self.answer(call),
+        };
+        Ok(self.child.listener.answer(call, answer)?)
+    }
+
+    fn answer(&mut self, call: &Call) -> Answer {
+        if let Some(answer) = self.files.answer(call) {
+            return answer;
+        }
+        if let Some(answer) = self.system.answer(call, &self.child) {
+            return answer;
+        }
+        let peer = Peer(call.thread);
+        match call.nr {
+            libc::SYS_bpf => {
+                let answer = self.bpf.answer(call);
+                self.show_state();
+                answer.unwrap_or_else(|errno| Answer::Error(errno.0))
+            }
+            libc::SYS_perf_event_open => self.perf_event(&peer, call),
+            libc::SYS_ioctl => self.perf_ioctl(&peer, call),
+            libc::SYS_epoll_ctl => match self.bpf.objects.find(&peer, call.int(2)) {
+                // Nobody fills a ring buffer here.
+                Some(_) => Answer::Value(0),
+                None => Answer::Host,
+            },
+            nr if FORKS.contains(&nr) => self.fork(&peer, call),
+            nr => self.forbid(nr),
+        }
+    }
+
+    /// /sys/kernel/sched_ext says what was attached.
+    fn show_state(&mut self) {
+        if let Some(ops) = &self.bpf.attached {
+            let root = "/sys/kernel/sched_ext";
+            let tree = &mut self.files.tree;
+            tree.add(format!("{root}/state"), "enabled\n");
+            tree.add(format!("{root}/enable_seq"), "1\n");
+            tree.add(format!("{root}/root/ops"), format!("{}\n", ops.name));
+        }
+    }
+
+    fn fork(&mut self, peer: &Peer, call: &Call) -> Answer {
+        let flags = match call.nr {
+            libc::SYS_clone => call.args[0],
+            libc::SYS_clone3 => peer
+                .read(call.args[0], 8)
+                .map_or(0, |bytes| super::wire::number(&bytes, 0, 8)),
+            _ => 0,
+        };
+        if flags & THREAD != 0 {
+            return Answer::Host;
+        }
+        self.forked = true;
+        Answer::Error(libc::EPERM)
+    }
+
+    fn forbid(&mut self, nr: i64) -> Answer {
+        let call = FORBIDDEN.iter().find(|&&(_, forbidden)| forbidden == nr);
+        if let Some(&(name, _)) = call {
+            self.forbidden.push(name);
+        }
+        Answer::Error(libc::EPERM)
+    }
+
+    fn perf_event(&mut self, peer: &Peer, call: &Call) -> Answer {
+        let Ok(event) = peer.read(call.args[0], 16) else {
+            return Answer::Error(libc::EFAULT);
+        };
+        let number = |at, len| super::wire::number(&event, at, len);
+        let name = match number(0, 4) {
+            PERF_SOFTWARE => "",
+            PERF_TRACEPOINT => match self.files.event(number(8, 8)) {
+                Some(name) => name,
+                None => return Answer::Error(libc::ENOENT),
+            },
+            // The simulated machine counts nothing.
+            _ => return Answer::Error(libc::ENOENT),
+        };
+        let object = Object::PerfEvent(name.to_string());
+        match self.bpf.objects.add(object) {
+            Ok(file) => Answer::File(file),
+            Err(_) => Answer::Error(libc::EMFILE),
+        }
+    }
+
+    fn perf_ioctl(&mut self, peer: &Peer, call: &Call) -> Answer {
+        let Some(Object::PerfEvent(name)) = self.bpf.objects.find(peer, call.int(0)) else {
+            return Answer::Host;
+        };
+        if call.args[1] != SET_BPF {
+            return Answer::Value(0);
+        }
+        // The simulator has these events, and would not run the program.
+        if name.starts_with("sched/") {
+            self.unheard.push(name.clone());
+        }
+        match self.bpf.attach_idle(peer, call.int(2)) {
+            Ok(_) => Answer::Value(0),
+            Err(errno) => Answer::Error(errno.0),
+        }
+    }
+}
+
+/// Does each thread of a process sleep?
+fn all_sleep(process: u32) -> bool {
+    let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else {
+        return false;
+    };
+    threads.flatten().all(|thread| {
+        let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        let state = stat.rsplit_once(") ").map(|(_, rest)| rest.as_bytes()[0]);
+        state == Some(b'S')
+    })
+}

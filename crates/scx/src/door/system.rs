@@ -1,0 +1,131 @@
+//! Answers to system calls about the machine and the user.
+
+use std::os::fd::AsRawFd;
+
+use super::child::Child;
+use super::notify::{Answer, Call};
+use super::peer::{BadAddress, Peer};
+use super::sysfs::RELEASE;
+
+/// Bytes of a name in struct utsname.
+const NAME: usize = 65;
+
+/// What a loader sees of machine and user: root on a machine with so many CPUs.
+#[derive(Debug)]
+pub struct System {
+    cpus: usize,
+    random: u64,
+}
+
+impl System {
+    /// A machine with so many CPUs.
+    pub fn new(cpus: usize) -> System {
+        System { cpus, random: 1 }
+    }
+
+    /// The answer to a call; none if it is another's.
+    pub fn answer(&mut self, call: &Call, child: &Child) -> Option<Answer> {
+        let peer = Peer(call.thread);
+        let answer = match call.nr {
+            libc::SYS_uname => written(&peer, call.args[0], &names()),
+            libc::SYS_sched_getaffinity => self.affinity(&peer, call),
+            // It changes nothing, and nobody sees it.
+            libc::SYS_sched_setaffinity
+            | libc::SYS_sched_setscheduler
+            | libc::SYS_sched_setattr
+            | libc::SYS_setpriority
+            | libc::SYS_mlockall
+            | libc::SYS_getuid
+            | libc::SYS_geteuid
+            | libc::SYS_getgid
+            | libc::SYS_getegid => Ok(Answer::Value(0)),
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_setrlimit => Ok(Answer::Value(0)),
+            libc::SYS_prlimit64 => match call.args[3] {
+                0 => Ok(Answer::Value(0)),
+                at => written(&peer, at, &[0xff; 16]),
+            },
+            libc::SYS_capget => match call.args[1] {
+                0 => Ok(Answer::Value(0)),
+                at => written(&peer, at, &[0xff; 24]),
+            },
+            libc::SYS_prctl => Ok(Answer::Value(1)),
+            libc::SYS_getcpu => self.cpu(&peer, call),
+            libc::SYS_getrandom => self.random(&peer, call),
+            libc::SYS_bind => Ok(bind(&peer, call, child)),
+            _ => return None,
+        };
+        Some(answer.unwrap_or(Answer::Error(libc::EFAULT)))
+    }
+
+    fn affinity(&self, peer: &Peer, call: &Call) -> Result<Answer, BadAddress> {
+        let size = self.cpus.div_ceil(64) * 8;
+        if (call.args[1] as usize) < size || call.args[1] % 8 != 0 {
+            return Ok(Answer::Error(libc::EINVAL));
+        }
+        let mut mask = vec![0_u8; size];
+        for cpu in 0..self.cpus {
+            mask[cpu / 8] |= 1 << (cpu % 8);
+        }
+        peer.write(call.args[2], &mask)?;
+        Ok(Answer::Value(size as i64))
+    }
+
+    fn cpu(&self, peer: &Peer, call: &Call) -> Result<Answer, BadAddress> {
+        for &at in call.args[..2].iter().filter(|&&at| at != 0) {
+            peer.write(at, &[0; 4])?;
+        }
+        Ok(Answer::Value(0))
+    }
+
+    /// The same numbers in every load.
+    fn random(&mut self, peer: &Peer, call: &Call) -> Result<Answer, BadAddress> {
+        let len = call.args[1].min(1 << 20);
+        let byte = |_| {
+            self.random = self.random.wrapping_mul(6364136223846793005);
+            self.random = self.random.wrapping_add(1442695040888963407);
+            (self.random >> 56) as u8
+        };
+        let bytes: Vec<u8> = (0..len).map(byte).collect();
+        peer.write(call.args[0], &bytes)?;
+        Ok(Answer::Value(len as i64))
+    }
+}
+
+fn written(peer: &Peer, at: u64, bytes: &[u8]) -> Result<Answer, BadAddress> {
+    peer.write(at, bytes)?;
+    Ok(Answer::Value(0))
+}
+
+fn names() -> Vec<u8> {
+    let machine = std::env::consts::ARCH;
+    let names = ["Linux", "schedlab", RELEASE, "#1 SMP", machine, ""];
+    let name = |name: &str| {
+        let mut bytes = name.as_bytes().to_vec();
+        bytes.resize(NAME, 0);
+        bytes
+    };
+    names.into_iter().flat_map(name).collect()
+}
+
+/// A socket gets a name that is no file of the host's; nobody can reach a loader over a network.
+fn bind(peer: &Peer, call: &Call, child: &Child) -> Answer {
+    let family = peer.read(call.args[1], 2);
+    let family = family.map_or(0, |bytes| i32::from(bytes[0]) | i32::from(bytes[1]) << 8);
+    if family != libc::AF_UNIX {
+        return Answer::Error(libc::EACCES);
+    }
+    let Ok(socket) = child.file(call.int(0)) else {
+        return Answer::Error(libc::EBADF);
+    };
+    let family = libc::AF_UNIX as libc::sa_family_t;
+    // SAFETY: an address without a name: the kernel gives the socket one that is no file.
+    let bound = unsafe {
+        let address = (&family as *const libc::sa_family_t).cast();
+        libc::bind(socket.as_raw_fd(), address, size_of_val(&family) as u32)
+    };
+    match bound {
+        0 => Answer::Value(0),
+        _ => Answer::Error(libc::EADDRINUSE),
+    }
+}
