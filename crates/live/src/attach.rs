@@ -4,7 +4,7 @@ use std::path::Path;
 
 use libbpf_rs::btf::types::{DataSec, Enum, Enum64, Var};
 use libbpf_rs::btf::Btf;
-use libbpf_rs::{AsRawLibbpf, MapType, MapMut, Object, ObjectBuilder, OpenObject};
+use libbpf_rs::{AsRawLibbpf, MapMut, MapType, Object, ObjectBuilder, OpenObject};
 
 /// What an object calls the constants of the kernel: this and the enumerator's name.
 const KERNELS: &str = "__";
@@ -41,7 +41,11 @@ fn attach(object: &mut Object) -> Result<Vec<libbpf_rs::Link>, String> {
     let mut tables: Vec<MapMut> = object.maps_mut().filter(is_table).collect();
     match &mut tables[..] {
         [table] => {
-            links.push(table.attach_struct_ops().map_err(|error| error.to_string())?);
+            links.push(
+                table
+                    .attach_struct_ops()
+                    .map_err(|error| error.to_string())?,
+            );
             Ok(links)
         }
         tables => Err(format!("it has {} schedulers, not one", tables.len())),
@@ -66,7 +70,9 @@ fn fill(object: &mut OpenObject, set: &[(String, i64)]) -> Result<(), String> {
         if !map.name().to_string_lossy().ends_with(".rodata") {
             continue;
         }
-        let Some(bytes) = map.initial_value_mut() else { continue };
+        let Some(bytes) = map.initial_value_mut() else {
+            continue;
+        };
         for (name, offset, size) in &places {
             let wanted = set.iter().rev().find(|(set, _)| set == name);
             let wanted = wanted.map(|&(_, value)| value);
@@ -98,12 +104,16 @@ fn constants(btf: &Btf) -> Vec<(String, usize, usize)> {
 fn value_of(kernel: &Btf, name: &str) -> Option<i64> {
     let small = kernel.type_by_kind::<Enum>().find_map(|members| {
         let mut members = members.iter();
-        members.find(|m| m.name.is_some_and(|n| n == name)).map(|m| m.value)
+        members
+            .find(|m| m.name.is_some_and(|n| n == name))
+            .map(|m| m.value)
     });
     small.or_else(|| {
         kernel.type_by_kind::<Enum64>().find_map(|members| {
             let mut members = members.iter();
-            members.find(|m| m.name.is_some_and(|n| n == name)).map(|m| m.value as i64)
+            members
+                .find(|m| m.name.is_some_and(|n| n == name))
+                .map(|m| m.value as i64)
         })
     })
 }

@@ -20,9 +20,9 @@ pub mod machine;
 pub mod maps;
 pub mod memory;
 mod read;
+mod scheduler;
 mod special;
 mod table;
-mod scheduler;
 pub mod translate;
 mod user;
 
@@ -31,7 +31,7 @@ pub use helpers::{Call, Kfunc};
 pub use image::Image;
 pub use machine::{
     Errno, Fault, FaultKind, Kernel, Machine, Ops, Program, ProgramId, ProgramKind, Refusal,
-    Topology,
+    Started, Topology,
 };
 pub use maps::{MapId, MapKind, MapSpec};
 pub use memory::Memory;

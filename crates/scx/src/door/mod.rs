@@ -185,6 +185,7 @@ pub fn load(
     if !changes.is_empty() {
         return Err(Unloaded::NeedsLoader(counted(changes)));
     }
+    bpf.machine.this_cpu = 0;
     let ops = bpf.ops();
     bpf.machine.attach(ops.clone());
     Ok(Loaded {
