@@ -234,7 +234,11 @@ fn there_is_something_to_replay() {
             "the recorded machine has 2001 CPUs; expected at most 1024",
         ),
         ("no such CPU", &no_such_cpu, "not a line of perf script"),
-        ("no such thread", &no_such_thread, "not a line of perf script"),
+        (
+            "no such thread",
+            &no_such_thread,
+            "not a line of perf script",
+        ),
         ("no such time", &no_such_time, "not a line of perf script"),
     ] {
         let file = folder.path().join(name);
