@@ -142,11 +142,11 @@ impl Scheduler {
         let mut schedulers = Vec::new();
         for name in names {
             let own = special(name).map(Ok);
-            let mut next = || {
+            let next = || {
                 ours.next()
                     .map(|(written, tuned)| Scheduler::ours(written, tuned))
             };
-            schedulers.extend(own.or_else(|| next()).transpose()?);
+            schedulers.extend(own.or_else(next).transpose()?);
         }
         Ok(schedulers)
     }
