@@ -131,7 +131,7 @@ static inline __unused void dequeue_throttled(sched_t *s, cfs_rq_t *cfs_rq)
 		cfs_rq_t *queue = se->cfs_rq;
 
 		if (leaves)
-			dequeue_entity(s, queue, se, DEQ_SLEEP | DEQ_SPECIAL | (entity_delayed(se) ? DEQ_DELAYED : 0));
+			dequeue_entity(s, queue, se, (u32)DEQ_SLEEP | DEQ_SPECIAL | (entity_delayed(se) ? DEQ_DELAYED : 0));
 		idle = group_queue(se)->idle ? tasks : idle;
 		queue->h_nr_running -= tasks;
 		queue->idle_h_nr_running -= idle;
@@ -172,7 +172,7 @@ static inline __unused void enqueue_unthrottled(sched_t *s, cfs_rq_t *cfs_rq)
 		cfs_rq_t *queue = se->cfs_rq;
 
 		if (entity_delayed(se))
-			dequeue_entity(s, queue, se, DEQ_SLEEP | DEQ_DELAYED);
+			dequeue_entity(s, queue, se, (u32)DEQ_SLEEP | DEQ_DELAYED);
 		update_cfs_group(s, se);
 		if (!se->on_rq) {
 			enqueue_entity(s, queue, se, ENQ_WAKEUP);

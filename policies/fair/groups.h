@@ -265,14 +265,14 @@ static inline __unused u32 dequeue_task_fair(sched_t *s, ts_t *p, u32 flags)
 static inline __unused void finish_delayed(sched_t *s, ts_t *p)
 {
 	if (entity_delayed(&p->se))
-		dequeue_task_fair(s, p, DEQ_SLEEP | DEQ_DELAYED);
+		dequeue_task_fair(s, p, (u32)DEQ_SLEEP | DEQ_DELAYED);
 }
 
 /* An entity that was picked although it has nothing to run: it has paid for what it had too much, and leaves. */
 static inline __unused void dequeue_delayed(sched_t *s, entity_t *se)
 {
 	if (group_queue(se))
-		dequeue_entities(s, se, DEQ_SLEEP | DEQ_DELAYED);
+		dequeue_entities(s, se, (u32)DEQ_SLEEP | DEQ_DELAYED);
 	else
 		finish_delayed(s, (ts_t *)se);
 }

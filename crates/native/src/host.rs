@@ -707,11 +707,8 @@ mod tests {
             pick_next: Some(fifo::pick_next),
             ..ffi::Policy::EMPTY
         };
-        let place = Topology {
-            core: 0,
-            llc: 0,
-            node: 0,
-        };
+        let (core, llc, node) = (0, 0, 0);
+        let place = Topology { core, llc, node };
         let platform = Platform {
             cpus: &[place; 2],
             smp: true,

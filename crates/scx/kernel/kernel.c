@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * kernel.c - the simulated kernel as BPF programs see it: its types, its variables
  * and the functions they may call (kfuncs).

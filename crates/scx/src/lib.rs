@@ -12,6 +12,7 @@ pub mod btf;
 mod compile;
 pub mod door;
 pub mod ext;
+mod fault;
 pub mod helpers;
 mod image;
 mod insn;
@@ -27,11 +28,11 @@ pub mod translate;
 mod user;
 
 pub use btf::{Btf, TypeId};
+pub use fault::{Fault, FaultKind};
 pub use helpers::{Call, Kfunc};
 pub use image::Image;
 pub use machine::{
-    Errno, Fault, FaultKind, Kernel, Machine, Ops, Program, ProgramId, ProgramKind, Refusal,
-    Started, Topology,
+    Errno, Kernel, Machine, Ops, Program, ProgramId, ProgramKind, Refusal, Started, Topology,
 };
 pub use maps::{MapId, MapKind, MapSpec};
 pub use memory::Memory;

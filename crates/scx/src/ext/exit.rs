@@ -2,7 +2,8 @@
 
 use super::consts::{EXIT_DUMP_LEN, EXIT_MSG_LEN, NONE};
 use super::{Class, Op};
-use crate::machine::{Fault, Machine};
+use crate::fault::Fault;
+use crate::machine::Machine;
 
 /// Why a scheduler ended: enum scx_exit_kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

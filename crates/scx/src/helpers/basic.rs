@@ -1,7 +1,7 @@
 //! Time, CPUs, reading memory, loops.
 
 use super::error;
-use crate::machine::FaultKind;
+use crate::fault::FaultKind;
 use crate::memory::PER_CPU_STRIDE;
 
 /// What jiffies are when the kernel starts: INITIAL_JIFFIES, 5 minutes before 32 bits overflow, with HZ=1000.

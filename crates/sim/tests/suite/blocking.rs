@@ -253,7 +253,7 @@ fn a_full_channel_may_have_to_be_drained_first() {
     let times: Vec<(u64, u32)> = ran
         .marks()
         .iter()
-        .map(|(at, mark, _)| (*at, *mark))
+        .map(|(at, _, mark)| (*at, *mark))
         .collect();
     assert_eq!(times, [(2000, 0), (2000, 1), (2000, 1)]);
     assert_eq!(ran.exit_ns(2), 3_000_000);

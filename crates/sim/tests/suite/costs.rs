@@ -292,8 +292,8 @@ fn a_cpu_that_idled_for_longer_takes_longer_to_come_back() {
         m.costs.idle_exit = US(2);
         m.idle_states = vec![state(100, 20), state(500, 70)];
     });
-    // 50 + 2; then 150 + 20; then 1000 + 70.
+    // 2 for the start and 50 + 2; then 150 + 20; then 1000 + 70.
     let marks = lab.run().marks();
     let times: Vec<u64> = marks.iter().map(|mark| mark.0).collect();
-    assert_eq!(times, [52, 222, 1292]);
+    assert_eq!(times, [54, 224, 1294]);
 }

@@ -163,7 +163,8 @@ fn forks_are_as_worked_out_by_hand() {
     let packets = packets(&small_trace());
     let bundles = packets.iter().filter_map(|p| p.message(1));
     let events: Vec<Fields> = bundles.flat_map(|bundle| bundle.messages(2)).collect();
-    let [new, fork, woken] = &events[..] else {
+    // A yield follows at 7 µs.
+    let [new, fork, woken, _yield] = &events[..] else {
         panic!("{events:?}");
     };
     for event in [new, fork, woken] {
@@ -192,7 +193,8 @@ fn a_waking_stays_before_the_switch_of_the_same_nanosecond() {
         [
             (vec![0, 0, 2_000], vec![]),
             (vec![3_000], vec![4_500]),
-            (vec![4_500, 7_000], vec![])
+            (vec![4_500], vec![]),
+            (vec![7_000], vec![])
         ]
     );
 }
@@ -398,14 +400,14 @@ fn bytes_per_event(trace: &Trace) -> f64 {
 
 /// A switch takes 3 bytes of time (gaps of up to 2 ms), 1 or 2 of state, 1 or 2 each of pid,
 /// priority and name; a waking the same with target and flags instead of the state.
-/// Where a waking and a switch share a nanosecond, a bundle ends, which costs some 90 bytes.
+/// Where a waking and a switch share a nanosecond, a bundle ends, which costs some 90 bytes; so it does at a yield.
 #[test]
 fn an_event_takes_about_ten_bytes() {
     let usual = bytes_per_event(&random_trace_without_ties(11, 100_000, 4));
     assert!((7.0..11.0).contains(&usual), "{usual} bytes an event");
     let tied = bytes_per_event(&random_trace(11, 100_000, 4));
     assert!(
-        (usual..16.0).contains(&tied),
+        (usual..20.0).contains(&tied),
         "{tied} bytes an event with ties"
     );
 }

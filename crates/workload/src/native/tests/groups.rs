@@ -46,7 +46,7 @@ fn mistakes_about_groups_are_named() {
     for (tables, message) in [
         ("[group.a]\nparent = \"b\"\n[group.b]\nparent = \"a\"", "w.toml:3: group.a.parent: group \"a\" would be in itself; expected groups that end in the root"),
         ("[group.a]\nparent = \"a\"", "w.toml:3: group.a.parent: group \"a\" would be in itself; expected groups that end in the root"),
-        ("[group.web]\n[group.b]\nparent = \"wep\"", "w.toml:4: group.b.parent: there is no group \"wep\"; expected one with a table [group.wep], or \"root\"; did you mean \"web\"?"),
+        ("[group.web]\n[group.b]\nparent = \"wep\"", "w.toml:4: group.b.parent: there is no group \"wep\"; expected one with a table [group.wep], or \"root\" (did you mean \"web\"?)"),
         ("[group.a]\nquota = \"0ms\"", "w.toml:3: group.a.quota: 0 ns is out of range; expected whole microseconds from 1 ms to 102.4 s, 1024 CPUs for the period"),
         ("[group.a]\nquota = \"200s\"", "w.toml:3: group.a.quota: 200 s is out of range; expected whole microseconds from 1 ms to 102.4 s, 1024 CPUs for the period"),
         ("[group.a]\nquota = \"20ms\"\nperiod = \"2s\"", "w.toml:4: group.a.period: 2 s is out of range; expected whole microseconds from 1 ms to 1 s"),
