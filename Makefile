@@ -7,6 +7,7 @@
 # make bench   runs the benchmarks
 # make results does the papers' experiments again: out/book, docs/results.md
 # make fidelity compares the simulator with a real kernel (docs/fidelity.md)
+# make whatif records workloads in a real kernel, predicts them under other schedulers, and runs them there (docs/whatif.md)
 # make overhead measures what each scheduler costs in a real kernel, for docs/overhead.md
 # make clean   removes what the others made
 
@@ -16,7 +17,7 @@ export SCHEDLAB_REQUIRE_BROWSER ?= 1
 # Tests that had to be skipped leave a line here.
 export SCHEDLAB_SKIPPED := $(CURDIR)/out/skipped
 
-.PHONY: demo test test-vm miri skipped check perfetto release bench golden results fidelity overhead fuzz clean
+.PHONY: demo test test-vm miri skipped check perfetto release bench golden results fidelity whatif overhead fuzz clean
 
 demo:
 	scripts/setup.sh demo
@@ -31,8 +32,10 @@ test: check perfetto release
 	$(CARGO) test --package schedlab --test vm -- $(SHORT_VM)
 	@$(MAKE) --no-print-directory skipped
 
-# A real kernel in short: it boots, runs a command, ends at a signal.  "make test-vm" has the rest.
-SHORT_VM = a_command_runs_in_a_real_kernel an_interrupt_ends_the_machine
+# A real kernel in short: it boots, runs a command, ends at a signal, takes a policy of each family; CPUs share out tasks.
+# "make test-vm" has the rest.
+SHORT_VM = a_command_runs_in_a_real_kernel an_interrupt_ends_the_machine one_policy_of_each_family_schedules \
+	times_agree_between_cpus_that_balance
 
 test-vm:
 	scripts/setup.sh test
@@ -101,6 +104,12 @@ fidelity:
 	scripts/setup.sh test
 	$(CARGO) build --release --package schedlab
 	$${CARGO_TARGET_DIR:-target}/release/schedlab dev fidelity --write docs/fidelity.md
+
+# Ten workloads under seven schedulers in a virtual machine, one after the other: two hours.
+whatif:
+	scripts/setup.sh test
+	$(CARGO) build --release --package schedlab
+	$${CARGO_TARGET_DIR:-target}/release/schedlab dev whatif --keep out/whatif --write docs/whatif.md
 
 clean:
 	$(CARGO) clean

@@ -1,4 +1,4 @@
-//! Programs that abuse what schedulers believe about sleepers, beside an editor, a browser and a hog.
+//! Programs that exploit bonuses for sleepers, beside an editor, a browser and a hog.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub struct Attack {
 
 /// A full slice of a task of nice 0 under O(1), in ns.
 const SLICE_NS: f64 = 1e8;
-/// Delays below this are not felt, says interbench's author: 7 ms, in ns.
+/// The largest delay that users do not notice, by interbench's author: 7 ms, in ns.
 const FELT_NS: f64 = 7e6;
 const CFS: [&str; 2] = ["cfs:2.6.24", "cfs"];
 
@@ -46,7 +46,7 @@ impl Attack {
         f64::from(self.tasks) + 3.0
     }
 
-    /// Were all treated alike, a hog would wait for a slice of each of the others.
+    /// With equal treatment a hog waits for a slice of each of the others.
     pub fn is_starved(&self, outcome: &Outcome) -> bool {
         outcome.each(|m| longest_wait(m, "hog")).min() > 2.0 * self.tasks() * SLICE_NS
     }

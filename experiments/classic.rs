@@ -1,4 +1,4 @@
-//! What the classic tests share: all policies, and tables with a row for each.
+//! Helpers of the classic tests: all policies, and tables with a row for each.
 
 use std::sync::Arc;
 
@@ -6,12 +6,12 @@ use schedlab_policy::Policy;
 
 use crate::prelude::*;
 
-/// The scheduler of Linux 2.6.20 and thereabouts: the nearest there is.
+/// The variant nearest to the scheduler of Linux 2.6.20.
 pub const STOCK: &str = "o1:2.6.13";
 
-/// Variants that have a part of their own in these tests.
+/// Variants that these tests also run.
 const VARIANTS: [&str; 3] = ["cfs:2.6.24", STOCK, "staircase:12"];
-/// The policies that claims are about: enough when it shall be quick.
+/// The policies that claims are about: enough for a quick run.
 const JUDGED: [&str; 5] = ["bsd4", "cfs", "eevdf", "o1", "ule14"];
 
 /// Every policy, and the variants.
@@ -88,13 +88,13 @@ pub fn shares(metrics: &Metrics) -> Vec<f64> {
     ns.iter().map(|x| x / sum).collect()
 }
 
-/// CPU time of the task that got least over that of the one that got most.
+/// The least CPU time of a task divided by the largest.
 pub fn least_over_most(metrics: &Metrics) -> f64 {
     let shares = shares(metrics);
     shares[shares.len() - 1] / shares[0]
 }
 
-/// The 99th percentile of what the workload timed, in ns; no number if it never finished any.
+/// The 99th percentile of the workload's times, in ns; NaN if there are none.
 pub fn p99(metrics: &Metrics, mark: &str) -> f64 {
     let latency = metrics
         .marks
@@ -104,7 +104,7 @@ pub fn p99(metrics: &Metrics, mark: &str) -> f64 {
     latency.map_or(f64::NAN, |d| d.p99.0 as f64)
 }
 
-/// The longest wait of a group, over or not, in ns.
+/// The longest wait of a group, ended or not, in ns.
 pub fn longest_wait(metrics: &Metrics, group: &str) -> f64 {
     let group = metrics.groups.iter().find(|g| &*g.name == group);
     let wait = group.and_then(|g| g.activity.longest_wait);

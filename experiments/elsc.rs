@@ -1,10 +1,10 @@
-//! What the experiments of Molloy and Honeyman's paper share: their VolanoMark runs.
+//! Helpers of the experiments of Molloy and Honeyman's paper: their VolanoMark runs.
 
 use std::sync::Arc;
 
 use crate::prelude::*;
 
-/// The kernels of the paper's charts, and the machines that stand for them.
+/// The kernels of the paper's charts, and their machines.
 pub const KERNELS: [(&str, &str); 4] = [
     ("UP", "netfinity-7000-up"),
     ("1P", "netfinity-7000-1p"),
@@ -18,14 +18,14 @@ pub const STOCK: &str = "linux24:2.3.99";
 /// The paper's own.
 pub const ELSC: &str = "elsc";
 
-/// VolanoMark with so many rooms: the paper's 100 messages for each user, or a tenth of that.
+/// VolanoMark with this number of rooms: the paper's 100 messages for each user, or a tenth of that.
 pub fn volanomark(lab: &Lab, policy: &str, machine: &str, rooms: u32) -> Trial {
     let count = lab.pick(100, 10);
     let workload = format!("volanomark --rooms {rooms} --count {count}");
     Trial::new(policy, machine, &workload).seeds(lab.pick(3, 1))
 }
 
-/// The runs of a kernel with so many rooms: stock, then ELSC.
+/// The runs of a kernel with this number of rooms: stock, then ELSC.
 pub fn pair(lab: &Lab, machine: &str, rooms: u32) -> Result<(Arc<Outcome>, Arc<Outcome>), Error> {
     pair_of(
         lab,
@@ -62,7 +62,7 @@ pub fn bars(title: &str, unit: Unit, groups: &[(&str, Sample, Sample)]) -> Bars 
     }
 }
 
-/// A number of the scheduler's own books, of each seed.
+/// A number of the scheduler's own accounting, of each seed.
 pub fn of_scheduler(
     outcome: &Outcome,
     value: impl Fn(&schedlab_measure::SchedulerMetrics) -> f64,

@@ -1,6 +1,6 @@
-//! The questions a real kernel with one CPU can answer, too: shares, response times, scaling, and real servers.
-//! Priorities (Figure 2 of ULE) are not among the events of a kernel; caches and several CPUs are
-//! beyond its deterministic clock.
+//! Experiments for a real kernel with one CPU: shares, response times, scaling, and real servers.
+//! A kernel's events have no priorities (Figure 2 of ULE); its deterministic clock does not cover
+//! caches and several CPUs.
 
 use crate::prelude::*;
 use crate::question::{Look, Programs, Question, Reading};
@@ -9,7 +9,7 @@ use crate::ule::{self, mean, NICE, SHOWN};
 
 /// Simulated seconds of each run: a virtual machine takes a few real ones for each.
 const SECONDS: u64 = 20;
-/// From when on response times count: hogs have started and been found out.
+/// The time from which response times count: hogs have started and are no longer interactive.
 const SETTLED: usize = 10;
 
 pub const QUESTIONS: &[Question] = &[
@@ -137,7 +137,7 @@ pub const QUESTIONS: &[Question] = &[
     },
 ];
 
-/// What the article measures.
+/// The article's measurements.
 const SERVED: &[Reading] = &[
     ("completion", Unit::Time, |l| served(l, |s| s.completion)),
     ("max-min", Unit::Time, |l| served(l, |s| s.max_min)),
@@ -192,7 +192,7 @@ fn beside_hogs() -> Vec<(&'static str, Trial)> {
     each(|policy| ule::late(policy, &ule::figure_5(SHOWN)))
 }
 
-/// Linux needs a minute to give loaders that sleep the best priority: here they begin with it.
+/// Linux needs a minute to give sleeping loaders the best priority: here they begin with it.
 fn loaders() -> Vec<(&'static str, Trial)> {
     let run = |policy: &str, others: &str| {
         let trial =
@@ -230,7 +230,7 @@ fn chat() -> Vec<(&'static str, Trial)> {
     ]
 }
 
-/// All servers are there from the beginning: a run this short is over before Apache has forked many.
+/// All servers exist from the start: a run this short ends before Apache has forked many.
 fn web() -> Vec<(&'static str, Trial)> {
     modes("ab -n 600 --start-servers 150")
 }

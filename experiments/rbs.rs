@@ -1,4 +1,4 @@
-//! What the experiments of the RBS paper share: its kernels and its builds.
+//! Helpers of the experiments of the RBS paper: its kernels and its builds.
 
 use crate::prelude::*;
 
@@ -8,13 +8,13 @@ pub const MACHINE: &str = "pentium-4-3ghz";
 pub const VANILLA: &str = "o1:2.6.13";
 /// The paper's own.
 pub const RBS: &str = "rbs:2.6.13.4";
-/// What it compares with: a Staircase for 2.6.13.
+/// The other scheduler of its comparison: a Staircase for 2.6.13.
 pub const STAIRCASE: &str = "staircase:12";
 /// The kernels of its figures.
 pub const KERNELS: [(&str, &str); 3] =
     [("vanilla", VANILLA), ("RBS", RBS), ("Staircase", STAIRCASE)];
 
-/// Options of a kernel build of about 1,750 s, a fifth of that for a quick look.
+/// Options of a kernel build of about 1,750 s, a fifth of that for a quick run.
 pub fn kernel_options(lab: &Lab) -> String {
     let (files, link) = lab.pick((1500, "60s"), (300, "12s"));
     format!("--pipe 50 --files {files} --compile 715ms --assemble 80ms --driver 15ms --link {link} --disk 2ms")
@@ -34,7 +34,7 @@ pub fn builds(lab: &Lab) -> [(&'static str, &'static str, String); 3] {
     ]
 }
 
-/// How much faster the first is than the second, as the paper counts: by how much the second takes longer.
+/// How much faster the first is than the second, as defined in the paper: by how much longer the second takes.
 pub fn faster(this: &Sample, than: &Sample) -> Sample {
     than.over(this).map(|x| x - 1.0)
 }

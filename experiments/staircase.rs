@@ -1,4 +1,4 @@
-//! What the experiments of Santosa's article share: the modes, and what it calls latency.
+//! Helpers of the experiments of Santosa's article: its modes and its definitions of latency.
 
 use schedlab_trace::{Event, EventKind, Sink, Time};
 
@@ -9,7 +9,7 @@ pub type Mode = (&'static str, &'static str, &'static [(&'static str, i64)]);
 
 /// The article's machine.
 pub const MACHINE: &str = "athlon-xp-1800";
-/// The modes: what the article calls them, the policy and its sysctls.
+/// The modes: the article's name, the policy and its sysctls.
 pub const MODES: [Mode; 4] = [
     ("O(1)", "o1:2.6.10", &[]),
     (
@@ -67,9 +67,9 @@ impl Requests {
     }
 }
 
-/// How requests were served: what the article measures of a run, in ns.
+/// The article's measurements of a run, in ns.
 pub struct Served {
-    /// Until the last was.
+    /// Until the last request was served.
     pub completion: f64,
     /// Longest minus shortest request.
     pub max_min: f64,
@@ -78,7 +78,7 @@ pub struct Served {
 }
 
 impl Requests {
-    /// All of it, if anything was timed.
+    /// All three, if anything was timed.
     pub fn served(&self) -> Option<Served> {
         let one = || Served {
             completion: 1e9 * self.seconds(),
@@ -90,7 +90,7 @@ impl Requests {
 }
 
 impl Served {
-    /// What ab or sysbench print.
+    /// The numbers printed by ab or sysbench.
     pub fn printed(text: &str) -> Option<Served> {
         let of = |completion, [least, most, majority]: [Option<f64>; 3]| {
             let least = least?;
@@ -141,7 +141,7 @@ pub fn trial((_, policy, set): &Mode, workload: &str) -> Trial {
         .fold(trial, |trial, (name, value)| trial.set(name, *value))
 }
 
-/// A workload in the first so many modes.
+/// A workload in the first `modes` modes.
 pub fn in_modes(
     lab: &Lab,
     findings: &mut Findings,

@@ -1,11 +1,11 @@
-//! Who had the CPU when: for claims about turns.
+//! Which task had the CPU when: for claims about turns.
 
 use schedlab_trace::{Event, EventKind, Sink, TaskId, TaskInfo, Time};
 
-/// A stay on the CPU: whose, from and to when, in nanoseconds.
+/// A stay on the CPU: its task, its begin and its end, in nanoseconds.
 pub type Stay = (TaskId, u64, u64);
 
-/// All stays on the CPU of a machine with one.
+/// All stays on the CPU of a machine with one CPU.
 #[derive(Default, PartialEq, Debug)]
 pub struct Turns {
     groups: Vec<String>,
@@ -21,7 +21,7 @@ impl Turns {
     }
 
     /// Stays of a group's tasks, those of the same task added up: a turn lasts until another task of the
-    /// group has one.  Time of others in between does not count.
+    /// group runs.  Time of tasks outside the group does not count.
     pub fn of(&self, group: &str) -> Vec<(TaskId, u64)> {
         let mut turns: Vec<(TaskId, u64)> = Vec::new();
         for &(task, from, to) in &self.stays {

@@ -1,5 +1,5 @@
-//! What the experiments of Roberson's paper share: its schedulers, its mixes of programs, and how
-//! late programs are served.
+//! Helpers of the experiments of Roberson's paper: its schedulers, its mixes of programs, and
+//! response times.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ pub const MACHINE: &str = "athlon-mp-1900-1p";
 /// The paper's machine with both, as in section 5.4.
 pub const SMP: &str = "athlon-mp-1900-2p";
 
-/// The schedulers of the paper's figures, and the policies that stand for them.
+/// The schedulers of the paper's figures, and their policies.
 pub const SCHEDULERS: [(&str, &str); 4] = [
     ("4BSD", "bsd4"),
     ("Solaris", "svr4"),
@@ -35,7 +35,7 @@ pub const MIXES: [Mix; 3] = [(20, 300), (25, 100), (60, 400)];
 /// The mix that figures show: with it the compilers of Figure 4 take the paper's 45 s a batch.
 pub const SHOWN: Mix = MIXES[0];
 
-/// The nice values of Figure 3; the engine has Linux's range, so 19 stands for FreeBSD's 20.
+/// The nice values of Figure 3; the engine has Linux's range, so 19 is used for FreeBSD's 20.
 pub const NICE: [i8; 9] = [-20, -15, -10, -5, 0, 5, 10, 15, 19];
 
 /// A mix, for tables and figures.
@@ -59,8 +59,8 @@ pub fn late(policy: &str, options: &str) -> Trial {
     from_shell(Trial::new(policy, MACHINE, &format!("late {options}")).seconds(60))
 }
 
-/// All programs of the paper are started by a shell, which has slept for long.  The policies' own defaults say
-/// what children inherit from one, but for Linux: there it is half (CHILD_PENALTY) of the 10 s a sleeper can have.
+/// A shell that has slept for long starts all programs of the paper.  The policies' defaults give what children
+/// inherit from it, except for Linux: there it is half (CHILD_PENALTY) of the 10 s a sleeper can have.
 pub fn from_shell(trial: Trial) -> Trial {
     match trial.policy.as_str() {
         "o1:2.5.73" => trial.set("initial_sleep_avg_ms", 5000),
@@ -68,7 +68,7 @@ pub fn from_shell(trial: Trial) -> Trial {
     }
 }
 
-/// What was changed about a trial: its policy and settings.
+/// The changes of a trial: its policy and settings.
 pub fn change(trial: &Trial) -> String {
     let settings = trial
         .set
@@ -92,7 +92,7 @@ pub fn interactive_tasks((run, sleep): Mix) -> String {
     task("vi", 4, 1, 100, "16KiB") + &task("mozilla", 2, run, sleep, "128KiB")
 }
 
-/// Runs trials before sinks of one's own and notes what was run: sinks by trial and seed.
+/// Runs trials into their own sinks and notes what was run: sinks by trial and seed.
 pub fn observe<S: Sink + Send>(
     lab: &Lab,
     findings: &mut Findings,
@@ -112,17 +112,17 @@ pub fn observe<S: Sink + Send>(
     Ok(sinks)
 }
 
-/// How long an interactive program took to answer.
+/// A response time of an interactive program.
 #[derive(Clone, Copy, Debug)]
 struct Response {
     task: TaskId,
-    /// When it should have been woken; when it was, if it never answered.
+    /// The time at which it should have been woken; the time of its wakeup if it never completed.
     from: f64,
     to: f64,
     answered: bool,
 }
 
-/// Listens to the responses of vi and Mozilla: how late they woke plus how long their work took.
+/// Collects the response times of vi and Mozilla: the delay of their wakeups plus the time of their work.
 #[derive(Clone, Debug, Default)]
 pub struct Responses {
     /// By task, its program's name.
@@ -133,7 +133,7 @@ pub struct Responses {
     responses: Vec<Response>,
     /// When each batch of compilers began, in s.
     pub batches: Vec<f64>,
-    /// Since when a program has to answer.
+    /// The time since which a response is pending.
     woken: BTreeMap<TaskId, Time>,
     end: f64,
 }
@@ -192,8 +192,8 @@ impl Responses {
         self.marks[mark.0 as usize] && self.programs.contains_key(&task)
     }
 
-    /// What a program would report for the second before `end`, as late does: the mean of the responses it
-    /// completed, in s; if none, for how long it has not answered; and whether it did complete one.
+    /// The report of a program for the second before `end`, as late computes it: the mean of its completed
+    /// responses, in s; if there is none, the time since the pending one; and whether one was completed.
     fn report(&self, task: TaskId, end: f64) -> (f64, bool) {
         let of_task = || self.responses.iter().filter(|r| r.task == task);
         let ended = of_task().filter(|r| r.answered && r.to > end - 1.0 && r.to <= end);
@@ -230,7 +230,7 @@ impl Responses {
             .collect()
     }
 
-    /// Seconds in which at least one program completed nothing although it had to: gaps in its report.
+    /// Seconds in which at least one program had a pending response and completed none: gaps in its report.
     pub fn lost_seconds(&self) -> usize {
         let silent = |end: &u32| {
             self.programs
@@ -240,7 +240,7 @@ impl Responses {
         (1..=self.end as u32).filter(silent).count()
     }
 
-    /// The longest response that ended, or was not over, from the second `from` on, in s.
+    /// The longest response, completed or pending, from the second `from` on, in s.
     pub fn worst(&self, from: f64) -> f64 {
         let late = self.responses.iter().filter(|r| r.to > from);
         late.map(|r| r.to - r.from).fold(0.0, f64::max)
@@ -296,7 +296,7 @@ pub fn all_mixes(holds: impl Fn(usize) -> bool) -> bool {
     (0..MIXES.len()).all(holds)
 }
 
-/// A moment in seconds.
+/// A time in seconds.
 pub fn seconds(time: Time) -> f64 {
     time.0 as f64 / 1e9
 }

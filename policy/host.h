@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * host.h - what a policy may ask of its host.
+ * host.h - requests of a policy to its host, and helpers.
  *
- * All of it is inline work on shared memory: a hook never calls out, so it
- * behaves alike in the simulator and in a BPF program holding a lock.  The host
- * reads the requests when the hook returns.
+ * All functions are inline and work on shared memory: a hook never calls the
+ * host, so it behaves in the same way in the simulator and in a BPF program that
+ * holds a lock.  The host reads the requests when the hook returns.
  */
 #ifndef SCHEDLAB_HOST_H
 #define SCHEDLAB_HOST_H
@@ -34,7 +34,7 @@ static inline __unused u32 task_is_rt(task_t *p)
 }
 
 /**
- * resched_cpu - have pick_next() called on @cpu as soon as it can be
+ * resched_cpu - have pick_next() called on @cpu as soon as possible
  *
  * At the end of this hook on this CPU; after an inter-processor interrupt on
  * another; at the end of the system call where the CPU is in the kernel.
@@ -53,8 +53,8 @@ static inline __unused void resched_cpu(sched_t *s, u32 cpu)
 /**
  * move_task - waiting task @p now belongs to the run queue of @cpu
  *
- * The policy moves it between its own lists; this tells everybody else.  @cpu
- * must be in @p->allowed and @p must not be running.
+ * The policy moves it between its own lists; this informs the host.  @cpu must
+ * be in @p->allowed and @p must not be running.
  */
 static inline __unused void move_task(sched_t *s, task_t *p, u32 cpu)
 {
@@ -106,12 +106,12 @@ static inline __unused void set_throttled(sched_t *s, group_t *g, u32 cpu, u32 t
 /**
  * rq_lock - take the lock of another CPU's run queue (LOCK_PER_CPU only)
  *
- * Returns false if another CPU holds it for too long, as it does where two CPUs
- * reach for each other's: then do without, and leave nothing half done.  After
- * true, s->now may be later than before: other hooks may have worked on that run
- * queue since this one began, with later times than this one's first.  In the
- * simulator the lock is always free and s->now stays, but tests refuse it at
- * random and let s->now advance.
+ * Returns false if another CPU holds it for too long, as when two CPUs take each
+ * other's lock: then continue without it and leave a consistent state.  After
+ * true, s->now may be later than before: since this hook began, other hooks may
+ * have changed that run queue at later times.  In the simulator the lock is
+ * always free and s->now stays, but tests refuse it at random and let s->now
+ * advance.
  */
 static inline __unused __must_check u32 rq_lock(sched_t *s, u32 cpu)
 {
@@ -125,13 +125,13 @@ static inline __unused void rq_unlock(sched_t *s, u32 cpu)
 	drop_rq_lock(s, cpu);
 }
 
-/** examined - @n more tasks were looked at to make this choice; it has a price. */
+/** examined - @n more tasks were examined for this choice; the machine charges their cost. */
 static inline __unused void examined(sched_t *s, u32 n)
 {
 	s->host_only.work.examined += n;
 }
 
-/** recalculated - one pass over all tasks that renewed @n of them; it has a price. */
+/** recalculated - one pass over all tasks renewed @n of them; the machine charges its cost. */
 static inline __unused void recalculated(sched_t *s, u32 n)
 {
 	s->host_only.work.recalculations++;
@@ -148,8 +148,9 @@ static inline __unused void count(sched_t *s, u32 counter, u64 n)
 /**
  * timer_start - call timer(@id) after @delay_ns (at least 1); restarts a running timer
  *
- * A timer that expires more than 10000 times within a millisecond is an error of
- * the policy in the simulator: the run would hardly advance.  So it is for hrticks.
+ * In the simulator a timer that expires more than 10000 times within a millisecond
+ * is an error of the policy, because the run would hardly advance.  The same holds
+ * for hrticks.
  */
 static inline __unused void timer_start(sched_t *s, u32 id, u64 delay_ns)
 {
@@ -158,7 +159,7 @@ static inline __unused void timer_start(sched_t *s, u32 id, u64 delay_ns)
 	s->host_only.timers_changed = 1;
 }
 
-/** timer_stop - forget timer @id. */
+/** timer_stop - disarm timer @id. */
 static inline __unused void timer_stop(sched_t *s, u32 id)
 {
 	s->host_only.timer_expires[id % MAX_TIMERS] = 0;
@@ -169,7 +170,7 @@ static inline __unused void timer_stop(sched_t *s, u32 id)
 /**
  * hrtick_start - call hrtick(@cpu) there after @delay_ns (at least 1), between the ticks; restarts a running one
  *
- * Each CPU has one such timer.  It belongs to the CPU's run queue, as what is queued there does.
+ * Each CPU has one such timer.  It belongs to the CPU's run queue and is under its lock.
  */
 static inline __unused void hrtick_start(sched_t *s, u32 cpu, u64 delay_ns)
 {
@@ -180,7 +181,7 @@ static inline __unused void hrtick_start(sched_t *s, u32 cpu, u64 delay_ns)
 	note_hrtick(s, c, cpu);
 }
 
-/** hrtick_stop - forget the hrtick of @cpu. */
+/** hrtick_stop - disarm the hrtick of @cpu. */
 static inline __unused void hrtick_stop(sched_t *s, u32 cpu)
 {
 	cpu_t *c = cpu_of(s, cpu);
@@ -192,7 +193,7 @@ static inline __unused void hrtick_stop(sched_t *s, u32 cpu)
 	note_hrtick(s, c, cpu);
 }
 
-/** policy_error - stop: the policy found its own state wrong.  @what is a constant string. */
+/** policy_error - stop: the policy found an error in its own state.  @what is a constant string. */
 static inline __unused void policy_error(sched_t *s, const char *what, task_t *p)
 {
 	if (!s->host_only.error) {
@@ -201,7 +202,7 @@ static inline __unused void policy_error(sched_t *s, const char *what, task_t *p
 	}
 }
 
-/** row_error - stop: row @row of a table of tunables makes no sense.  For init(). */
+/** row_error - stop: row @row of a table of tunables is invalid.  For init(). */
 static inline __unused void row_error(sched_t *s, const char *what, u32 row)
 {
 	policy_error(s, what, NULL);
@@ -223,10 +224,10 @@ static inline __unused u32 random_u32(sched_t *s)
 /* ---- bounded loops ------------------------------------------------------ */
 
 /*
- * A loop's counter begins with loop_from(s, counter, first), which is @first: the
- * kernel's verifier must not know it.  The macros below see to that; a counter
- * beside them that decides anything needs it, too.  in_bounds(i, n) is @i, seen to
- * be below @n, for indices of tables among the tunables.
+ * A loop's counter begins with loop_from(s, counter, first), which is @first, but
+ * unknown to the kernel's verifier.  The macros below use it; another counter that
+ * affects a branch needs it, too.  in_bounds(i, n) is @i, checked to be below @n,
+ * for indices of tables among the tunables.
  */
 
 /** repeat - do the following statement with @i from 0 to @n - 1. */
@@ -244,7 +245,7 @@ static inline __unused u32 random_u32(sched_t *s)
 /** for_each_cpu - every CPU of the machine in ascending order. */
 #define for_each_cpu(s, cpu)	repeat(s, cpu, (s)->nr_cpus)
 
-/** for_each_task - every task of the system, oldest first; @n is a list_t * to walk with. */
+/** for_each_task - every task of the system, oldest first; @n is a list_t * used as the cursor. */
 #define for_each_task(s, p, n)							\
 	for ((n) = (s)->tasks->next;						\
 	     (n) != (s)->tasks && ((p) = list_entry(n, task_t, all), 1) && may_loop(s);	\

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* list.h - circular doubly linked lists in the arena, as in the kernels these policies come from. */
+/* list.h - circular doubly linked lists in the arena, as in the kernels of these policies. */
 #ifndef SCHEDLAB_LIST_H
 #define SCHEDLAB_LIST_H
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * policy.h - the contract between a scheduling policy and whoever hosts it.
+ * policy.h - the contract between a scheduling policy and its host.
  *
  * A policy is one C file, policies/NAME/NAME.c, that includes this header and
  * nothing else, unless it belongs to a family: then the headers of the family's
  * folder beside this one may follow (linux24/, linux26/, fair/, bsd/, ule/).  A
- * policy that is another one but for a few functions includes that one's file as
- * a part instead (o1.c and linux24.c say how).  It declares the state it needs,
- * fills a table of hooks with designated initialisers and ends with
+ * policy that differs from another one only in a few functions includes the
+ * other's file instead (o1.c and linux24.c say how).  It declares the state it
+ * needs, fills a table of hooks with designated initialisers and ends with
  * POLICY(NAME, ...).
  * The host (the simulator, a hook-level test or the BPF back end in a real
- * kernel) allocates the state, tells the policy what happened and asks who runs
- * next.  A policy owns its run queues; it never owns tasks, CPUs or time.
+ * kernel) allocates the state, reports events to the policy and asks which task
+ * runs next.  A policy owns its run queues; it never owns tasks, CPUs or time.
  *
  * The life of a task, as a policy sees it
  * ---------------------------------------
@@ -36,19 +36,19 @@
  * Whether the running task also stays linked in the policy's own list is the
  * policy's business (Linux 2.4 and 2.6 keep it there, ELSC and ULE do not).
  *
- * Who holds what
- * --------------
+ * Locks
+ * -----
  * The host serialises the hooks that touch one run queue.  With LOCK_GLOBAL one
  * lock covers every hook; with LOCK_PER_CPU each hook holds the lock of the CPU
- * named by its @cpu argument or by @p->cpu.  A hook that reaches into another
- * CPU's run queue brackets that with rq_lock(), which may fail, and rq_unlock().
+ * named by its @cpu argument or by @p->cpu.  A hook that uses another CPU's run
+ * queue does so between rq_lock(), which may fail, and rq_unlock().
  *
  * The dialect
  * -----------
  * Freestanding C for gcc, clang and clang -target bpf: integers only, no
  * recursion, at most five arguments, little stack, and every loop through the
  * bounded macros below.  Bare loop keywords and floating types are poisoned at
- * the end of this header, so the compiler holds a policy to it.  State lives in
+ * the end of this header, so the compiler enforces this.  State lives in
  * the arena: pointers to it are written with the _t types (task_t *, list_t *),
  * which carry the BPF address space and are plain pointers natively.
  */
@@ -61,7 +61,7 @@
 #include "list.h"
 #include "prio_array.h"
 
-/* ---- what a policy promises ------------------------------------------- */
+/* ---- promises of a policy ---------------------------------------------- */
 
 /**
  * enum lock_scope - what the run-queue lock covers
@@ -73,13 +73,13 @@
 enum lock_scope { LOCK_GLOBAL, LOCK_PER_CPU };
 
 /**
- * enum conserving - does a CPU ever idle while a task it may run waits?
- * @CONSERVING_NO: it may, without bound.
+ * enum conserving - can a CPU idle while a task it may run waits?
+ * @CONSERVING_NO: yes, without bound.
  * @CONSERVING_QUEUE: never while a task waits on the CPU's own run queue (all
  *	run queues, with LOCK_GLOBAL).  The host checks this at every pick.
  *
- * How long a CPU idles beside another CPU's waiting tasks is measured, not
- * promised: see idle-while-runnable in the reports.
+ * How long a CPU idles while tasks wait on other CPUs is measured, not promised:
+ * see idle-while-runnable in the reports.
  */
 enum conserving { CONSERVING_NO, CONSERVING_QUEUE };
 
@@ -95,7 +95,7 @@ enum conserving { CONSERVING_NO, CONSERVING_QUEUE };
 enum nice_meaning { NICE_IGNORED, NICE_ORDERED, NICE_WEIGHTED };
 
 /**
- * struct promise - what a policy can be held to
+ * struct promise - properties that the host checks
  * @starvation_bound_ns: longest time any runnable SCHED_NORMAL task waits on a
  *	CPU's run queue, among at most 32 tasks, in a run without real-time tasks
  *	and with no tunable set by the user; 0 if none.
@@ -106,13 +106,13 @@ struct promise {
 	u64 starvation_bound_ns;
 };
 
-/* ---- what a policy is --------------------------------------------------- */
+/* ---- description of a policy -------------------------------------------- */
 
 /**
  * struct tunable - a heuristic constant a user may change (--set NAME=VALUE)
  * @initial: its value, or those of a table's rows.
  * @rows: 1, or a table's number of rows (--set NAME[ROW]=VALUE).
- * @min, @max: what a value may be.
+ * @min, @max: the range of a value.
  * @doc: meaning and unit, then the source in brackets.
  *
  * A tunable called "hz" is special: it is the rate of the policy's tick.
@@ -136,7 +136,7 @@ struct variant {
 	const char *set;
 };
 
-/* Why pick_next() is called: what became of the task that was running. */
+/* Why pick_next() is called: the state of the task that was running. */
 enum prev_state {
 	PREV_NONE,	/* the CPU was idle; @prev is NULL */
 	PREV_BLOCKED,	/* it sleeps; dequeue() has been called; not a candidate */
@@ -168,7 +168,7 @@ enum dequeue_flags {
 /**
  * struct policy - the table of hooks, in the order of a task's life
  *
- * Absent hooks do nothing; the default of each that must answer is given.
+ * Absent hooks do nothing; hooks that return a value have the default given here.
  * @s is the machine, the same in every call.  s->now is the time of the call
  * and s->this_cpu the CPU it is made on.
  */
@@ -185,44 +185,44 @@ struct policy {
 	struct promise promise;
 
 	/**
-	 * @init: the machine comes up.  All state is zeroed, the topology and
+	 * @init: the machine starts.  All state is zeroed, the topology and
 	 * the tunables are final, no task exists.  Returns 0, or a negative
 	 * number after policy_error() or row_error() when a combination of
-	 * tunables is absurd.
+	 * tunables is invalid.
 	 */
 	s32 (*init)(sched_t *s);
 	/**
-	 * @fork: @child comes into being.  Its public fields are set, its state
+	 * @fork: @child is created.  Its public fields are set, its state
 	 * is zeroed, it is not yet queued.  @parent runs on this CPU, or is NULL
 	 * for tasks that exist from the start.
 	 */
 	void (*fork)(sched_t *s, task_t *parent, task_t *child);
 	/**
 	 * @exit: @p, dead and dequeued for some time, is reaped by @reaper
-	 * (NULL if nobody waits for it).  After this call @p is gone.  In a kernel
-	 * also a task that sleeps may go, to another scheduling class.
+	 * (NULL if no task waits for it).  After this call @p no longer exists.  In a
+	 * kernel a sleeping task may exit, too, to another scheduling class.
 	 */
 	void (*exit)(sched_t *s, task_t *p, task_t *reaper);
 	/**
-	 * @select_cpu: on which CPU's run queue should @p be put?  @flags says
-	 * why we ask.  Not called for tasks that may use one CPU only.  Default:
-	 * the CPU it ran on last, or its parent's.  An answer that @p's affinity
-	 * forbids is an error of the policy.
+	 * @select_cpu: returns the CPU for the run queue of @p.  @flags gives the
+	 * reason.  Not called for tasks that may use only one CPU.  Default: the
+	 * CPU it ran on last, or its parent's.  A CPU that @p's affinity forbids
+	 * is an error of the policy.
 	 */
 	u32 (*select_cpu)(sched_t *s, task_t *p, u32 flags);
 	/**
 	 * @enqueue: @p became runnable on the run queue of @p->cpu.  Queue it,
-	 * and call resched_cpu() if it should preempt somebody.
+	 * and call resched_cpu() if it should preempt the running task.
 	 */
 	void (*enqueue)(sched_t *s, task_t *p, u32 flags);
 	/** @dequeue: @p, running or waiting, is no longer runnable here. */
 	void (*dequeue)(sched_t *s, task_t *p, u32 flags);
 	/**
-	 * @pick_next: who runs on @cpu now?  @prev ran until now and @why says
-	 * what became of it; with PREV_YIELDED and PREV_PREEMPTED it is a
-	 * candidate like any other and must be put back where it belongs.
-	 * Returns the task, or NULL to idle.  The answer must be runnable, allowed
-	 * here and not running elsewhere.
+	 * @pick_next: choose the task that runs on @cpu now.  @prev ran until now
+	 * and @why gives its state; with PREV_YIELDED and PREV_PREEMPTED it is a
+	 * candidate like any other and must be queued again.  Returns the task,
+	 * or NULL to idle.  The task must be runnable, allowed here and not
+	 * running elsewhere.
 	 */
 	task_t *(*pick_next)(sched_t *s, u32 cpu, task_t *prev, u32 why);
 	/** @switched: @cpu stopped running @prev and runs @next (never equal; either may be NULL for idle). */
@@ -239,7 +239,7 @@ struct policy {
 	void (*set_nice)(sched_t *s, task_t *p, s32 old_nice);
 	/** @set_class: @p->class and @p->rt_priority have just changed (sched_setscheduler). */
 	void (*set_class)(sched_t *s, task_t *p, u32 old_class, u32 old_rt_priority);
-	/** @set_cpumask: @p->allowed has just changed.  If @p has to move the host does that next (DEQ_MOVE, ENQ_MOVE). */
+	/** @set_cpumask: @p->allowed has just changed.  If @p has to move, the host moves it next (DEQ_MOVE, ENQ_MOVE). */
 	void (*set_cpumask)(sched_t *s, task_t *p);
 	/**
 	 * @group_init: @g comes into being: a control group, whose parent was told of
@@ -258,13 +258,12 @@ struct policy {
 	void (*timer)(sched_t *s, u32 id);
 	/** @hrtick: the time set by hrtick_start() has come on @cpu, which runs @p (NULL: idle). */
 	void (*hrtick)(sched_t *s, u32 cpu, task_t *p);
-	/** @priority: @p's current priority for observers, in the policy's own numbers.  Must not change anything. */
+	/** @priority: @p's current priority for observers, in the policy's own numbers.  Must not change any state. */
 	s32 (*priority)(sched_t *s, task_t *p);
 	/**
-	 * @queued: would pick_next() still find @p, which is runnable and not
-	 * running?  For observers: the host asks after every hook that handled
-	 * @p, so that a task a policy drops is noticed at once.  Must not change
-	 * anything.
+	 * @queued: can pick_next() still find @p, which is runnable and not
+	 * running?  For observers: the host calls it after every hook that handled
+	 * @p, so that a lost task is noticed at once.  Must not change any state.
 	 */
 	u32 (*queued)(sched_t *s, task_t *p);
 };
@@ -412,7 +411,7 @@ struct no_state { u64 unused; };
  * list_for_each() or repeat(): bounded, so that neither a bug nor a corrupt list
  * hangs a kernel.  Macros defined above this line may use the keywords.
  *
- * host_only is between the host and the inline functions of host.h.
+ * host_only is for the host and the inline functions of host.h.
  */
 #pragma GCC poison for while do goto float double
 #pragma GCC poison host_only

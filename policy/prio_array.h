@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * prio_array.h - one FIFO list per priority and a bitmap of those that hold a task.
+ * prio_array.h - one FIFO list per priority and a bitmap of the non-empty lists.
  *
  * The structure under Linux 2.6's O(1) scheduler and, with other sizes, under
  * the BSD and SVR4 run queues: the best task is found in constant time.

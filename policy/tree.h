@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * tree.h - an ordered tree in the arena: tasks sorted by a key, the first of them at hand.
+ * tree.h - an ordered tree in the arena: tasks sorted by a key, with the first one cached.
  *
  * Nodes are ordered by @key, compared as points in a time that wraps around;
- * equal keys stand in the order in which they came.  Each node knows the least
- * @value of its subtree, so that the first node whose value is not above a limit
- * is found in one descent: what EEVDF asks for, with deadlines as keys and
- * virtual runtimes as values.
+ * nodes with equal keys keep the order of insertion.  Each node knows the least
+ * @value of its subtree.  So one descent finds the first node with a value not
+ * above a limit, as EEVDF needs it, with deadlines as keys and virtual runtimes as
+ * values.
  *
  * The kernel's tree is a red-black tree.  This one is balanced by heights (Adelson-
- * Velsky and Landis 1962), because one short loop then serves insertion, removal
- * and the least values alike.  The order of the nodes, and so every decision, is
- * the same.  Nothing recurs; each loop is bounded by the height, which is below
+ * Velsky and Landis 1962), because one short loop then handles insertion, removal
+ * and the least values.  The order of the nodes, and so every decision, is the
+ * same.  There is no recursion; each loop is bounded by the height, which is below
  * 1.45 * log2(n).
  */
 #ifndef SCHEDLAB_TREE_H
@@ -19,7 +19,7 @@
 
 struct tree_node {
 	struct tree_node __arena *parent;
-	struct tree_node __arena *child[2];	/* 0: what comes before, 1: what comes after */
+	struct tree_node __arena *child[2];	/* 0: earlier nodes, 1: later nodes */
 	u64 key;
 	u64 value;
 	u64 least;		/* the least value of the subtree */
@@ -33,7 +33,7 @@ struct tree {
 };
 typedef struct tree __arena tree_t;
 
-/** before - is @a earlier than @b?  Both are near each other, on a clock that wraps around. */
+/** before - is @a earlier than @b?  Both are close together, on a clock that wraps around. */
 static inline __unused u32 before(u64 a, u64 b)
 {
 	return (s64)(a - b) < 0;
@@ -72,8 +72,8 @@ static inline __unused tree_node_t *tree_next(sched_t *s, tree_node_t *node)
 /**
  * tree_first_within - the first node whose value is not after @limit; NULL if there is none
  *
- * Where the left subtree has such a node the answer is there; else it is the
- * node itself, or in the right subtree.
+ * If the left subtree has such a node, the first one is there; else it is the node
+ * itself, or in the right subtree.
  */
 static inline __unused tree_node_t *tree_first_within(sched_t *s, tree_t *tree, u64 limit)
 {
@@ -144,7 +144,7 @@ static inline __unused tree_node_t *tree_rotate(tree_t *tree, tree_node_t *node,
 	return riser;
 }
 
-/* The subtrees of @node, themselves balanced, differ in height by 2 at most.  Returns the root of what becomes of it. */
+/* The subtrees of @node, themselves balanced, differ in height by 2 at most.  Returns the root of the balanced tree. */
 static inline __unused tree_node_t *tree_balance(tree_t *tree, tree_node_t *node)
 {
 	u32 left = tree_height(node->child[0]), right = tree_height(node->child[1]);
@@ -160,7 +160,7 @@ static inline __unused tree_node_t *tree_balance(tree_t *tree, tree_node_t *node
 	return tree_rotate(tree, node, !heavy);
 }
 
-/* Something changed below @node: set it and all above it right, until nothing changes any more. */
+/* Something changed below @node: update it and all nodes above it, until nothing changes any more. */
 __apart u32 tree_fix(sched_t *s __in_arena, tree_t *tree __in_arena, tree_node_t *node __in_arena)
 {
 	repeat_while(s, node) {
@@ -177,7 +177,7 @@ __apart u32 tree_fix(sched_t *s __in_arena, tree_t *tree __in_arena, tree_node_t
 
 /* ---- insertion and removal ---------------------------------------------- */
 
-/** tree_insert - link @node, whose key and value are set, behind all with the same key. */
+/** tree_insert - link @node, whose key and value are set, after all nodes with the same key. */
 __apart u32 tree_insert(sched_t *s __in_arena, tree_t *tree __in_arena, tree_node_t *node __in_arena)
 {
 	tree_node_t *parent = NULL, *next = tree->root;
@@ -203,8 +203,8 @@ __apart u32 tree_insert(sched_t *s __in_arena, tree_t *tree __in_arena, tree_nod
 }
 
 /*
- * A node between two children is replaced by the one after it, which has no left
- * child.  What has changed then is where that one was, and where it is now.
+ * A node with two children is replaced by the next one, which has no left child.
+ * Then the next one's old place and its new place have changed.
  */
 static inline __unused void tree_splice(sched_t *s, tree_t *tree, tree_node_t *node)
 {
@@ -217,7 +217,7 @@ static inline __unused void tree_splice(sched_t *s, tree_t *tree, tree_node_t *n
 	heir->child[1] = node->child[1];
 	if (heir->child[1])
 		heir->child[1]->parent = heir;
-	/* What stood here before, so that tree_fix() sees whether anything changed. */
+	/* The old values of this place, so that tree_fix() sees whether anything changed. */
 	heir->height = node->height;
 	heir->least = node->least;
 	tree_replace(tree, node, heir);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * types.h - what host and policy share: tasks, CPUs, the machine.
+ * types.h - data shared by host and policy: tasks, CPUs, the machine.
  *
  * Layouts are identical natively and in BPF; the hosts check offsets.
  */
@@ -22,7 +22,7 @@
 #define MAX_CPUS	1024
 #define MAX_GROUP_DEPTH	16	/* groups within groups */
 #define NICE_MIN	(-20)
-#define NICE_MAX	19	/* FreeBSD counts to 20; its policies say what they do with it */
+#define NICE_MAX	19	/* FreeBSD's largest is 20; its policies say how they treat it */
 
 /* A node of a circular doubly linked list, and its head. */
 struct list {
@@ -40,19 +40,19 @@ enum task_class {
 	CLASS_NORMAL,	/* SCHED_OTHER */
 	CLASS_BATCH,
 	CLASS_IDLE,
-	CLASS_ISO,	/* SCHED_ISO of the -ck kernels: soft real time for anybody; who does not know it takes it for normal */
-	CLASS_FIFO,	/* real time, no slice; all from here on are */
+	CLASS_ISO,	/* SCHED_ISO of the -ck kernels: soft real time for unprivileged tasks; normal to policies that do not know it */
+	CLASS_FIFO,	/* real time, no slice; this and all later classes are real time */
 	CLASS_RR,	/* real time, round robin */
 };
 
 enum task_flags {
 	TASK_KTHREAD = 1 << 0,	/* a kernel thread: no address space, never "interactive" */
-	TASK_FOREGROUND = 1 << 1,	/* of the group a user looks at: the focused window, the terminal's foreground */
+	TASK_FOREGROUND = 1 << 1,	/* in the user's foreground: the focused window, the terminal's foreground group */
 };
 
 /*
- * What the host keeps beside the public fields is in the members called host_only.
- * policy.h poisons that name: a policy that uses it does not compile.
+ * The host's private data is in the members called host_only.  policy.h poisons
+ * this name: a policy that uses it does not compile.
  */
 
 /**
@@ -115,12 +115,12 @@ typedef struct group __arena group_t;
 /**
  * struct task - the public fields of a task; the policy's own state follows it
  * @allowed: CPUs it may run on; never empty.
- * @parent: the task that forked it, NULL when that is gone or never was.
+ * @parent: the task that forked it, NULL if it has none or it no longer exists.
  * @group: the group it is in, NULL for the root.
  * @all: link in the machine's list of all tasks (for_each_task()).
  * @id: dense number, unique during a run.
- * @cpu: the CPU whose run queue it belongs to: where it runs or ran last, or
- *	where select_cpu() or move_task() put it since.
+ * @cpu: the CPU of its run queue: where it runs or ran last, or where
+ *	select_cpu() or move_task() has put it since.
  * @on_cpu: it is running now.  Set before switched(), cleared before switched().
  * @nice: -20 (most CPU) to 19.
  * @class: enum task_class.  @rt_priority: 1 to 99 (best) for CLASS_FIFO and _RR, else 0.
@@ -147,10 +147,10 @@ struct task {
 typedef struct task __arena task_t;
 
 /**
- * struct cpu_host - the lists of CPUs a hook asked something for
+ * struct cpu_host - the lists of CPUs with requests of a hook
  * @resched_next: CPUs to reschedule: index + 1 of the next one, 0 ends the list.
- * @hrtick_next: CPUs whose hrtick_expires has changed: likewise, but the last
- *	one's is its own index + 1; 0 is for CPUs that are not in the list.
+ * @hrtick_next: CPUs with a changed hrtick_expires: likewise, but the last CPU
+ *	has its own index + 1; 0 is for CPUs that are not in the list.
  */
 struct cpu_host {
 	u32 resched_next;
@@ -163,7 +163,7 @@ struct cpu_host {
  * @need_resched: pick_next() will be called here as soon as the kernel can.
  * @core, @llc, @node: the physical core, last-level cache and memory node it is
  *	part of.  CPUs with the same @core are SMT siblings.
- * @idle_since: since when it idles; meaningless while @curr is set.
+ * @idle_since: the time its idling began; meaningless while @curr is set.
  * @hrtick_expires: when hrtick() is called, 0 for never: see hrtick_start().
  */
 struct cpu {
@@ -190,21 +190,21 @@ struct work {
 struct sched;
 
 /**
- * struct sched_host - what one hook call asks of the host, and what the host lends the helpers
+ * struct sched_host - the requests of one hook call, and the host's data for the helpers
  * @rng: state of random_u32(); the host seeds it.
  * @global_state, @cpu_state: the policy's state of the machine and of the CPUs.
  * @tunables: values of the tunables (native back end).
- * @error, @error_task: what policy_error() reported.
- * @error_row: what row_error() reported: row + 1, 0 for none.
+ * @error, @error_task: the report of policy_error().
+ * @error_row: the report of row_error(): row + 1, 0 for none.
  * @moved: the task that move_task() moved last; see struct task_host.
  * @throttles: the group on a CPU that set_throttled() was called for last; see struct group_cpu.
  * @resched: CPUs to reschedule: index + 1 of the first, 0 for none.
- * @hrticks: CPUs whose hrtick_expires has changed: index + 1 of the first, 0 for none.
- * @loops_left: what is left of the loop budget of this hook call.
- * @requests: the hook asked for something or counted something.
+ * @hrticks: CPUs with a changed hrtick_expires: index + 1 of the first, 0 for none.
+ * @loops_left: the rest of the loop budget of this hook call.
+ * @requests: the hook made a request or counted something.
  * @timers_changed: the hook started or stopped a timer.
- * @zero: always 0, which the kernel's verifier does not know.
- * @disturb: for tests (native back end): what rq_lock() calls, NULL for nothing.
+ * @zero: always 0, but unknown to the kernel's verifier.
+ * @disturb: for tests (native back end): called by rq_lock(), NULL for none.
  * @disturbance: the first argument of @disturb.
  * @work: work of the hooks since the host last took it.
  * @timer_expires: when each timer expires; 0: it is not armed.
@@ -235,11 +235,11 @@ struct sched_host {
 
 /**
  * struct sched - the machine
- * @now: time of the current hook call in ns since the machine came up.
+ * @now: time of the current hook call in ns since the machine started.
  * @tick_ns: period of the policy's tick.
  * @this_cpu: the CPU the current hook runs on.
  * @nr_cpus: CPUs 0..nr_cpus-1 exist and are online.
- * @nr_tasks: tasks that exist, exited but not yet reaped ones included.
+ * @nr_tasks: tasks that exist, including exited ones not yet reaped.
  * @smp: the kernel is built for several CPUs, even if it runs on one.
  * @tasks: head of the list of all tasks, oldest first; CPUs share it.
  * @cpus: the CPUs; see cpu_of().

@@ -1,7 +1,7 @@
 //! Compiles every policy in `policies/` and lists them for the crate.
 //!
 //! A policy is a folder with a C file of the same name.  There is no other
-//! registration: a new folder is found here, and cargo watches for it.
+//! registration: this script finds a new folder, and cargo watches for it.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -37,7 +37,7 @@ fn main() {
     fs::write(out.join("included.rs"), included(&root)).expect("OUT_DIR is writable");
 }
 
-/// Rust source of what a policy compiled at run time may include: each file's path and its text.
+/// Rust source of the files that a policy compiled at run time may include: path and text of each.
 fn included(root: &Path) -> String {
     let mut lines: Vec<String> = Vec::new();
     for (folder, name) in INCLUDED {
@@ -62,7 +62,7 @@ fn included(root: &Path) -> String {
     format!("&[\n{}]", lines.concat())
 }
 
-/// The C file of every policy folder, by name.  A folder without one holds what a family of policies shares.
+/// The C file of every policy folder, by name.  A folder without one holds shared headers of a family of policies.
 fn find_policies(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut sources: Vec<PathBuf> = entries
@@ -87,7 +87,7 @@ fn stem(path: &Path) -> String {
         .into_owned()
 }
 
-/// How policies are compiled: alike in every profile, with one meaning and one speed.
+/// How policies are compiled: with the same flags in every profile.
 struct Compiler {
     build: cc::Build,
     /// Program and flags, as text.
@@ -115,7 +115,7 @@ impl Compiler {
         }
     }
 
-    /// Compiles a source into a static library, unless it is there and made of the same text.
+    /// Compiles a source into a static library, unless a library of the same text exists.
     fn compile(&self, source: &Path, library: &str) {
         let key = content_key(&self.command, &self.included, &[source]);
         unless_made(&self.out.join(format!("lib{library}.a")), &key, || {

@@ -1,10 +1,10 @@
-// What a policy's object is made of, so that a build script compiles again only what has changed.  The build
+// The key of a policy's object, so that a build script compiles again only what has changed.  The build
 // scripts of both back ends include this file.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Stands for a compiler and its flags, and for all text that some sources include, each file once.
+/// A key of a compiler, its flags, and all text that some sources include, each file once.
 fn content_key(compiler: &str, included: &[PathBuf], sources: &[&Path]) -> String {
     let mut hasher = DefaultHasher::new();
     compiler.hash(&mut hasher);
@@ -34,13 +34,13 @@ fn included_name(line: &str) -> Option<&str> {
     rest.strip_prefix('"')?.split('"').next()
 }
 
-/// Makes `object` with `compile`, unless it is there and made of this text.
+/// Makes `object` with `compile`, unless it exists and has this key.
 fn unless_made(object: &Path, key: &str, compile: impl FnOnce() -> bool) -> bool {
     let key_file = object.with_extension("key");
     if object.is_file() && fs::read_to_string(&key_file).is_ok_and(|known| known == key) {
         return true;
     }
-    // A key stands for an object that is whole.
+    // A key exists only for a complete object.
     let _ = fs::remove_file(&key_file);
     compile() && fs::write(&key_file, key).is_ok()
 }

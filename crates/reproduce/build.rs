@@ -1,4 +1,4 @@
-//! Finds the experiments: every folder of `experiments/` is one, nothing registers it by hand.
+//! Finds the experiments: every folder of `experiments/` is one; no list names them.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ fn shared(root: &Path) -> String {
     files.iter().map(module).collect()
 }
 
-/// What the names of a paper's experiments begin with, in the order the papers are told; then the classic tests.
+/// What the names of a paper's experiments begin with, in the order of the book; then the classic tests.
 const PAPERS: [&str; 6] = ["elsc", "molnar", "staircase", "rbs", "ule", "classic"];
 
 /// The place of an experiment's paper.

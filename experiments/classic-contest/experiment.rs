@@ -12,7 +12,7 @@ const BUILD: &str = "--files 60 --link 4s";
 const JOBS: f64 = 4.0;
 /// Higher bars are cut off.
 const MOST_SHOWN: f64 = 5.0;
-/// A build that takes longer than this, in s, is given up; without a load it takes one minute.
+/// The time limit of a build, in s; without a load it takes one minute.
 const PATIENCE: u64 = 240;
 
 fn trial(policy: &str, options: &str) -> Trial {
@@ -24,7 +24,7 @@ fn trial(policy: &str, options: &str) -> Trial {
     .seconds(PATIENCE)
 }
 
-/// How much longer it took; infinitely, if it was given up.
+/// How much longer it took; infinite if the run was stopped.
 fn ratio(loaded: &Outcome, alone: &Outcome) -> f64 {
     match loaded.seconds().max() < PATIENCE as f64 {
         true => loaded.seconds().over(&alone.seconds()).median(),
@@ -91,7 +91,7 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
 }
 
 fn judge(findings: &mut Findings, ratios: &Ratios) {
-    // One task more than four of equal right.
+    // One task more than four equal ones.
     let fair = (JOBS + 1.0) / JOBS;
     let both = |load: &str| [ratios.of(STOCK, load), ratios.of("cfs", load)];
     let text = |[o1, cfs]: [f64; 2]| format!("{o1:.2} under O(1), {cfs:.2} under CFS");
@@ -117,7 +117,7 @@ fn judge(findings: &mut Findings, ratios: &Ratios) {
     findings.judge("K31", &Sample::from(worst), Unit::Plain, worst < fair);
 }
 
-/// The ring with more processes and more pieces of data: what "far fewer" means is open.
+/// The ring with more processes and more pieces of data: the paper does not define "far fewer".
 fn ring(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let rings: &[(u32, u32)] = lab.pick(&[(2, 1), (4, 2), (16, 1), (16, 4)], &[(4, 2)]);
     for &(processes, chunks) in rings {

@@ -14,12 +14,12 @@ pub enum Bench {
     Video,
     /// 0 to 100 ms of every 100 ms.
     X,
-    /// As much as there is.
+    /// All CPU time.
     Gaming,
 }
 
 impl Bench {
-    /// As the command line calls it; so is its thread.
+    /// Its name on the command line and that of its thread.
     pub fn name(self) -> &'static str {
         match self {
             Bench::Audio => "audio",
@@ -29,7 +29,7 @@ impl Bench {
         }
     }
 
-    /// For a frame: how long it may start after its wakeup before that counts, and how long it may take from then, in ns.
+    /// For a frame: the delay after its wakeup that does not count, and the time it may take from then, in ns.
     fn deadline(self, frame: u64) -> (u64, u64) {
         match self {
             Bench::Audio => (0, 50_000_000),
@@ -41,7 +41,7 @@ impl Bench {
     }
 }
 
-/// A row of interbench's table in the making.
+/// A row of interbench's table under construction.
 #[derive(Clone, Debug)]
 pub struct Account {
     bench: Bench,

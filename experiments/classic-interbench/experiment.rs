@@ -58,7 +58,7 @@ impl Results {
     }
 }
 
-/// interbench takes 30 s.  The ring does nothing but switch, which takes long to simulate and shows at once.
+/// interbench takes 30 s.  The ring only switches, which takes long to simulate and shows an effect at once.
 fn seconds(lab: &Lab, load: &str) -> u64 {
     match load {
         "ring" => lab.pick(5, 1),
@@ -155,7 +155,7 @@ fn sample(findings: &mut Findings, results: &Results, paper: &Paper) {
     }
 }
 
-/// What becomes of X beside burn when the estimator is weaker.
+/// X beside burn with a weaker estimator.
 fn estimator(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let stock = || Trial::new(STOCK, MACHINE, "interbench --bench x --load burn").seconds(30);
     let trials = [
@@ -218,7 +218,7 @@ fn row(labels: Vec<String>, contest: usize, account: &Account) -> Subject {
     }
 }
 
-/// As interbench prints times: to a tenth of a ms, below which nobody notices.
+/// As interbench prints times: to a tenth of a ms, below which differences are not noticed.
 fn printed(ns: f64) -> f64 {
     (ns / 1e5).round() * 1e5
 }

@@ -62,7 +62,7 @@ fn trial(policy: &str, cpus: u32, tasks: u32, nice: i8) -> Trial {
     Trial::new(policy, &format!("ideal-{cpus}"), &workload).seconds(SECONDS)
 }
 
-/// The share of the luckiest `count` tasks.
+/// The share of the `count` tasks with the most CPU time.
 fn top(outcome: &Outcome, count: usize) -> Sample {
     outcome.each(|m| shares(m)[..count].iter().sum())
 }
@@ -108,7 +108,7 @@ fn fair(findings: &mut Findings, done: &[std::sync::Arc<Outcome>]) {
     findings.judge("K4", &Sample::from(worst), Unit::Share, worst > 0.9);
 }
 
-/// What of the estimator makes four tasks win.
+/// The parts of the estimator that let four tasks win.
 fn ablations(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let base = || trial(STOCK, 1, 200, 0);
     let changes = [

@@ -119,7 +119,7 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
     Ok(findings)
 }
 
-/// K16 with other turns for hogs, where they cost the most.
+/// K16 with other slices for hogs, at the period where they cost the most.
 fn turns(lab: &Lab, findings: &mut Findings, worst: usize) -> Result<(), Error> {
     for (change, set, lesson) in [
         (
@@ -147,7 +147,7 @@ fn turns(lab: &Lab, findings: &mut Findings, worst: usize) -> Result<(), Error> 
     Ok(())
 }
 
-/// What the thread found to help, where ULE was worst: as few times as 4BSD is said to take.
+/// The settings that helped in the thread, at ULE's worst period, compared with the time given for 4BSD.
 fn cure(
     lab: &Lab,
     findings: &mut Findings,

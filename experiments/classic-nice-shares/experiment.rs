@@ -57,7 +57,7 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
     Ok(findings)
 }
 
-/// How far the share furthest from `fair` is from it.
+/// The largest distance of a share from `fair`.
 fn deviation(metrics: &Metrics, fair: f64) -> f64 {
     shares(metrics)
         .iter()

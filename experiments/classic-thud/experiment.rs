@@ -1,4 +1,4 @@
-//! Tasks that save up sleep and spend it at once.
+//! Tasks that collect a bonus for sleep and use it up at once.
 
 use crate::attack::{figure, Attack, MACHINE};
 use crate::classic::{longest_wait, run as run_all, STOCK};
@@ -11,7 +11,7 @@ const THUD: Attack = Attack {
     fair: "K11",
 };
 
-/// What the tasks sleep and compute, in s: the program's are not known.
+/// Times the tasks sleep and compute, in s: the program's own are not known.
 const SWEEP: [(u32, u32); 4] = [(1, 1), (5, 1), (10, 2), (10, 5)];
 
 pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {

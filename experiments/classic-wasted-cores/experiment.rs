@@ -10,8 +10,8 @@ const MACHINE: &str = "server";
 /// A thread's piece of work.
 const PIECE: &str = "uniform(2ms, 8ms)";
 
-/// A database whose threads work on every CPU and rest for a moment now and then, and kernel threads that get
-/// in the way of some of them: what the paper saw under TPC-H.  `wait` is what a thread does before the next piece.
+/// A database with threads on every CPU that rest briefly from time to time, and kernel threads that preempt
+/// some of them, as in the paper under TPC-H.  `wait` is what a thread does before its next piece of work.
 fn database(piece: &str, wait: &str) -> String {
     format!(
         "[task.worker]\ncount = 128\nprocess = \"database\"\nprogram = \"\"\"\n\
@@ -21,8 +21,8 @@ fn database(piece: &str, wait: &str) -> String {
     )
 }
 
-/// Two processes that count much, each alone on a cache of eight CPUs, and a make with a job for every other CPU,
-/// let loose where none of them are.
+/// Two processes with a large weight, each alone on a cache of eight CPUs, and a make with a job for every other
+/// CPU, started on the other caches.
 const MAKE_AND_R: &str = r#"[task.r]
 count = 2
 nice = -20
@@ -46,7 +46,7 @@ end
 """
 "#;
 
-/// The kernels the paper looked at.
+/// The kernels of the paper.
 const OF_THE_PAPER: &str = "cfs:4.3";
 
 pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
@@ -125,7 +125,7 @@ fn gain(database: &[Arc<Outcome>]) -> Sample {
         .map(|ratio| ratio - 1.0)
 }
 
-/// K20 with threads that wait for each other; K21 with groups compared by their room, too.
+/// K20 with threads that wait for each other; K21 with groups also compared by their spare capacity.
 fn ablations(lab: &Lab, findings: &mut Findings, make: &[Arc<Outcome>]) -> Result<(), Error> {
     for (change, name, piece, lesson) in [
         (
@@ -175,12 +175,12 @@ fn idle_cpus(metrics: &Metrics) -> f64 {
     metrics.idle_while_runnable.ns.0 as f64 / metrics.duration_ns.0 as f64
 }
 
-/// The longest time in which there always was one, in ns.
+/// The longest time in which there was always such a CPU, in ns.
 fn longest(metrics: &Metrics) -> f64 {
     metrics.idle_while_runnable.longest_ns.0 as f64
 }
 
-/// How late the database's threads wake up, 99 % of them, in ns.
+/// The wakeup latency of the database's threads, 99th percentile, in ns.
 fn wakeup(metrics: &Metrics) -> f64 {
     let group = metrics.groups.iter().find(|g| &*g.name == "worker");
     let latency = group.and_then(|g| g.activity.wakeup_latency_ns.as_ref());

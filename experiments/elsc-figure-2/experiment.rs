@@ -45,7 +45,7 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     Ok(findings)
 }
 
-/// ELSC with stock's rule for a yield that finds nobody, and stock with that of 2.4.
+/// ELSC with stock's rule for a yield without another task, and stock with that of 2.4.
 fn stock_rule(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let run = |policy: &str| volanomark(lab, policy, "netfinity-7000-4p", 20);
     let changes = [

@@ -46,7 +46,7 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     Ok(findings)
 }
 
-/// ELSC's gain on 4P with 20 rooms, by what the paper does not state of its VolanoMark.
+/// ELSC's gain on 4P with 20 rooms, for VolanoMark parameters that the paper does not state.
 fn unstated(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let changes = [
         (

@@ -40,7 +40,7 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     Ok(findings)
 }
 
-/// E6 if the paper counted for equal times, in which ELSC gets more done.
+/// E6 if the paper counted for equal times, in which ELSC does more work.
 fn equal_times(findings: &mut Findings, rates: &[(&str, Sample, Sample)]) {
     for (kernel, stock, elsc) in &rates[2..] {
         let change = format!("calls a second, not in a whole run, {kernel}");

@@ -44,7 +44,7 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
         ],
     });
     let [up, two] = [&gains[0], &gains[1]];
-    // Equal within half a per cent on 2P; better, at all, on UP.
+    // Equal within half a per cent on 2P; better by any amount on UP.
     let holds = two.median().abs() < 0.005 && up.median() > 0.001;
     findings.judge_text(
         "E5",
@@ -60,7 +60,7 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
     Ok(findings)
 }
 
-/// ELSC's gain on UP, by what the paper does not state of the build.
+/// ELSC's gain on UP, for parameters of the build that the paper does not state.
 fn unstated(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let changes = [
         (

@@ -50,7 +50,7 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
     Ok(findings)
 }
 
-/// The stays of a workload under both schedulers.
+/// The stays on the CPU of a workload under both schedulers.
 fn turns(lab: &Lab, findings: &mut Findings, name: &str, text: &str) -> Result<Vec<Turns>, Error> {
     let trials: Vec<Trial> = SCHEDULERS
         .iter()
@@ -114,7 +114,7 @@ fn timeline(name: &str, turns: &Turns) -> Figure {
     .figure()
 }
 
-/// An editor beside the hogs that computes for so many microseconds about 48 times a second.
+/// An editor beside the hogs that computes for this many microseconds about 48 times a second.
 fn editor(us: u32) -> String {
     format!("{HOGS}[task.editor]\nprogram = \"forever\\n  timed-sleep exp(20ms)\\n  run {us}us\\n  stop-clock key\\nend\"\n")
 }

@@ -11,7 +11,7 @@ const EIGHT: &str = "xeon-700-8p";
 /// Working sets of an average compile, in KiB; the middle one is that of ELSC's build.
 const SETS_KIB: [u32; 4] = [128, 256, 512, 1024];
 
-/// What is built where.
+/// The three builds.
 #[derive(Clone, Copy)]
 enum Build {
     /// make -j on eight CPUs.

@@ -1,4 +1,4 @@
-//! Programs alone, and tasks all alike.
+//! Programs alone, and equal tasks.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::prelude::*;
 use crate::rbs::{faster, KERNELS, MACHINE, RBS, VANILLA};
 use crate::turns::Turns;
 
-/// The programs, and what each works on, in KiB: assumed.
+/// The programs and their working sets, in KiB: assumed.
 const PROGRAMS: [(&str, u32); 10] = [
     ("bzip2", 900),
     ("crafty", 512),
@@ -54,7 +54,7 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     Ok(findings)
 }
 
-/// A program beside a daemon that sleeps and runs for so many ms, under each kernel.
+/// A program beside a daemon that sleeps and runs for these times in ms, under each kernel.
 fn beside_daemon(
     lab: &Lab,
     findings: &mut Findings,
@@ -74,7 +74,7 @@ fn beside_daemon(
     Ok(done)
 }
 
-/// R2 beside daemons that do more than the one assumed.
+/// R2 beside daemons that do more work than the assumed one.
 fn busier_daemons(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let (name, kib) = PROGRAMS[0];
     for (daemon, part) in [((100, 1), "1 %"), ((9, 1), "a tenth"), ((10, 10), "half")] {

@@ -81,7 +81,7 @@ fn worst(
     Ok(())
 }
 
-/// What bursts do for Apache where changes between servers cost no working set.
+/// The effect of bursts on Apache if switches between servers cost no working set.
 fn no_cache(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let apache = in_modes(lab, findings, 4, "ab --working-set 0KiB", lab.pick(3, 2))?;
     let gain = Sample::from(burst(&apache));
@@ -96,7 +96,7 @@ fn no_cache(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     Ok(())
 }
 
-/// MySQL where something else than the disk is what everybody waits for.
+/// MySQL with another bottleneck than the disk.
 fn bottlenecks(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     for (change, options) in [
         ("no disk: the CPU is the bottleneck", "--read 0 --flush 0"),

@@ -56,7 +56,7 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     Ok(findings)
 }
 
-/// MySQL where something else than the disk is what everybody waits for: O(1)'s index and that of interactive=0.
+/// MySQL with another bottleneck than the disk: O(1)'s index and that of interactive=0.
 fn bottlenecks(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     for (change, options) in [
         ("no disk: the CPU is the bottleneck", "--read 0 --flush 0"),

@@ -4,7 +4,7 @@ use crate::prelude::*;
 use crate::staircase::Mode;
 use crate::staircase::{INT0, INT1, MACHINE, MODES};
 
-/// Two hogs beside two tasks that run and sleep for so many ms, on average.
+/// Two hogs beside two tasks that run and sleep for these times in ms, on average.
 fn mixed(run_ms: u64, sleep_ms: u64) -> String {
     format!(
         "[task.hog]\ncount = 2\nprogram = \"forever\\n  run 1s\\nend\"\n\
@@ -12,7 +12,7 @@ fn mixed(run_ms: u64, sleep_ms: u64) -> String {
     )
 }
 
-/// The hogs' part in a mode, beside such tasks, in so many runs of a minute.
+/// The hogs' share in a mode, beside such tasks, in this number of runs of a minute.
 fn hogs(mode: usize, (run_ms, sleep_ms): (u64, u64), seeds: u64) -> Trial {
     let (_, policy, set) = MODES[mode];
     let name = format!("hogs-and-sleepers-{run_ms}-{sleep_ms}");
@@ -60,7 +60,7 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     Ok(findings)
 }
 
-/// The two deviations in more runs, and beside sleepers of other habits.
+/// The two deviations in more runs, and beside sleepers with other times.
 fn more_or_others(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let all = [
         (

@@ -8,7 +8,7 @@ use crate::ule_figure_4::figure_4;
 
 /// The mix whose Mozilla wants most: 20 % each.
 const COSTLY: Mix = MIXES[1];
-/// One that renders for half a second now and then.
+/// A Mozilla that renders for half a second from time to time.
 const BURSTY: Mix = (500, 3000);
 
 /// The best and the last priority of all tasks from a moment on.

@@ -11,10 +11,10 @@ const DURATION: usize = 360;
 /// "Given enough time": at 49 % Linux gains 0.02 s of its 10 s of sleep a second.
 const ENOUGH: u64 = 1800;
 
-/// What late prints of its priority, and every change.
+/// The priorities that late prints, and every change.
 #[derive(Clone, Debug, Default)]
 struct Priorities {
-    /// Once a second, at the end of a period of work: when, and the priority.
+    /// Once a second, at the end of a period of work: the time and the priority.
     reports: Vec<(f64, f64)>,
     changes: Vec<(f64, f64)>,
 }
@@ -215,7 +215,7 @@ fn credit(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     Ok(())
 }
 
-/// C6: where a program ends that runs so much of every 100 ms.
+/// C6: the final priority of a program that runs a given part of every 100 ms.
 fn either_end(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let all = [10, 20, 30, 40, 45, 48, 49, 51, 52, 55, 60, 70, 80, 90];
     let percent: &[u64] = lab.pick(&all, &[10, 45, 49, 51, 55, 90]);
@@ -288,7 +288,7 @@ fn either_end(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
 fn cycle(tenths: &[f64]) -> (f64, f64) {
     let half = &tenths[tenths.len() / 2..];
     let lags = (3..=30).map(|lag| (lag as f64 / 10.0, autocorrelation(half, lag)));
-    // Of equal peaks the first: what repeats every second repeats every two.
+    // The first of equal peaks: a cycle of one second also repeats every two seconds.
     lags.fold((0.0, f64::NEG_INFINITY), |best, now| {
         if now.1 > best.1 + 0.02 {
             now
@@ -308,7 +308,7 @@ fn autocorrelation(values: &[f64], lag: usize) -> f64 {
     pairs / all
 }
 
-/// The mean over the seconds of the second half of what lies between the best and worst priority in each.
+/// The mean distance between the best and the worst priority within a second, over the second half.
 fn swing(tenths: &[f64]) -> f64 {
     let swings: Vec<f64> = tenths[tenths.len() / 2..].chunks(10).map(range).collect();
     mean(&swings)
@@ -355,7 +355,7 @@ fn over_minutes(name: &str, style: usize, priorities: &Priorities) -> schedlab_r
     plot.finish()
 }
 
-/// Ten seconds of the two cyclic ones; 4BSD's points above its best, so that both fit.
+/// Ten seconds of the two cyclic schedulers; 4BSD's points are plotted above its best, so that both fit.
 fn closely(bsd4: &Priorities, solaris: &Priorities) -> schedlab_report::svg::Figure {
     let mut plot = Plot::new(
         "Ten seconds of it: 4BSD above 160, and Solaris",

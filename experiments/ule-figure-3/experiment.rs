@@ -49,7 +49,7 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     Ok(findings)
 }
 
-/// How much more than its neighbour each hog gets, while both get anything.
+/// The ratio of each hog's share to its neighbour's, where both get CPU time.
 fn steps(shares: &[f64]) -> Vec<f64> {
     shares
         .windows(2)
@@ -82,7 +82,7 @@ fn bias(findings: &mut Findings, id: &str, shares: &[f64]) {
     );
 }
 
-/// C9: how well a straight line describes what those get who get anything.
+/// C9: the fit of a straight line to the shares above zero.
 fn evenness(findings: &mut Findings, of: impl Fn(usize) -> Vec<f64>) {
     let fits: Vec<f64> = (0..SCHEDULERS.len())
         .map(|i| straightness(&of(i)))
@@ -102,7 +102,7 @@ fn evenness(findings: &mut Findings, of: impl Fn(usize) -> Vec<f64>) {
     );
 }
 
-/// R² of share against nice over those with more than 1 %.
+/// R² of share against nice over hogs with more than 1 %.
 fn straightness(shares: &[f64]) -> f64 {
     let points: Vec<(f64, f64)> = NICE
         .iter()

@@ -6,12 +6,12 @@ use crate::ule::{
     SOLARIS, ULE,
 };
 
-/// The shell starts the first batch after so many seconds.
+/// The shell starts the first batch after this many seconds.
 const START: usize = 10;
 
 const COMPILER: &str = "[task.compiler]\ncount = 0\nworking_set = \"128KiB\"\nprogram = \"\"\"\nloop 6\n  run 200ms\n  sleep 10ms\nend\n\"\"\"\n";
 
-/// A Mozilla that asks for little.
+/// A Mozilla with a small load.
 const CHEAP: Mix = (5, 300);
 
 /// 4 vi, 2 Mozilla, and a shell that starts two batches of 30 compilers, one after the other.
@@ -31,7 +31,7 @@ pub fn figure_4(policy: &str, mix: Mix) -> Trial {
     ))
 }
 
-/// The same with a shell of its own for each batch, the second told when the first is over.
+/// The same with a separate shell for each batch; the second is signalled when the first batch ends.
 fn two_shells(policy: &str, mix: Mix) -> Trial {
     let (run, sleep) = mix;
     let batch = "mark batch\nloop 30\n  fork compiler\nend\nwait-children\n";
@@ -77,7 +77,7 @@ fn around_second(r: &Responses) -> (f64, f64) {
     )
 }
 
-/// The part of all seconds with a sum above so many seconds.
+/// The part of all seconds with a sum above a given number of seconds.
 fn part_above(r: &Responses, limit: f64) -> f64 {
     let loaded = &r.sums()[START..];
     loaded.iter().filter(|s| **s > limit).count() as f64 / loaded.len() as f64
@@ -265,7 +265,7 @@ fn second_batch(lab: &Lab, findings: &mut Findings, loaded: &Grid) -> Result<(),
     Ok(())
 }
 
-/// What the failing claims depend on; the largest or middle sum with the mix that is drawn first.
+/// Parameters of the failing claims; the largest or middle sum with the mix that is drawn first.
 fn ablations(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     type Value = fn(&Responses) -> f64;
     let late: Value = late_halves;

@@ -8,11 +8,11 @@ use crate::ule::{
 
 /// The hogs start at this second.
 const START: usize = 3;
-/// When things have settled: the hogs, born interactive, are found out within 5 s.
+/// The start of the steady state: the hogs, interactive at first, lose this status within 5 s.
 const SETTLED: usize = START + 5;
 /// "Several" seconds.
 const SEVERAL: f64 = 3.0;
-/// What the paper calls the beginning, from the hogs' start.
+/// The paper's "beginning", from the hogs' start.
 const BEGINNING: usize = START + 15;
 
 pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
@@ -50,7 +50,7 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
 
 /// C23.
 fn as_without_load(findings: &mut Findings, loaded: &[Seeds], alone: &[Seeds], in_step: &[Seeds]) {
-    // Two programs of one period that once waited for the same hog stay in step, and in each other's way.
+    // Two programs of equal period that once waited for the same hog stay in step and delay each other.
     let most = |m: usize| alone[m].mean(START).max().max(in_step[m].mean(START).max());
     let holds = all_mixes(|m| loaded[m].mean(START).max() < 1.1 * most(m));
     findings.judge_text(
@@ -202,7 +202,7 @@ fn regular(findings: &mut Findings, loaded: &Grid) {
     );
 }
 
-/// What happens to ULE's and Linux's means with the mix that asks for most.
+/// ULE's and Linux's means with the mix of the largest load.
 fn ablations(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let mix = MIXES[1];
     let late = |policy: &str| ule::late(policy, &ule::figure_5(mix)).seeds(lab.pick(3, 1));
@@ -231,7 +231,7 @@ fn ablations(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     credit(lab, findings)
 }
 
-/// C23 from the hogs' start on, if they inherit no sleep: they begin as what they are.
+/// C23 from the hogs' start on, if they inherit no sleep and are not interactive at first.
 fn score(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let trial = |mix| {
         ule::late("ule", &ule::figure_5(mix))
@@ -256,7 +256,7 @@ fn score(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     Ok(())
 }
 
-/// C26 by what the hogs bring along: nothing, and all they could have saved by waiting for their signal.
+/// C26 by the hogs' initial sleep credit: none, and the most they could have while waiting for their signal.
 fn credit(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let lessons = [
         (0, "hogs that begin without credit"),

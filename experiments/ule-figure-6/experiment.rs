@@ -3,10 +3,10 @@
 use crate::prelude::*;
 use crate::ule::{self, Responses, Seeds, LINUX, MACHINE, SCHEDULERS, ULE};
 
-/// Run times of the loaders' periods, in ms, which are four times as long; the second is drawn.
+/// Run times of the loaders, in ms; their periods are four times as long; the second is drawn.
 const BURSTS: [u64; 5] = [10, 25, 50, 100, 250];
 const SHOWN: usize = 1;
-/// Linux needs a minute to give everybody the best priority; from then on it is judged.
+/// Linux needs a minute to give all loaders the best priority; from then on it is judged.
 const SETTLED: usize = 60;
 const DURATION: u64 = 120;
 
@@ -25,7 +25,7 @@ fn loaders(burst_ms: u64, nice: i8) -> String {
     )
 }
 
-/// Mean response of vi once things have settled, by burst.
+/// Mean response of vi in the steady state, by burst.
 type Row = Vec<Seeds>;
 
 fn row(lab: &Lab, findings: &mut Findings, change: impl Fn(u64) -> Trial) -> Result<Row, Error> {

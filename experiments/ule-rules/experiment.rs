@@ -83,7 +83,7 @@ fn slices(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     coarser(lab, findings)
 }
 
-/// C15 where nice has other slices to choose from: CPU time of nice 0 over that of nice 2.
+/// C15 with other ranges of slices: CPU time of nice 0 over that of nice 2.
 fn coarser(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let two_levels = || Trial::new("ule", MACHINE, "hogs --nice=0,2").seconds(600);
     for (change, trial, lesson) in [
@@ -120,7 +120,7 @@ fn coarser(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     Ok(())
 }
 
-/// How long each task waited for the CPU, and since when.
+/// How long each task waited for the CPU, and the begin of the wait.
 #[derive(Clone, Debug, Default)]
 struct Waits {
     names: BTreeMap<TaskId, String>,
@@ -170,7 +170,7 @@ impl Waits {
     }
 }
 
-/// C14: in each switch everybody on the queue runs his slice, so in two a wait is at most twice the others' slices.
+/// C14: in each switch every task on the queue runs its slice, so in two a wait is at most twice the others' slices.
 fn turns(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let trial = Trial::new("ule", MACHINE, "hogs --nice=0,3,6,9,12").seconds(300);
     let sinks = observe(lab, findings, &[trial], Waits::default)?;
@@ -240,7 +240,7 @@ impl Sink for PercentCpu {
     }
 }
 
-/// C35.  Setting nice to what it is makes an observer read the value, here 100 and 10 times a second.
+/// C35.  Setting nice to its current value makes an observer read %cpu, here 100 and 10 times a second.
 fn percent_cpu(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let read = "run 10ms\n  nice 0\n";
     let hog = format!("[task.hog]\nprogram = \"\"\"\nforever\n  {read}end\n\"\"\"\n");

@@ -1,4 +1,4 @@
-//! Migration by push and pull, and what affinity gains.
+//! Migration by push and pull, and the gain of affinity.
 
 use std::sync::Arc;
 
@@ -86,7 +86,7 @@ fn three_hogs(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     Ok(())
 }
 
-/// C38's other side: what push alone makes of many short children.
+/// The converse of C38: push alone with many short children.
 fn children(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let text = "[task.child]\ncount = 0\nprogram = \"run 100ms\"\n\n[task.parent]\nprogram = \"\"\"\nloop 10\n  loop 4\n    fork child\n  end\n  wait-children\nend\n\"\"\"\n";
     let settings: [(&str, &[(&str, i64)]); 4] = [

@@ -6,7 +6,7 @@ const MACHINE: &str = "dual-xeon-ht";
 /// CPU time of a hog alone on a core, in s.
 const WORK: f64 = 10.0;
 
-/// A hog that forks another; each has so much to do.
+/// A hog that forks another, and the work of each.
 fn trial(policy: &str) -> Trial {
     let text = format!(
         "[task.child]\ncount = 0\nprogram = \"run {WORK}s\"\n\n[task.hog]\nprogram = \"\"\"\nfork child\nrun {WORK}s\nwait-child\n\"\"\"\n"

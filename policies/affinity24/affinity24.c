@@ -2,19 +2,19 @@
 /*
  * affinity24 - Molnar's cache affinity patch for Linux 2.4 (8 November 2001, against 2.4.15-pre1).
  *
- * Stock 2.4 takes each tick from the counter of the task that runs, and the
- * counter is part of its goodness.  So after one tick a CPU hog is worth less
- * than its equals, and the next schedule(), whoever causes it, hands the CPU to
- * another: with some light task about, hogs take turns at every tick and find
- * the cache full of each other's data.  The patch leaves the counter alone and
- * counts ticks beside it, in timer_ticks.  A hog is worth the same until its
- * whole slice is used up, and then worth nothing.
+ * Stock 2.4 subtracts each tick from the counter of the running task, and the
+ * counter is part of its goodness.  So after one tick a CPU hog has a smaller
+ * goodness than equal hogs, and the next schedule(), for whatever reason, gives
+ * the CPU to another one: with a light task beside them, hogs alternate at every
+ * tick and find the cache full of each other's data.  The patch does not change
+ * the counter and counts ticks separately, in timer_ticks.  So a hog's goodness is
+ * constant until its whole slice is used up, and then 0.
  *
- * All else is linux24.c, which is included whole.  The four functions here are
- * all the places the patch touches.
+ * The rest is linux24.c, which is included completely.  The four functions here
+ * are all that the patch changes.
  *
- * FIDELITY: its lines for the out-of-memory killer and the slip driver are left
- * out with what they patch; both only set timer_ticks to 0 along with counter.
+ * FIDELITY: its lines for the out-of-memory killer and the slip driver are omitted,
+ * as are these; both only set timer_ticks to 0 together with counter.
  */
 #define LINUX24_AS_A_PART
 

@@ -1,30 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * decay.h - how 4.3BSD, 4.4BSD and FreeBSD's 4BSD scheduler judge a process by the CPU time it used.
+ * decay.h - priorities by decaying CPU usage, in 4.3BSD, 4.4BSD and FreeBSD's 4BSD scheduler.
  *
- * The running process is charged a tick of estcpu at each tick, and the more
- * it has the worse its priority.  Once a second a pass over all processes lets
- * every process forget a part of it:
+ * Each tick adds one to the running process's estcpu; a larger estcpu makes the
+ * priority worse.  Once a second a pass over all processes lets every process
+ * forget a part of it:
  *
  *	estcpu = estcpu * 2 * load / (2 * load + 1)
  *
  * where load is the one-minute load average, so that 90 % is forgotten in about
- * 5 * load seconds.  A process asleep for more than a second is left out and
+ * 5 * load seconds.  The pass skips a process asleep for more than a second; it
  * catches up when it wakes.  Every 100 ms the running process goes behind its
- * equals.  A sleeping process has the kernel priority of what it waits for, is
- * queued at it when it wakes, and returns to its user priority with user mode.
+ * equals.  A sleeping process has a kernel priority that depends on its wait, is
+ * queued at it when it wakes, and returns to its user priority in user mode.
  *
  * The policy that includes this, right after policy.h, may list tunables of its
  * own in POLICY_OWN_TUNABLES(T) before.  Its state begins with struct bsd, that
- * of a task with struct bsd_task (see runq.h), and it says what estcpu and
- * nice are worth:
+ * of a task with struct bsd_task (see runq.h), and it defines the priorities:
  *
  *	static s32 user_priority(sched_t *s, task_t *p);
- *		what @p's priority in user mode should be now
+ *		@p's priority in user mode
  *	static s32 kernel_priority(sched_t *s, task_t *p, u32 deq_flags);
- *		what @p sleeps at
+ *		@p's priority while it sleeps
  *	static u32 preempts(sched_t *s, task_t *p, task_t *curr);
- *		@p has a new priority: should @curr, which runs, make room for it?
+ *		@p has a new priority: does it preempt @curr, which runs?
  *
  * FIDELITY: 4.3BSD kept the load average and its decay factor in floating point; here they are the later
  * kernels' fixed point (FSCALE is 2048) throughout.

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * runq.h - the run queue of 4.3BSD and of what came from it: buckets of neighbouring priorities.
+ * runq.h - the run queue of 4.3BSD and its successors: buckets of neighbouring priorities.
  *
  * Lower numbers are better.  One array of first-in first-out queues serves all
  * CPUs, each queue holding a few neighbouring priorities (PPQ), and a bitmap
- * finds the best in constant time.  Running processes are in no queue.  Nothing
- * here knows what a priority means: see decay.h.
+ * finds the best in constant time.  Running processes are in no queue.  The
+ * meaning of a priority is defined elsewhere: see decay.h.
  *
- * decay.h includes this; the policy says which queue a priority belongs to:
+ * decay.h includes this; the policy defines the queue of a priority:
  *
  *	static u32 queue_of(sched_t *s, s32 pri);	less than PRIO_LEVELS
  *
  * FIDELITY: these kernels had no CPU affinity; processes that may not run here are passed over.
- * FIDELITY: idle CPUs poll the run queue in a loop.  Here one of them is told that there is work, and
- * is taken to see it before the CPU that woke the process gets around to rescheduling itself.
+ * FIDELITY: idle CPUs poll the run queue in a loop.  Here one of them is notified of work, and is
+ * assumed to see it before the CPU that woke the process reschedules itself.
  */
 #ifndef SCHEDLAB_BSD_RUNQ_H
 #define SCHEDLAB_BSD_RUNQ_H

@@ -2,13 +2,13 @@
 /*
  * bsd4 - FreeBSD's 4BSD scheduler: 4.3BSD's, with classes above and below it.
  *
- * A time-sharing process is judged as in 4.3BSD: by the CPU time it used of
- * late, which bsd/decay.h lets it forget, and by nice, within limits chosen so that
- * a process much nicer than another does not run beside it at all.  Real-time
+ * The priority of a time-sharing process is computed as in 4.3BSD: from its recent
+ * CPU time, which decays in bsd/decay.h, and from nice, with limits such that a
+ * process much nicer than another does not run beside it at all.  Real-time
  * processes and interrupt threads are better than all of these, idle processes
- * worse; they have the priority they were given and it never changes.
+ * worse; their priorities are fixed.
  *
- * FreeBSD 5 makes of this one line of 256 priorities, 4.x three sets of queues:
+ * FreeBSD 5 has one range of 256 priorities for them, 4.x three sets of queues:
  *
  *	FreeBSD 5	  0 interrupt  64 kernel  128 real time  160 time sharing  224 idle
  *	FreeBSD 4	-32 real time   0 kernel   50 time sharing              128 idle

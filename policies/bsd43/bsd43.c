@@ -2,10 +2,10 @@
 /*
  * bsd43 - the scheduler of 4.3BSD and 4.4BSD: multilevel feedback by decaying CPU usage.
  *
- * A process's priority is made of the CPU time it used of late and its nice
- * value; the best priority runs, and equals take turns every 100 ms.  All the
- * rest is in how usage is forgotten, which is in bsd/decay.h, and in the order of
- * the run queue, which is in bsd/runq.h: FreeBSD's later version shares both.
+ * A process's priority is computed from its recent CPU time and its nice value;
+ * the best priority runs, and equals alternate every 100 ms.  The decay of usage is
+ * in bsd/decay.h, the order of the run queue in bsd/runq.h: FreeBSD's later
+ * version shares both.
  *
  * FIDELITY: there were no scheduling classes; real-time, batch and idle tasks are ordinary processes.
  * FIDELITY: there was no sched_yield(); it sends the caller behind its equals, as the clock does.

@@ -3,10 +3,10 @@
  * elsc - Molloy and Honeyman's table-based scheduler for Linux 2.3.99 (FREENIX 2001).
  *
  * goodness() has a static part, counter + priority, which does not change while
- * a task waits, and a dynamic part, the bonuses, which depends on who asks.
- * ELSC sorts the waiting tasks by the static part into a table of 30 lists, so
- * that schedule() need only look at a few tasks of the highest list instead of
- * at every task.  It means to choose as the stock scheduler does, only sooner.
+ * a task waits, and a dynamic part, the bonuses, which depends on the CPU and its
+ * last task.  ELSC sorts the waiting tasks by the static part into a table of 30
+ * lists, so that schedule() examines only a few tasks of the highest list instead
+ * of every task.  It aims at the stock scheduler's choices at a lower cost.
  *
  * Slices, goodness and wakeups are the stock scheduler's: see linux24/goodness.h.
  *

@@ -2,11 +2,10 @@
 /*
  * goodness.h - the time slices, goodness() and reschedule_idle() of Linux 2.3.99 and 2.4.
  *
- * ELSC and the timer_ticks patch change how the run queue is kept or how a slice
- * is spent and leave everything else of the stock scheduler alone.  What they
- * leave alone is here, once: how long a slice is, how fork, exit and the tick
- * share it out, what running a task is worth to a CPU, and which CPU a task that
- * became runnable should disturb.
+ * ELSC and the timer_ticks patch change the run queue or the use of a slice, and
+ * keep the rest of the stock scheduler.  The common part is here: the length of
+ * a slice, how fork, exit and the tick divide it, the goodness of a task for a
+ * CPU, and the CPU that a task that became runnable preempts.
  *
  * Include it right after policy.h.  It declares the tunables: its own, whose
  * initial values are those of 2.3.99, and those the policy lists before in

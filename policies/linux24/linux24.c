@@ -3,12 +3,12 @@
  * linux24 - the scheduler of Linux 2.3.99 to 2.4: one list, and the best goodness() runs.
  *
  * All runnable tasks, running ones included, are in one list under one lock.
- * schedule() walks all of it and takes the task with the greatest goodness: what
- * is left of its slice, its nice value, and small bonuses for a warm cache and
+ * schedule() walks all of it and takes the task with the greatest goodness: the
+ * rest of its slice, its nice value, and small bonuses for a warm cache and
  * the same address space.  When no runnable task has any slice left, every
  * task in the system gets a new one.
  *
- * What this scheduler shares with those derived from it is in linux24/goodness.h.
+ * The parts shared with derived schedulers are in linux24/goodness.h.
  */
 #include "policy.h"
 

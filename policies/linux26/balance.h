@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * balance.h - how the CPUs of Linux 2.6.7 to 2.6.13 share out the load: which CPU pulls tasks from which, and when.
+ * balance.h - load balancing of Linux 2.6.7 to 2.6.13: which CPU pulls tasks from which, and when.
  *
- * Each CPU balances for itself, domain by domain: in rebalance_tick() now and
- * then, in idle_balance() when schedule() has nothing left to run.  It looks for
- * the busiest group, for the busiest run queue in that, and pulls tasks from
- * there.  If nothing comes for long, active balancing has the busiest CPU push
- * its running task away.
+ * Each CPU balances for itself, domain by domain: periodically in
+ * rebalance_tick(), and in idle_balance() when schedule() has no task to run.  It
+ * finds the busiest group and the busiest run queue in it, and pulls tasks from
+ * there.  If this fails repeatedly, active balancing has the busiest CPU push its
+ * running task away.
  *
  * Include it after POLICY_STATE() and the functions below.  They and the fields
  * that are used here have the names they have in kernel/sched.c:
@@ -28,7 +28,7 @@
  * in switched().
  *
  * FIDELITY: all CPUs read one clock, so the kernel's corrections of timestamps
- *	between run queues, which its unsynchronised clocks needed, are nothing here.
+ *	between run queues, which its unsynchronised clocks needed, are zero here.
  */
 #ifndef SCHEDLAB_BALANCE_H
 #define SCHEDLAB_BALANCE_H

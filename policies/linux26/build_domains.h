@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * build_domains.h - from the topology to scheduling domains and groups, and ways around them.
+ * build_domains.h - builds scheduling domains and groups from the topology, and walks them.
  *
- * Include it after POLICY_STATE(); domains.h says what that must contain.
+ * Include it after POLICY_STATE(); domains.h lists the required state.
  */
 #ifndef SCHEDLAB_BUILD_DOMAINS_H
 #define SCHEDLAB_BUILD_DOMAINS_H

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * domains.h - what a policy with the scheduling domains of Linux 2.6 declares.
+ * domains.h - declarations of a policy with the scheduling domains of Linux 2.6.
  *
- * From 2.6.7 on each CPU looks at the machine in widening circles, its domains:
- * its SMT siblings, the CPUs of its node, all nodes.  A domain is divided into
- * groups, which are the domains of the next smaller level, and balances between
- * these only.  Patches that changed which task runs next left
- * all of this alone, so it is here once, in four parts:
+ * Since 2.6.7 each CPU has a hierarchy of domains: its SMT siblings, the CPUs of
+ * its node, all nodes.  A domain is divided into groups, which are the domains of
+ * the next smaller level, and balances only between these.  Patches that change
+ * which task runs next do not change this, so it is here once, in four parts:
  *
  *	domains.h	tunables, counters and state; include it after policy.h
- *	build_domains.h	from the topology to domains and groups, and ways around them
+ *	build_domains.h	builds domains and groups from the topology, and walks them
  *	balance.h	which CPU pulls tasks from which, and when
  *	placement.h	on which CPU a task wakes up, starts, or continues after exec
  *
  * The policy adds DOMAIN_TUNABLES(T), BALANCE_TUNABLES(T) and BALANCE_COUNTERS(C)
  * to its lists and has a tunable hz.  Its global state has a member "struct
  * domains domains", its CPU state a member "struct smp_rq smp".  After
- * POLICY_STATE() it includes the other parts, which say what else they need, and
- * its init() calls build_domains().
+ * POLICY_STATE() it includes the other parts, which list their other
+ * requirements, and its init() calls build_domains().
  *
  * The initial values are those of 2.6.11 on i386.  Sources: [SRC] read in a kernel
  * source or patch, [MEM] known but not read again.

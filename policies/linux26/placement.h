@@ -2,8 +2,8 @@
 /*
  * placement.h - on which CPU a task of Linux 2.6.7 to 2.6.13 wakes up, starts, or continues after exec.
  *
- * Include it after balance.h; it asks nothing more of the policy.  select_cpu()
- * is all of it.
+ * Include it after balance.h; it has no further requirements.  It provides
+ * select_cpu().
  */
 #ifndef SCHEDLAB_PLACEMENT_H
 #define SCHEDLAB_PLACEMENT_H

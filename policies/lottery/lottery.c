@@ -4,16 +4,16 @@
  *
  * Each runnable task, a client, holds tickets.  For every quantum a winning
  * ticket is drawn at random and its holder runs.  In the long run a client's
- * share of the CPU is its share of the tickets, and nobody with a ticket
- * starves.  A client that stops before its quantum is over gets compensation:
- * until it next wins its tickets count for more by as much as it used less, or
- * it would get less than its share.
+ * share of the CPU is its share of the tickets, and no client with a ticket
+ * starves.  A client that stops before its quantum is over gets compensation,
+ * or it would get less than its share: until it next wins, its tickets are
+ * multiplied by the quantum over the time used.
  *
  * C. A. Waldspurger and W. E. Weihl, "Lottery Scheduling: Flexible
  * Proportional-Share Resource Management", OSDI 1994: [WW94] below.
  *
  * All CPUs draw from one pool.  FIDELITY: the paper has one CPU.
- * FIDELITY: ticket transfers and currencies are left out: a policy does not learn
+ * FIDELITY: ticket transfers and currencies are omitted: a policy does not know
  *	which task waits for which, nor which belong together.  Inflation is setpriority().
  */
 #include "policy.h"

@@ -3,14 +3,14 @@
  * mlfq - the multi-level feedback queue of the textbooks.
  *
  * Several queues, one above the other; the first task of the highest queue that
- * has one runs.  Nothing says which tasks are interactive, so every task begins at
- * the top, and one that has used up its allotment of CPU time there moves down one
- * queue, where slices are longer.  Now and then all move back to the top.
+ * has one runs.  It is not known which tasks are interactive, so every task begins
+ * at the top.  A task that has used up its allotment of CPU time there moves down
+ * one queue, where slices are longer.  Periodically all move back to the top.
  *
  * The rules and their numbers are those of Arpaci-Dusseau, Operating Systems:
  * Three Easy Pieces, chapter 8 [OSTEP]; the idea is Corbató, Merwin-Daggett and
  * Daley's, An Experimental Time-Sharing System, 1962 [CTSS; MEM: known but not
- * read again].  What neither says is [our choice].
+ * read again].  [our choice] has no source.
  *
  * FIDELITY: real-time and idle classes, affinity and several CPUs are in no textbook.
  */

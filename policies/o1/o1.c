@@ -5,19 +5,19 @@
  * Each CPU has two arrays of 140 lists.  A task runs from the first set bit of
  * the active array; when its slice is used up it is refilled and filed in the
  * expired array, and when the active array is empty the two are swapped.  No
- * step depends on the number of tasks.  A task that sleeps much is
- * taken for interactive: sleep earns up to five priority levels, running spends them, and
- * a task with enough of them goes back to the active array instead.
+ * step depends on the number of tasks.  A task that sleeps much counts as
+ * interactive: sleep earns up to five priority levels, running uses them up, and a
+ * task with enough of them returns to the active array instead.
  *
- * Order and names follow kernel/sched.c.  What it calls task_t * is a ts_t *
- * here, and a rule that changed between versions hangs on a tunable: a variant
- * is nothing but a set of them.  Each tunable names its source: [SRC] read in a
+ * Order and names follow kernel/sched.c.  Its task_t * is a ts_t * here.  A rule
+ * that changed between versions depends on a tunable, and a variant is a set of
+ * tunables.  Each tunable names its source: [SRC] read in a
  * kernel source or patch, [MEM] known but not read again, [INF] inferred.
  *
- * What the CPUs do with each other is not here: see linux26/domains.h.
+ * Load balancing is not here: see linux26/domains.h.
  *
- * FIDELITY: SCHED_BATCH and SCHED_IDLE came after these versions, SCHED_ISO in none, and are scheduled as SCHED_NORMAL.
- * FIDELITY: dependent_sleeper(), which let a low-priority SMT sibling wait, is left out.
+ * FIDELITY: SCHED_BATCH and SCHED_IDLE are later, SCHED_ISO was never merged; all are scheduled as SCHED_NORMAL.
+ * FIDELITY: dependent_sleeper(), which let a low-priority SMT sibling wait, is omitted.
  */
 #include "policy.h"
 #include "linux26/domains.h"

@@ -3,20 +3,19 @@
  * rbs - the Resource Based Scheduler of Roback, McMullen and Gifford, on Linux 2.6.13.4.
  *
  * The O(1) scheduler finds the best list in constant time and then takes its
- * first task.  RBS asks which of that list's tasks would do best after the one
- * that has just run: the one that needs what that one did not.  The only need
- * it knows is processor time, and the only evidence the length of each task's
- * last run.  After a long run it takes a task whose last run was short, and
- * the other way round.  It looks at a fixed number of tasks, the window, so
- * this takes constant time, too.
+ * first task.  RBS chooses among that list's tasks the one whose requirements
+ * differ most from those of the task that has just run.  The only requirement it
+ * knows is processor time, estimated by the length of each task's last run.  After
+ * a long run it takes a task whose last run was short, and vice versa.  It
+ * examines a fixed number of tasks, the window, so this takes constant time, too.
  *
- * All else is o1.c, which is included whole.  The paper names two places to
+ * The rest is o1.c, which is included completely.  The paper names two places to
  * change: update_cpu_clock(), which PART_RAN() extends, and the choice from
  * the list, which is choose_task().
  *
- * FIDELITY: how much a task reads and writes is not known here.  For the disk
- * metric, which the paper leaves to the future, it is how long a task waited for
- * the disk when it last slept.
+ * FIDELITY: the data a task reads and writes is not known here.  The disk metric,
+ * which the paper leaves to the future, is the time a task waited for the disk
+ * when it last slept.
  */
 #define O1_AS_A_PART
 

@@ -6,18 +6,18 @@
  * starts on the step of its nice value and goes one step down for every 10 ms
  * it runs.  At the foot of the stairs, when its slice is used up, it is lifted
  * to the top again.  The better its nice value, the longer its staircase.  A
- * task that sleeps is lifted to the top, and may stay there longer before descending:
- * that is "burst", all there is of interactivity.
+ * task that sleeps is lifted to the top, and may stay there longer before it
+ * descends: this "burst" is the only rule for interactivity.
  *
- * Order and names follow the kernel/sched.c of the patches.  What they call
- * task_t * is a ts_t * here, and a rule that changed between versions hangs on a
- * tunable.  Each tunable names its source: [SRC] read in a patch, [INF] inferred;
+ * Order and names follow the kernel/sched.c of the patches.  Their task_t * is a
+ * ts_t * here, and a rule that changed between versions depends on a tunable.
+ * Each tunable names its source: [SRC] read in a patch, [INF] inferred;
  * 7.G is the patch of 2004-08-07, 11.6 is known from the patch that leads to 13.
  *
- * What the CPUs do with each other is that of Linux 2.6: see linux26/domains.h.
+ * Load balancing is that of Linux 2.6: see linux26/domains.h.
  *
  * FIDELITY: SCHED_IDLE came later and is scheduled as SCHED_BATCH, which is idle scheduling here.
- * FIDELITY: dependent_sleeper(), which let a low-priority SMT sibling wait, is left out.
+ * FIDELITY: dependent_sleeper(), which let a low-priority SMT sibling wait, is omitted.
  * FIDELITY: a task that becomes runnable on an idle CPU always runs at once: see check_preempt().
  */
 #include "policy.h"

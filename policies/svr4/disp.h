@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * disp.h - the dispatcher of Solaris: queues, the choice of a CPU, idle CPUs that help.
+ * disp.h - the dispatcher of Solaris: queues, the choice of a CPU, stealing by idle CPUs.
  *
- * It belongs to svr4 as disp.c belongs to ts.c: what decides a task's level is
- * there, what follows from it is here.  Included behind POLICY_STATE, with
+ * It belongs to svr4.c as disp.c belongs to ts.c: svr4.c decides a task's level,
+ * this file does the rest.  Include it after POLICY_STATE, with
  *
  *	rq_t	queue	a priority array: list PRIO_LEVELS - 1 - level, the running task in none
  *		length	tasks in each of NR_LEVELS levels

@@ -2,14 +2,14 @@
 /*
  * svr4 - the time-sharing class of System V Release 4, as Solaris 9 had it.
  *
- * There are 60 levels, the highest runs, and a table says what becomes of a
- * task: each row has a quantum, and the levels of a task that uses it up (tqexp), that
- * comes back from sleep (slpret), and that has waited for more than maxwait
- * seconds (lwait).  All the policy is in these numbers, which an administrator
- * could load at run time.  Once a second a pass over all tasks adds up waits.
+ * There are 60 levels, and the highest runs.  A table gives the next level of a
+ * task: each row has a quantum, and the level of a task that uses it up (tqexp),
+ * that returns from sleep (slpret), or that has waited for more than maxwait
+ * seconds (lwait).  These numbers are the whole policy, and an administrator could
+ * load them at run time.  Once a second a pass over all tasks adds up waits.
  *
- * Names and order follow OpenSolaris' ts.c and disp.c.  What they call a thread
- * or tspp is a ts_t * here.  Each tunable names its source, file and revision:
+ * Names and order follow OpenSolaris' ts.c and disp.c.  Their thread and tspp are
+ * a ts_t * here.  Each tunable names its source, file and revision:
  * ts.c 1.113 is OpenSolaris' of 10 November 2005, ts_dptbl.c 1.10 is of 7 April
  * 1994 (with the same table in 2004), rt_dptbl.c 1.8 of 22 October 1997, disp.c
  * 1.154 of 29 July 1999; illumos is illumos-gate.  [from memory] has not been
@@ -17,7 +17,7 @@
  *
  * FIDELITY: Solaris has 60 real-time levels; here each of the 99 has its own.
  * FIDELITY: SCHED_IDLE does not exist there: it is TS with the worst user priority.
- * FIDELITY: a task that sleeps uninterruptibly stands for one that holds kernel locks.
+ * FIDELITY: a task that sleeps uninterruptibly is treated as one that holds kernel locks.
  */
 #include "policy.h"
 

@@ -6,10 +6,10 @@
  * bits.  The score is 0 for a thread that only sleeps and @max for one that only
  * runs; equal sums are half of it.  Both sums are cut when they grow too large,
  * which keeps their ratio and forgets the past.  Waiting for a CPU is neither
- * sleep nor run time: load makes nobody interactive.
+ * sleep nor run time: load makes no thread interactive.
  *
- * All of this is as it was in 2003 and as it is today; what changed in between,
- * tunables and quirks, is with the policies that use it.
+ * All of this has been the same from 2003 to today; the differences, tunables and
+ * quirks, are in the policies that use it.
  */
 #ifndef SCHEDLAB_INTERACT_H
 #define SCHEDLAB_INTERACT_H

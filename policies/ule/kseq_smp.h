@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * kseq_smp.h - what ULE's CPUs of 2003 do with each other: pull, push and hand-off.
+ * kseq_smp.h - several CPUs in ULE of 2003: pull, push and hand-off.
  *
  * A CPU that runs out of work pulls a thread from the most loaded kseq.  A timer
- * evens out the two most unbalanced ones, as pulling does nothing while all CPUs
- * are busy.  And a thread that wakes up on a busy CPU is handed to an idle one.
- * Each has a tunable of its name that says which revision's rule holds, or none.
+ * balances the two most unbalanced ones, because pulling has no effect while all
+ * CPUs are busy.  A thread that wakes up on a busy CPU is handed to an idle one.
+ * For each a tunable of its name selects a revision's rule, or none.
  *
  * Include it after POLICY_STATE() and these, which are as in sched_ule.c:
  *

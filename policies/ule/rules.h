@@ -3,8 +3,8 @@
  * rules.h - the rules of ULE's revisions of 2003 to 2005, where they differ by more than a number.
  *
  * A tunable selects each rule by number, which is that of the first revision
- * with the rule (pull counts on from there).  Numbers without a rule are refused
- * when the machine comes up.
+ * with the rule (pull has further numbers).  Numbers without a rule are refused
+ * when the machine starts.
  */
 #ifndef SCHEDLAB_ULE_RULES_H
 #define SCHEDLAB_ULE_RULES_H

@@ -2,7 +2,7 @@
 /*
  * runq.h - FreeBSD's run queue: 256 priorities in 64 buckets of 4, first in, first out in each.
  *
- * Lower numbers are better.  Priorities in one bucket are not told apart.
+ * Lower numbers are better.  Priorities in one bucket are not distinguished.
  */
 #ifndef SCHEDLAB_RUNQ_H
 #define SCHEDLAB_RUNQ_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * tdq_smp.h - what the CPUs of FreeBSD 14's ULE do with each other: the choice of a CPU, stealing, balancing.
+ * tdq_smp.h - several CPUs in FreeBSD 14's ULE: the choice of a CPU, stealing, balancing.
  *
- * All three rest on one search, for the least or most loaded CPU on the least or
- * most loaded path through the topology.  A thread that wakes up goes to its last
- * CPU while that is warm and idle, else where the search says; a CPU that runs
- * out of work steals; and now and then the loads are evened out in pairs.
+ * All three use one search, for the least or most loaded CPU on the least or most
+ * loaded path through the topology.  A thread that wakes up goes to its last CPU
+ * if this is idle and its cache warm, else to the CPU found by the search.  A CPU
+ * that runs out of work steals.  Periodically the loads are balanced in pairs.
  *
  * Include it after POLICY_STATE() and these, which are as in sched_ule.c:
  *
@@ -19,7 +19,7 @@
  *	counters stolen, balanced, affine_wakeups
  *
  * FIDELITY: about to idle and idle are one search here, of all topology levels at once.
- * FIDELITY: the topology is cores, caches, machine; packages and memory nodes are no levels of their own.
+ * FIDELITY: the topology is cores, caches, machine; packages and memory nodes are not levels.
  */
 #ifndef SCHEDLAB_TDQ_SMP_H
 #define SCHEDLAB_TDQ_SMP_H

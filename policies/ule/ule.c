@@ -3,19 +3,18 @@
  * ule - FreeBSD's ULE scheduler as presented at BSDCon 2003, and its revisions of that year.
  *
  * Each CPU has a kseq with two run queues, current and next.  Threads are
- * picked from current in order of priority until it is empty; then the two
- * change places.  A thread whose slice is over is filed anew: under current if
- * it is interactive, under next otherwise.  So every thread that has a slice uses
- * it once every two queue switches, whatever its priority.
+ * picked from current in order of priority until it is empty; then the two are
+ * exchanged.  A thread whose slice ends is queued again: on current if it is
+ * interactive, on next otherwise.  So every thread that has a slice uses it once
+ * every two queue switches, whatever its priority.
  *
- * Three things other schedulers mix are apart here.  The interactivity score
- * compares voluntary sleep with run time; the priority, score and nice, says
- * only which thread goes first; nice says, against the least nice thread of the kseq,
- * how long a slice is, or that there is none.
+ * Three things that other schedulers combine are separate here.  The interactivity
+ * score compares voluntary sleep with run time.  The priority, from score and
+ * nice, only orders threads.  nice, relative to the least nice thread of the kseq,
+ * gives the length of a slice, which may be zero.
  *
- * Order and names follow sched_ule.c; what it calls kse, ksegrp and thread is
- * one ts_t here, and its kseq is an rq_t.  What the CPUs do with each other is
- * in ule/kseq_smp.h.  Source tags: [P] the paper; [R0], [R2], [R3], [R4] and [R5]
+ * Order and names follow sched_ule.c; its kse, ksegrp and thread are one ts_t
+ * here, and its kseq is an rq_t.  Several CPUs are in ule/kseq_smp.h.  Source tags: [P] the paper; [R0], [R2], [R3], [R4] and [R5]
  * sched_ule.c of about February, June and November 2003, September 2004 and
  * December 2005; [R0?] our reading, as R0 is known in outline only.
  *

@@ -4,18 +4,17 @@
  *
  * Each CPU has a tdq with three run queues: realtime, which interactive
  * threads share, timeshare and idle.  The timeshare queue is a calendar of 64
- * buckets: a thread is inserted as far behind the insert index as its priority
- * is bad, and as that index moves on with the ticks, its turn comes.  Slices
- * shrink with load and do not depend on nice; nice moves the score and the
- * place in the calendar.
+ * buckets: the worse a thread's priority, the further behind the insert index it
+ * is inserted; the index advances with the ticks, so every thread's turn comes.
+ * Slices shrink with load and do not depend on nice; nice changes the score and
+ * the place in the calendar.
  *
- * The score is that of 2003 (ule/interact.h); the two queues that changed places,
- * the nice window and the hand-off to idle CPUs are gone.  A thread's CPU is
- * chosen anew at each wakeup, by affinity and load.
+ * The score is that of 2003 (ule/interact.h).  The two exchanged queues, the nice
+ * window and the hand-off to idle CPUs no longer exist.  A thread's CPU is
+ * chosen at each wakeup, by affinity and load.
  *
- * Order and names follow sched_ule.c; what it calls td_sched and thread is one
- * ts_t here, and its tdq is an rq_t.  What the CPUs do with each other is in
- * ule/tdq_smp.h.  Source tags: [RM] read in that file of 14-CURRENT, [RMp] in its
+ * Order and names follow sched_ule.c; its td_sched and thread are one ts_t here,
+ * and its tdq is an rq_t.  Several CPUs are in ule/tdq_smp.h.  Source tags: [RM] read in that file of 14-CURRENT, [RMp] in its
  * priority.h.
  *
  * FIDELITY: a thread holds the priority it slept with until it is switched to, as if it returned to user mode at once.

@@ -7,7 +7,7 @@
  *
  *	schedlab run --policy NAME.c --workload late
  *
- * after each; the checks tell you at once when a task gets lost.
+ * after each; the checks report at once if a task is lost.
  * policy.h, included below, describes all hooks, also those not used here.
  */
 #include "policy.h"
@@ -71,7 +71,7 @@ static u32 fifo_select_cpu(sched_t *s, task_t *p, u32 flags)
 	return best;
 }
 
-/* It became runnable: queue it, and wake its CPU if that has nothing to do. */
+/* It became runnable: queue it, and reschedule its CPU if the CPU idles. */
 static void fifo_enqueue(sched_t *s, task_t *p, u32 flags)
 {
 	fifo_add(s, p);
@@ -86,7 +86,7 @@ static void fifo_dequeue(sched_t *s, task_t *p, u32 flags)
 		fifo_remove(s, p);
 }
 
-/* Who is next?  A task that ran and still can goes to the back first. */
+/* The next task.  A task that ran and is still runnable goes to the back first. */
 static task_t *fifo_pick_next(sched_t *s, u32 cpu, task_t *prev, u32 why)
 {
 	rq_t *rq = rq_of(s, cpu);
@@ -103,7 +103,7 @@ static task_t *fifo_pick_next(sched_t *s, u32 cpu, task_t *prev, u32 why)
 	return next;
 }
 
-/* The tick ends a slice, if anybody waits. */
+/* The tick ends a slice if another task waits. */
 static void fifo_tick(sched_t *s, u32 cpu, task_t *p)
 {
 	if (rq_of(s, cpu)->nr_waiting && s->now >= ts_of(p)->slice_end_ns)
@@ -123,7 +123,7 @@ POLICY(NAME,
 	.promise = {
 		.conserving = CONSERVING_QUEUE,
 		.nice = NICE_IGNORED,
-		.starvation_bound_ns = NSEC_PER_SEC,	/* 31 slices that end at a tick, and what the kernel takes */
+		.starvation_bound_ns = NSEC_PER_SEC,	/* 31 slices that end at a tick, and the kernel's overhead */
 	},
 	.init = fifo_init,
 	.select_cpu = fifo_select_cpu,

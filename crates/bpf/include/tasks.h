@@ -262,10 +262,14 @@ static __always_inline void host_task_begins(struct task_struct *p)
 static __always_inline void host_task_ends(struct task_struct *p, host_slot_t *slot)
 {
 	host_slot_t *reaper = p->__state & TASK_DEAD ? host_slot_of(p->real_parent) : NULL;
-	u32 cpu = reaper ? reaper->t.cpu : slot->t.cpu;
-	sched_t *s = host_begin(cpu);
+	task_t *where = reaper ? &reaper->t : &slot->t;
+	sched_t *s = host_begin_for(where);
 
 	if (s) {
+		u32 cpu = where->cpu;
+
+		if (reaper && host_slot_of(p->real_parent) != reaper)
+			reaper = NULL;	/* it ended while we waited for the lock */
 		host_check_parent(slot);
 		call_hook(exit, s, &slot->t, reaper ? &reaper->t : NULL);
 		host_unlink_task(&slot->t);

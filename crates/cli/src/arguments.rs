@@ -12,7 +12,9 @@ use schedlab_trace::Ns;
 
 use schedlab_lab::Seeds;
 
-pub use programs::{FidelityArguments, LateArguments, PlayArguments, PlayedArguments};
+pub use programs::{
+    FidelityArguments, LateArguments, PlayArguments, PlayedArguments, WhatifArguments,
+};
 pub use replay::{ExplainArguments, ReplayArguments};
 pub use rtapp::RtappArguments;
 
@@ -35,7 +37,7 @@ pub struct Arguments {
 }
 
 impl Command {
-    /// Are policies to be compiled so that undefined behaviour shows?
+    /// Are policies compiled with checks for undefined behaviour?
     pub fn sanitizes(&self) -> bool {
         match self {
             Command::Run(arguments) => arguments.common.bounds.sanitize,
@@ -83,6 +85,8 @@ pub enum Command {
     Measure(MeasureArguments),
     /// Write a recording in another format.
     Convert(ConvertArguments),
+    /// Describe an existing machine: this one, with its costs measured, or one from a file.
+    Machine(MachineArguments),
     /// Write the folder of a new policy; it is complete and runs.
     New(NewArguments),
     /// Print the completions of a shell.
@@ -115,12 +119,14 @@ pub enum DevCommand {
     Hackbench(HackbenchArguments),
     /// Run the same workloads in the simulator and in a real kernel, and compare.
     Fidelity(FidelityArguments),
+    /// Predict from a recording what real runs under other schedulers do, run them, and compare.
+    Whatif(WhatifArguments),
 }
 
 /// What to list.
 #[derive(Args)]
 pub struct ListArguments {
-    /// What to list; all of it if missing.
+    /// What to list.  Default: everything.
     pub what: Option<Catalogue>,
     /// The policy, machine or workload to describe.
     #[arg(requires = "what")]
@@ -191,10 +197,10 @@ pub struct ReproduceArguments {
     /// How to print the claims.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub format: ListFormat,
-    /// Runs at the same time; results do not depend on it.  Default: the number of CPUs.
+    /// Number of runs at the same time; results do not depend on it.  Default: the number of CPUs.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = positive::<u16>)]
     pub jobs: Option<u16>,
-    /// Where they run.  With vm, a smaller form of some experiments also runs in a real kernel with one CPU: elsc-figure-4, staircase-apache, staircase-mysql, ule-figure-3, ule-figure-5, ule-figure-6.
+    /// Where the experiments run.  With vm, a smaller form of some experiments also runs in a real kernel with one CPU: elsc-figure-4, staircase-apache, staircase-mysql, ule-figure-3, ule-figure-5, ule-figure-6.
     #[arg(long, value_name = "WORLD", default_value = "sim")]
     pub world: World,
     /// The virtual machine of --world vm.
@@ -209,7 +215,7 @@ pub struct CommonArguments {
     /// workloads`, or a file: .toml (schedlab's own format) or .json (rt-app's).
     #[arg(long, value_name = "WORKLOAD", required_unless_present = "command", value_hint = ValueHint::FilePath)]
     pub workload: Option<String>,
-    /// Where it runs.  In a real kernel the workload can be a command after "--", the policy can be "none" (the kernel's
+    /// Where the workload runs.  In a real kernel the workload can be a command after "--", the policy can be "none" (the kernel's
     /// own scheduler), and --machine has no effect.
     #[arg(long, value_name = "WORLD", default_value = "sim")]
     pub world: World,
@@ -220,7 +226,7 @@ pub struct CommonArguments {
     /// or until its tasks have ended, or 10s for tasks that never end.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = positive_time)]
     pub duration: Option<Ns>,
-    /// The seed of everything random.
+    /// The seed of all random numbers.
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "seeds", allow_negative_numbers = true, value_parser = seed)]
     pub seed: u64,
     /// Several runs, with medians and intervals: 5 (the seeds 1 to 5), 3..7, or 1,4,9.
@@ -285,8 +291,8 @@ pub struct Bounds {
     /// End a run with an error when one call of a policy's hook takes more real CPU time than this.
     #[arg(long, value_name = "TIME", default_value = "20s", allow_hyphen_values = true, value_parser = hook_time)]
     pub hook_timeout: Ns,
-    /// Compile policies given as C files so that undefined behaviour and variables without a value stop the
-    /// program, with the line.
+    /// Compile policies given as C files with run-time checks: undefined behaviour and variables without a value
+    /// stop the program, and the message names the line.
     #[arg(long)]
     pub sanitize: bool,
 }
@@ -315,7 +321,7 @@ pub struct LoadArguments {
     /// Set the tunables a file names, before those of --set: .toml or .dispadmin.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub tunables: Vec<PathBuf>,
-    /// Only tasks of class SCHED_EXT; all others stay with the kernel's own scheduler.
+    /// Schedule only tasks of class SCHED_EXT; all others stay with the kernel's own scheduler.
     #[arg(long)]
     pub partial: bool,
     /// Unload the policy when a runnable task has not run for this time: 1ms to 30s.
@@ -327,7 +333,7 @@ pub struct LoadArguments {
     /// How each second's statistics are printed.
     #[arg(long, value_name = "FORMAT", default_value = "line")]
     pub stats: StatsFormat,
-    /// The most tasks at a time; their memory is allocated at the start.
+    /// The most tasks that can exist at the same time; memory for them is allocated at the start.
     #[arg(long, value_name = "N", default_value_t = 32768, allow_negative_numbers = true, value_parser = positive::<u32>)]
     pub max_tasks: u32,
     /// The BPF object to load, instead of the policy's own; its tunables are the policy's.
@@ -439,6 +445,9 @@ pub struct VmArguments {
     /// Do not record, so that no tracepoint disturbs the times; then only times are printed.
     #[arg(long, conflicts_with_all = ["trace", "report", "json"])]
     pub no_record: bool,
+    /// Record system calls that move data or wait, too, for `replay`.  A trace with them is .ftrace.
+    #[arg(long, conflicts_with = "no_record")]
+    pub data_flow: bool,
     /// How to print what was measured, on standard error.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub format: Format,
@@ -454,10 +463,10 @@ pub struct VmArguments {
     /// The virtual machine.
     #[command(flatten)]
     pub machine: VmMachineArguments,
-    /// A workload to execute, instead of a command: see `play`.
+    /// A workload to execute instead of a command; see `play`.
     #[arg(long, value_name = "WORKLOAD", value_hint = ValueHint::FilePath)]
     pub workload: Option<String>,
-    /// How it is executed.
+    /// How the workload is executed.
     #[command(flatten)]
     pub played: PlayedArguments,
     /// The command, after "--".  Its program, its shared libraries and the files named by its arguments are copied into
@@ -483,6 +492,9 @@ pub struct RecordArguments {
     /// Where to write the trace: .pftrace for ui.perfetto.dev, .ftrace for text.
     #[arg(long, short, value_name = "FILE", default_value = "schedlab.pftrace", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
+    /// Record system calls that move data or wait, too, for `replay`.  The trace has to be .ftrace.
+    #[arg(long)]
+    pub data_flow: bool,
     /// How to print what was measured, on standard error.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub format: Format,
@@ -492,7 +504,7 @@ pub struct RecordArguments {
     /// Write what was measured as JSON, whatever --format prints.
     #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
     pub json: Option<PathBuf>,
-    /// A command to run meanwhile, after "--".
+    /// A command to run during the recording, after "--".
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }
@@ -588,6 +600,33 @@ pub enum VmClock {
     Deterministic,
     /// The clock of the host.
     Fast,
+}
+
+/// Where the description comes from and goes.
+#[derive(Args)]
+#[command(group = clap::ArgGroup::new("source").required(true))]
+#[command(after_help = "Examples:
+  schedlab machine --from-host -o mine.toml
+  schedlab compare --policies eevdf,o1 --workload hackbench --machine mine.toml
+  schedlab machine --from lstopo.xml                       # a machine of which there is only a file
+
+Every number names its source; what was not measured says \"assumed\".  docs/machines.md explains the file.")]
+pub struct MachineArguments {
+    /// Describe this machine: topology, tick rate, and costs measured in about ten seconds.
+    #[arg(long, group = "source")]
+    pub from_host: bool,
+    /// Describe the machine of a file: the output of `lscpu -J` or of `lstopo --of xml`.
+    #[arg(long, group = "source", value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub from: Option<PathBuf>,
+    /// Write the description into this file instead of printing it.
+    #[arg(short, long, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+    /// Measure nothing: all costs are assumed.
+    #[arg(long, requires = "from_host")]
+    pub no_measure: bool,
+    /// The folder that holds a copy of another machine's /sys and /proc.  Nothing is measured then.
+    #[arg(long, requires = "from_host", value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub sysfs: Option<PathBuf>,
 }
 
 /// The name and place of a new policy.

@@ -16,6 +16,7 @@ mod late;
 mod list;
 #[cfg(feature = "live")]
 mod load;
+mod machine;
 mod measure;
 mod new;
 #[cfg(feature = "live")]
@@ -30,6 +31,7 @@ mod run;
 mod status;
 mod sudo;
 mod vm;
+mod whatif;
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -68,7 +70,7 @@ fn spelled_out(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     arguments
 }
 
-/// Does what the command line asks for.
+/// Runs the command of the command line.
 pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCode, Failure> {
     let arguments = match Arguments::try_parse_from(spelled_out(arguments)) {
         Ok(arguments) => arguments,
@@ -83,9 +85,7 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         }
         Err(mistake) => return Err(usage::diagnostic(&mistake).into()),
     };
-    if arguments.command.sanitizes() {
-        schedlab_policy::check_undefined();
-    }
+    schedlab_policy::check_undefined(arguments.command.sanitizes());
     let done = match arguments.command {
         // The exit status is that of the command they run.
         Command::Vm(arguments) => return vm::vm(&arguments),
@@ -107,6 +107,7 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Command::Explain(arguments) => explain::explain(&arguments),
         Command::Dev(command) => dev(command),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
+        Command::Machine(arguments) => machine::machine(&arguments),
         Command::New(arguments) => new::new(&arguments),
         Command::Completions { shell } => generate::completions(shell),
         Command::Man { folder } => generate::man_pages(&folder),
@@ -114,7 +115,7 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
     done.map(|()| Exit::Success.into())
 }
 
-/// Does what developers of schedlab ask for.
+/// Runs a command for developers of schedlab.
 fn dev(command: DevCommand) -> Result<(), Failure> {
     match command {
         #[cfg(feature = "live")]
@@ -124,6 +125,7 @@ fn dev(command: DevCommand) -> Result<(), Failure> {
         #[cfg(feature = "live")]
         DevCommand::Hackbench(arguments) => hackbench::hackbench(&arguments),
         DevCommand::Fidelity(arguments) => fidelity::fidelity(&arguments),
+        DevCommand::Whatif(arguments) => whatif::whatif(&arguments),
     }
 }
 
@@ -135,9 +137,9 @@ fn print(text: &str) -> Result<(), Failure> {
         .map_err(standard_output)
 }
 
-/// Tells the user something beside the result.
+/// Prints a note on standard error.
 fn note(text: &str) {
-    // When standard error is gone, nobody wants notes.
+    // If standard error is closed, notes are lost.
     let _ = writeln!(io::stderr(), "schedlab: {}", printable_lines(text));
 }
 

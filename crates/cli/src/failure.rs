@@ -12,11 +12,11 @@ use schedlab_trace::printable_lines;
 
 use crate::interrupt::signal_seen;
 
-/// How the program ended, as its exit status says it.  128 + N is the end by signal N; `vm` and `record` pass on
-/// the status of the command they run.
+/// The exit status of the program.  128 + N is the end by signal N; `vm` and `record` pass on the status of the
+/// command they run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exit {
-    /// Everything asked for was done.
+    /// Everything was done.
     Success = 0,
     /// A check or a claim failed.
     CheckFailed = 1,
@@ -35,7 +35,7 @@ pub enum Exit {
 impl Exit {
     /// Every status with what it means.
     pub const ALL: [(Exit, &'static str); 7] = [
-        (Exit::Success, "everything asked for was done"),
+        (Exit::Success, "everything was done"),
         (Exit::CheckFailed, "a comparison or a claim failed"),
         (
             Exit::BadInput,
@@ -82,9 +82,9 @@ impl From<Exit> for ExitCode {
 pub enum Failure {
     /// A mistake in what the user wrote.
     Input(Box<Diagnostic>),
-    /// A policy file that does not become a policy.
+    /// A policy file that cannot be compiled.
     Compile(CompileError),
-    /// A simulation that could not go on.
+    /// A simulation that failed.
     Simulation {
         /// The run it was.
         run: String,
@@ -115,7 +115,7 @@ impl Failure {
         })
     }
 
-    /// A run that did not come to its end.
+    /// A run that ended early.
     pub fn of_run(run: String, reason: Reason) -> Failure {
         match reason {
             Reason::Stopped => Failure::stopped(),
@@ -124,7 +124,7 @@ impl Failure {
         }
     }
 
-    /// The signal that came ended the work.
+    /// A signal ended the work.
     fn stopped() -> Failure {
         Failure::Interrupted(signal_seen().unwrap_or_default())
     }
@@ -136,7 +136,7 @@ impl Failure {
                 return ExitCode::SUCCESS; // The reader has seen enough, as in `| head`.
             }
         }
-        // When even standard error is gone, the exit status has to do.
+        // If standard error is closed, only the exit status remains.
         let _ = writeln!(
             io::stderr(),
             "schedlab: {}",
@@ -152,7 +152,7 @@ impl Failure {
     }
 }
 
-/// Whose mistake ended a simulation: the policy's, the workload's, or nobody's when a limit was reached.
+/// The exit status of a failed simulation: a mistake of the policy or of the workload, or a limit.
 fn exit_of(error: &SimError) -> Exit {
     match error {
         // A policy's init() refuses what the user set.
@@ -174,7 +174,7 @@ impl std::fmt::Display for Failure {
             Failure::Compile(error) => write!(f, "--policy: {}", error.to_string().trim_end()),
             Failure::Simulation { run, error } => write!(f, "{run}: {error}"),
             Failure::Output(path, error) => {
-                // The error's number and the name of the temporary file help nobody.
+                // Without the error's number and the name of the temporary file, which do not help.
                 write!(f, "{path}: cannot be written ({})", reason(error))
             }
             Failure::Ended(_, message) | Failure::Other(message) => f.write_str(message),

@@ -1,4 +1,4 @@
-//! Ending early because a signal asks for it.
+//! Ends work early after a signal.
 
 use std::fs;
 use std::io::{self, Read};
@@ -24,15 +24,15 @@ pub fn signal_seen() -> Option<i32> {
 
 /// Notices SIGINT, SIGTERM and SIGHUP (a closed terminal).
 pub struct Interrupt {
-    /// A byte comes for each signal.
+    /// Receives a byte for each signal.
     bell: UnixStream,
 }
 
 impl Interrupt {
-    /// From now on the first of these signals is noted, a second one kills.
+    /// From now on the first of these signals is noted; a second one kills the process.
     ///
     /// # Errors
-    /// The system refuses to tell of signals.
+    /// The system refuses to report signals.
     pub fn listen() -> Result<Interrupt, Failure> {
         Interrupt::register().map_err(|e| Failure::Other(format!("signals: {e}")))
     }
@@ -43,13 +43,13 @@ impl Interrupt {
         let ignored = ignored_signals();
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             if ignored >> (signal - 1) & 1 != 0 {
-                continue; // As nohup and background shells want it.
+                continue; // As under nohup and in background shells.
             }
             let seen = Arc::new(AtomicBool::new(false));
             flag::register_conditional_default(signal, Arc::clone(&seen))?;
             flag::register(signal, seen)?;
             flag::register_usize(signal, Arc::clone(noted), signal as usize)?;
-            // After the flag: whoever hears the bell finds the signal noted.
+            // After the flag, so that the signal is noted when the byte arrives.
             pipe::register(signal, rope.try_clone()?)?;
         }
         Ok(Interrupt { bell })
@@ -63,7 +63,7 @@ impl Interrupt {
         }
     }
 
-    /// Has a signal come?  As a question for others to ask.
+    /// A function that returns whether a signal has come.
     pub fn stop(&self) -> impl Fn() -> bool + Sync + '_ {
         || self.signal().is_some()
     }
@@ -81,7 +81,7 @@ impl Interrupt {
     }
 }
 
-/// The signals this process was told to ignore when it was started, one bit each, from signal 1 on.
+/// The signals that were ignored when this process was started, one bit each, from signal 1 on.
 fn ignored_signals() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

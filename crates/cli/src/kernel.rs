@@ -1,4 +1,4 @@
-//! Runs in a real kernel: which scheduler, in which machine, and what they bring back.
+//! Runs in a real kernel: the scheduler, the machine, and the results.
 
 mod counters;
 mod scheduler;

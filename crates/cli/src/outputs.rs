@@ -13,7 +13,7 @@ use crate::failure::Failure;
 /// The most trace files of one command.
 const MAX_TRACES: usize = 100;
 
-/// Starts a file that appears whole or not at all, even if a policy crashes.
+/// Starts a file that appears complete or not at all, even if a policy crashes.
 fn create(path: &Path) -> Result<AtomicFile, Failure> {
     let file = AtomicFile::create(path).map_err(Failure::writing(path))?;
     if let Some(aside) = file.aside() {
@@ -65,7 +65,7 @@ impl Traces {
         })
     }
 
-    /// The same, with the run's name in the file's name even if there is one run only.
+    /// The same, with the run's name in the file's name even if there is only one run.
     pub fn always_labelled(&self) -> Traces {
         Traces {
             always_labelled: true,

@@ -93,7 +93,7 @@ impl RunProgress {
 pub struct Line(Option<ProgressBar>);
 
 impl Line {
-    /// Shows nothing yet, and never anything unless standard error is a terminal.
+    /// Shows nothing yet; shows nothing at all unless standard error is a terminal.
     pub fn new() -> Line {
         Line(None)
     }
@@ -145,7 +145,7 @@ impl Drop for Line {
     }
 }
 
-/// A line that shows what is waited for, and for how long; it vanishes when dropped.
+/// A line that shows what the program waits for, and for how long; it vanishes when dropped.
 pub struct Waiting {
     line: Line,
     started: Instant,
@@ -160,7 +160,7 @@ impl Waiting {
         }
     }
 
-    /// Shows what is waited for.
+    /// Shows what the program waits for.
     pub fn show(&mut self, what: &str) {
         let elapsed = self.started.elapsed();
         if std::io::stderr().is_terminal() && elapsed > SILENCE {

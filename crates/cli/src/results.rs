@@ -19,7 +19,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// Starts them now, so that a place that cannot be written to is known before anything runs.
+    /// Creates them before anything runs, so that an unwritable place is found at once.
     pub fn create(report: Option<&Path>, json: Option<&Path>) -> Result<Files, Failure> {
         let name = report.map(|path| path.display().to_string());
         Ok(Files {
@@ -58,7 +58,7 @@ impl Files {
     }
 }
 
-/// What a report says about itself.
+/// The origin of a report.
 pub fn report_info(command: String, machine: String) -> ReportInfo {
     ReportInfo {
         command,
@@ -82,13 +82,13 @@ impl Form {
         }
     }
 
-    /// Tells the user beside what a command said: in short, unless in a form for others.
+    /// Prints on standard error beside the output of a command: in short, unless as Markdown or JSON.
     pub fn tell(&self, runs: &[Run]) -> Result<(), Failure> {
         let text = match self.format {
             Format::Table => text::brief(runs, self.terminal),
             _ => self.text(runs)?,
         };
-        // When standard error is gone, the files and the status have to do.
+        // If standard error is closed, only the files and the status remain.
         let _ = io::stderr().write_all(text.as_bytes());
         Ok(())
     }

@@ -17,13 +17,13 @@ pub struct Runs<'a> {
     pub trials: &'a [Trial],
     /// Threads; none: one for each CPU.
     pub jobs: Option<u16>,
-    /// Where their traces go; none: nowhere.
+    /// Their trace files; none: no traces are written.
     pub traces: Option<Traces>,
-    /// The tasks of the recording that a workload's tasks stand for; empty unless it is a replay.
+    /// The recorded task of each of the workload's tasks; empty unless it is a replay.
     pub identities: Identities,
 }
 
-/// A run that came to its end, as its trial's number among those of the command.
+/// A finished run, with the number of its trial in the command.
 pub struct RunResult {
     pub trial: usize,
     pub end: Time,
@@ -31,26 +31,26 @@ pub struct RunResult {
     pub trace_hash: TraceHash,
     pub metrics: Metrics,
     pub trace: Option<Finished>,
-    /// By task id: the task of the recording it stands for, if this is a replay.
+    /// By task id: its recorded task, if this is a replay.
     pub recorded: Vec<Option<TaskId>>,
 }
 
-/// What the runs of a command came to.
+/// The results of a command's runs.
 #[derive(Default)]
 pub struct Results {
-    /// Those that came to their end, in the order of the trials.
+    /// The finished runs, in the order of the trials.
     pub finished: Vec<RunResult>,
-    /// Why the others did not.
+    /// The failures of the others.
     pub failures: Vec<Failure>,
-    /// The traces of the others, up to where they got.
+    /// The traces of the others, up to their failures.
     pub partial: Vec<Finished>,
 }
 
-/// Everything that listens to a run.
+/// All sinks of a run.
 type Listeners = Identified<Tee<Measure, Option<TraceFile>>>;
 
 impl Runs<'_> {
-    /// Does all runs.  A run that fails ends no other one; a signal ends all.
+    /// Does all runs.  A failed run does not end the others; a signal ends all.
     ///
     /// # Errors
     /// A trace file that cannot be written.
@@ -72,7 +72,7 @@ impl Runs<'_> {
         };
         let mut line = Line::new();
         let threads = threads(self.jobs);
-        // A run that is not done leaves no trace.
+        // A run that is skipped writes no trace file.
         let once = self.traces.is_none();
         let meanwhile = || line.show(&followed.progress);
         let done = run_all(self.trials, threads, once, sink, &followed, meanwhile);
@@ -124,7 +124,7 @@ impl Runs<'_> {
         Ok(())
     }
 
-    /// The trace file of each run, if there shall be one.
+    /// The trace file of each run, if traces are written.
     fn trace_files(&self) -> Result<Vec<Mutex<Option<TraceFile>>>, Failure> {
         let file = |trial: &Trial| {
             let create =
@@ -135,7 +135,7 @@ impl Runs<'_> {
         self.trials.iter().map(file).collect()
     }
 
-    /// What tells a run from the others of this command; none if it is the only one.
+    /// A label that distinguishes a run from the others of this command; none if it is the only one.
     fn label(&self, trial: &Trial) -> Option<String> {
         let first = self.trials.first()?;
         let several_seeds = self.trials.iter().any(|other| other.seed != first.seed);
@@ -177,7 +177,7 @@ fn finished(trial: usize, ran: Ran<Listeners>) -> Result<RunResult, Failure> {
     })
 }
 
-/// Shows how far runs are, and stops them when a signal comes.
+/// Shows the progress of runs, and stops them when a signal comes.
 struct Followed<'a> {
     progress: Progress,
     interrupt: &'a Interrupt,

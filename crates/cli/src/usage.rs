@@ -1,4 +1,4 @@
-//! Turns clap's errors into diagnostics.
+//! Converts clap's errors into diagnostics.
 
 use clap::error::{ContextKind, ErrorKind};
 use clap::CommandFactory;

@@ -1,4 +1,4 @@
-//! Which program this is.
+//! The program's version.
 
 /// The program's version: with the commit, if it was built from a checkout.
 pub const VERSION: &str = env!("SCHEDLAB_VERSION");

@@ -1,4 +1,4 @@
-//! Where two runs part.
+//! The first difference between two runs.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::roster::Roster;
 
-/// Keeps who ran on each CPU, in order.
+/// Keeps the tasks that ran on each CPU, in order.
 #[derive(Debug, Default)]
 pub struct Order {
     roster: Roster,
@@ -22,24 +22,24 @@ pub struct Order {
 /// What a CPU did.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Step {
-    /// In which run: its policy.
+    /// The run, named by its policy.
     pub policy: String,
-    /// When; none if the run ended before.
+    /// The time; none if the run ended before.
     pub time: Option<Time>,
     /// What it ran from then on; none: it idled, or the run ended.
     pub task: Option<String>,
 }
 
-/// Where two runs part.
+/// The first difference between two runs.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Difference {
-    /// On which CPU.
+    /// The CPU.
     pub cpu: CpuId,
     /// How many switches of this CPU were the same before.
     pub same: u64,
     /// What it ran before, in both.
     pub after: Option<String>,
-    /// What it did then, in each.
+    /// What it did then, in each run.
     pub then: [Step; 2],
 }
 
@@ -83,8 +83,8 @@ impl Order {
     }
 }
 
-/// Where two runs first differ in whom a CPU ran, however long: the earliest such place; none if all
-/// CPUs ran the same tasks in the same order.
+/// The earliest place where a CPU ran different tasks in the two runs, regardless of for how long; none if
+/// all CPUs ran the same tasks in the same order.
 pub fn first_difference(a: &Order, b: &Order) -> Option<Difference> {
     let nr_cpus = a.cpus.len().min(b.cpus.len());
     let differences = (0..nr_cpus).filter_map(|cpu| {

@@ -9,25 +9,25 @@ use schedlab_trace::{
 use crate::roster::Roster;
 use crate::wait::{Began, Ended, Explanation, Instead, Left, Wait};
 
-/// Finds the worst waits of a trace that goes by.
+/// Finds the worst waits of a trace as its events arrive.
 #[derive(Debug)]
 pub struct Explain {
-    /// Whom to explain; none: everybody.
+    /// The task or group to explain; none: all tasks.
     who: Option<String>,
     nr_worst: usize,
     roster: Roster,
     /// Tasks that are explained, by id.
     asked: Vec<bool>,
     cpus: Vec<Cpu>,
-    /// Waits that are not over, by task id.
+    /// Waits that have not ended, by task id.
     open: Vec<Option<Open>>,
-    /// Who last wanted each task awake, if it has not been queued since.
+    /// The last waker of each task that has not been queued since.
     wanted: Vec<Option<Began>>,
     now: Time,
     result: Explanation,
 }
 
-/// Who ran on a CPU from when on, at what priority; in order.
+/// The tasks that ran on a CPU, each with its start and its priority, in order.
 #[derive(Debug, Default)]
 struct Cpu {
     turns: Vec<(Time, Option<TaskId>, i32)>,
@@ -43,7 +43,7 @@ impl Cpu {
 struct Open {
     start: Time,
     began: Began,
-    /// The run queues it was on, from when on.
+    /// The run queues it was on, each with the time it was put there.
     queues: Vec<(Time, CpuId)>,
 }
 
@@ -70,7 +70,7 @@ impl Explain {
         }
     }
 
-    /// The worst waits, those that are not over included.
+    /// The worst waits, including those that have not ended.
     pub fn finish(mut self) -> Explanation {
         for task in 0..self.open.len() as u32 {
             let task = TaskId(task);
@@ -140,7 +140,7 @@ impl Explain {
         }
     }
 
-    /// A wait is over: it is kept if it may be one of the worst.
+    /// A wait ends: it is kept if it may be one of the worst.
     fn over(&mut self, task: TaskId, open: Open, cpu: CpuId, ended: impl Fn(&Roster) -> Ended) {
         let ns = self.now.since(open.start);
         self.result.waits += 1;
@@ -165,7 +165,7 @@ impl Explain {
         self.cut();
     }
 
-    /// Sorts the worst and forgets those that are not.  Stable: equal ones stay in order of time.
+    /// Sorts the waits and drops all but the worst.  Stable: equal ones stay in order of time.
     fn cut(&mut self) {
         self.result
             .worst
@@ -173,7 +173,7 @@ impl Explain {
         self.result.worst.truncate(self.nr_worst);
     }
 
-    /// Who ran on the CPUs a task waited for.
+    /// The tasks that ran on the CPUs a task waited for.
     fn instead(&self, open: &Open) -> Vec<Instead> {
         let mut sums: BTreeMap<(CpuId, Option<TaskId>), Instead> = BTreeMap::new();
         for (index, &(from, cpu)) in open.queues.iter().enumerate() {

@@ -1,9 +1,9 @@
 //! Why a task had to wait, from a trace alone.
 //!
 //! [`Explain`] is a sink: feed it a trace, simulated or recorded, and [`finish`](Explain::finish)
-//! lists the worst waits with who ran instead, on which CPU, at what priority, how the wait began
-//! and what ended it.  [`Order`] is another one: it keeps who ran when, so that [`first_difference`] finds
-//! where two runs part.
+//! lists the worst waits: which tasks ran instead, on which CPU, at what priority, how the wait began
+//! and what ended it.  [`Order`] is another sink: it keeps which task ran when, and [`first_difference`]
+//! finds where two runs first differ.
 
 mod difference;
 mod explain;

@@ -1,4 +1,4 @@
-//! Who the tasks are and what priority they have.
+//! The tasks and their priorities.
 
 use schedlab_trace::{EventKind, TaskClass, TaskId, TaskInfo};
 
@@ -11,7 +11,7 @@ struct Entry {
     nice: i8,
     class: TaskClass,
     rt_priority: u8,
-    /// As its policy sees it, if the trace says.
+    /// Its priority as its policy sees it, if the trace has it.
     priority: Option<i32>,
 }
 
@@ -76,7 +76,7 @@ impl Roster {
         }
     }
 
-    /// Does a user mean this task: by name, with or without the thread id, by group, by thread id?
+    /// Does the user's text name this task: by name, with or without the thread id, by group, by thread id?
     pub fn is(&self, task: TaskId, who: &str) -> bool {
         let Some(entry) = self.get(task) else {
             return false;

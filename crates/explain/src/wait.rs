@@ -1,4 +1,4 @@
-//! What is said about a wait.
+//! The explanation of a wait, and its text.
 
 use std::fmt;
 
@@ -8,19 +8,19 @@ use serde::{Serialize, Serializer};
 /// How a wait began.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Began {
-    /// It was there when the trace began, or nobody saw it begin.
+    /// The task waited when the trace began, or no event shows the begin of the wait.
     Unseen,
-    /// This task woke it.
+    /// This task woke the waiting task.
     WokenBy(String),
     /// An interrupt woke it.
     WokenByInterrupt,
-    /// It was forked, by this task if anybody knows.
+    /// It was forked, by this task if the trace names it.
     Forked(Option<String>),
-    /// This task took the CPU from it; none: nobody, the CPU went idle.
+    /// This task preempted it; none: the CPU went idle.
     Preempted(Option<String>),
     /// It gave the CPU up, to this task.
     Yielded(Option<String>),
-    /// It was told to leave its CPU.
+    /// It had to leave its CPU.
     Moved,
 }
 
@@ -35,7 +35,7 @@ pub enum Ended {
     NotYet,
 }
 
-/// How the one before left the CPU.
+/// How the task that ran before left the CPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Left {
     /// It was displaced.
@@ -62,16 +62,16 @@ impl Left {
     }
 }
 
-/// Who ran instead.
+/// A task that ran instead.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Instead {
     /// The task; none: the CPU idled.
     pub task: Option<String>,
-    /// On which CPU.
+    /// The CPU.
     pub cpu: CpuId,
-    /// For how long of the wait.
+    /// How long it ran during the wait.
     pub ns: Ns,
-    /// In how many turns.
+    /// How many times it ran.
     pub turns: u64,
     /// Its priority when it last began to run; none of an idle CPU.
     pub priority: Option<i32>,
@@ -80,7 +80,7 @@ pub struct Instead {
 /// A wait.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Wait {
-    /// Whose.
+    /// The task that waited.
     pub task: String,
     /// When it began.
     pub start: Time,
@@ -92,7 +92,7 @@ pub struct Wait {
     pub began: Began,
     /// The run queues it waited on, in order.
     pub cpus: Vec<CpuId>,
-    /// Who ran there instead, the longest first.
+    /// The tasks that ran there instead, the longest first.
     pub instead: Vec<Instead>,
     /// The CPU that ran it in the end.
     pub cpu: CpuId,
@@ -109,7 +109,7 @@ pub struct Explanation {
     pub tasks: u64,
     /// Their waits.
     pub waits: u64,
-    /// All of them together.
+    /// The sum of all these waits.
     pub waited: Ns,
     /// The worst ones, the longest first; equal ones by time.
     pub worst: Vec<Wait>,
@@ -197,7 +197,7 @@ impl fmt::Display for Wait {
     }
 }
 
-/// How many of those who ran instead are shown; the rest is summed up.
+/// How many of the tasks that ran instead are shown; the others are summed up.
 const SHOWN: usize = 5;
 
 impl fmt::Display for Instead {

@@ -1,4 +1,4 @@
-//! A mistake in something a person wrote.
+//! A mistake in what the user wrote.
 
 use std::fmt;
 
@@ -47,7 +47,7 @@ impl Diagnostic {
         self
     }
 
-    /// Suggests the candidate most like `name`, if any is like it at all.
+    /// Suggests the candidate most similar to `name`, if any is similar.
     pub fn suggest<'a>(
         mut self,
         name: &str,
@@ -80,7 +80,7 @@ impl fmt::Display for Diagnostic {
 
 impl std::error::Error for Diagnostic {}
 
-/// The longest text shown of what somebody wrote, in characters.
+/// The longest text quoted from the input, in characters.
 const MOST_SHOWN: usize = 400;
 
 /// Makes a text that may quote a file fit for a terminal: escapes control characters and leaves out the middle of a
@@ -100,11 +100,11 @@ fn readable(text: &str) -> String {
     head.chain([" … ".to_string()]).chain(tail).collect()
 }
 
-/// The candidate most like `name`, if any is like it at all.  Of equally like ones, one with the
-/// same first letter, and of those the first in alphabetical order.
+/// The candidate most similar to `name`, if any is similar.  Among equals: one with the same first
+/// letter, then the first in alphabetical order.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     if name.len() > MOST_SHOWN {
-        return None; // Like nothing, and comparing takes long.
+        return None; // Similar to no name, and slow to compare.
     }
     let name = name.to_lowercase();
     let rank = |candidate: &'a str| {

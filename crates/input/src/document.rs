@@ -32,7 +32,7 @@ pub(crate) enum Value {
     Boolean(bool),
     Array(Vec<Entry>),
     Table(Entries),
-    /// A type or number no key here takes, described for a message.
+    /// A type or number that no key accepts, described for a message.
     Other(String),
 }
 

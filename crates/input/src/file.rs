@@ -21,7 +21,7 @@ pub fn read_text(path: &Path) -> Result<String, Diagnostic> {
         let what = if found.is_dir() {
             "a folder"
         } else {
-            "no file"
+            "not a file"
         };
         return Err(mistake(format!("this is {what}")).expected("a regular file"));
     }
@@ -87,7 +87,7 @@ mod tests {
         assert!(made.unwrap().success());
         assert_eq!(
             read_text(&pipe).unwrap_err().to_string(),
-            format!("{path}/pipe.toml: this is no file; expected a regular file")
+            format!("{path}/pipe.toml: this is not a file; expected a regular file")
         );
     }
 

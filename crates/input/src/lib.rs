@@ -1,4 +1,4 @@
-//! Reading what people write: one clear message for each mistake.
+//! Reading what users write: one clear message for each mistake.
 //!
 //! [`Document`] reads TOML and remembers the line of every key; [`Table`] hands out typed
 //! values and refuses unknown keys; [`quantity`] reads durations, sizes and CPU lists, for

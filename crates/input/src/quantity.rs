@@ -1,4 +1,4 @@
-//! Quantities as people write them: always with their unit, always exact.
+//! Quantities as users write them: always with a unit, always exact.
 //!
 //! Every reader here leaves file, line and key of its [`Diagnostic`] for the caller to fill in.
 

@@ -228,6 +228,76 @@ impl<'a> Table<'a> {
         )
     }
 
+    /// Lists of CPUs, each in a string, sorted.
+    ///
+    /// # Errors
+    /// Not an array of lists of CPUs.
+    pub fn cpu_lists(&self, key: &str) -> Result<Option<Vec<Vec<u32>>>, Diagnostic> {
+        let expected = "lists of CPUs, such as [\"0-3\", \"4-7\"]";
+        let entries = self.typed(key, expected, |value| match value {
+            Value::Array(entries) => Some(entries),
+            _ => None,
+        })?;
+        let list = |(row, entry): (usize, &'a Entry)| match &entry.value {
+            Value::Text(text) => {
+                let place = |mistake: Diagnostic| {
+                    let mistake = mistake.at(self.file, entry.line);
+                    mistake.key(format!("{}[{row}]", self.dotted(key)))
+                };
+                quantity::cpu_list(&text.text).map_err(place)
+            }
+            other => Err(self.wrong_type(key, other, expected)),
+        };
+        let lists = entries.map(|entries| entries.iter().enumerate().map(list).collect());
+        lists.transpose()
+    }
+
+    /// Rows of whole numbers within a range.
+    ///
+    /// # Errors
+    /// Not an array of arrays of such numbers.
+    pub fn matrix(
+        &self,
+        key: &str,
+        range: RangeInclusive<i64>,
+    ) -> Result<Option<Vec<Vec<u32>>>, Diagnostic> {
+        let expected = "rows of whole numbers, such as [[10, 20], [20, 10]]";
+        fn array(value: &Value) -> Option<&Vec<Entry>> {
+            match value {
+                Value::Array(entries) => Some(entries),
+                _ => None,
+            }
+        }
+        let Some(rows) = self.typed(key, expected, array)? else {
+            return Ok(None);
+        };
+        let number = |row: usize, column: usize, entry: &Entry| match &entry.value {
+            Value::Integer(number) if range.contains(number) => Ok(*number as u32),
+            Value::Integer(number) => {
+                let place = format!("{key}[{row}][{column}]");
+                let (low, high) = (range.start(), range.end());
+                let mistake = self.mistake(&place, format!("{number} is out of range"));
+                Err(mistake
+                    .at(self.file, entry.line)
+                    .expected(format!("a whole number from {low} to {high}")))
+            }
+            other => Err(self.wrong_type(key, other, expected)),
+        };
+        let read = |(row, entry): (usize, &'a Entry)| {
+            let entries =
+                array(&entry.value).ok_or_else(|| self.wrong_type(key, &entry.value, expected))?;
+            let columns = entries.iter().enumerate();
+            columns
+                .map(|(column, entry)| number(row, column, entry))
+                .collect()
+        };
+        rows.iter()
+            .enumerate()
+            .map(read)
+            .collect::<Result<_, _>>()
+            .map(Some)
+    }
+
     /// A table inside this one.
     ///
     /// # Errors

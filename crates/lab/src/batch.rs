@@ -1,4 +1,4 @@
-//! Many trials on several threads.
+//! Batches of trials on several threads.
 
 use std::convert::Infallible;
 
@@ -7,26 +7,26 @@ use schedlab_trace::Sink;
 use crate::parallel::{in_parallel, Cancel};
 use crate::{Beat, Ran, Trial, Unfinished};
 
-/// Who follows a batch of trials.
+/// An observer of a batch of trials.
 pub trait Watch: Sync {
-    /// A trial has got this far.  Shall all trials stop?
+    /// Reports a trial's progress.  Returns whether all trials shall stop.
     fn beat(&self, trial: usize, beat: &Beat) -> bool;
-    /// A trial is over.
+    /// A trial has ended.
     fn over(&self, trial: usize);
 }
 
-/// What became of a trial of a batch.
+/// The result of a trial of a batch.
 pub enum Done<S> {
     /// It was run.
     Run(Box<Result<Ran<S>, Unfinished<S>>>),
-    /// It was not run: it differs in its seed alone from this earlier trial, which drew no random number.
+    /// It was not run: it differs only in its seed from this earlier trial, which drew no random number.
     SameAs(usize),
 }
 
-/// Runs trials, each before a sink of its own, and returns what became of them, in their order.
+/// Runs trials, each with its own sink, and returns their results in order.
 ///
-/// A trial that fails ends no other one.  With `once`, trials that differ in their seeds alone are run once if the
-/// first of them draws no random number.  The calling thread does `meanwhile` ten times a second.
+/// A failed trial does not end the others.  With `once`, trials that differ only in their seeds are run once if the
+/// first of them draws no random number.  The calling thread calls `meanwhile` ten times a second.
 pub fn run_all<S: Sink + Send>(
     trials: &[Trial],
     threads: usize,

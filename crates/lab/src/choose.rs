@@ -1,10 +1,10 @@
-//! What users name, found: policies with their tunables, workloads.
+//! Finds what users name: policies with their tunables, workloads.
 
 mod dispadmin;
 mod policy;
 mod tunables;
 mod workload;
 
-pub use policy::{names, policies, policy, policy_file, to_front};
+pub use policy::{expand, names, policies, policy, policy_file, to_front};
 pub use tunables::Assignments;
 pub use workload::{help as workload_help, workload};

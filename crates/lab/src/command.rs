@@ -1,15 +1,15 @@
-//! The command that gives a result again.
+//! The command that reproduces a result.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use schedlab_trace::Ns;
 
-/// A command line of schedlab, word by word; printed as a shell reads it.
+/// A command line of schedlab, as words; printed with the quotes a shell needs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CommandLine {
     words: Vec<String>,
-    /// A command behind "--".
+    /// A command after "--".
     last: Vec<String>,
 }
 
@@ -34,7 +34,7 @@ impl CommandLine {
         self
     }
 
-    /// With a command behind "--", wherever flags are added later.
+    /// With a command after "--"; flags added later stand before it.
     pub fn behind_dashes(mut self, command: impl IntoIterator<Item = String>) -> CommandLine {
         self.last.extend(command);
         self
@@ -74,7 +74,7 @@ impl fmt::Display for CommandLine {
     }
 }
 
-/// A command line in a shell's words.
+/// A command line with the quotes a shell needs.
 pub fn quoted(words: &[String]) -> String {
     words
         .iter()

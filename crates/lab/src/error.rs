@@ -1,15 +1,15 @@
-//! Why what a user names cannot be had.
+//! Errors of finding what a user names.
 
 use schedlab_input::Diagnostic;
 use schedlab_policy::CompileError;
 
-/// Why what a user names cannot be had.
+/// Why a policy or workload that the user names cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A mistake in what the user wrote.
     #[error(transparent)]
     Input(Box<Diagnostic>),
-    /// A C file that does not become a policy.
+    /// A C file that cannot be compiled to a policy.
     #[error("--policy: {}", .0.to_string().trim_end())]
     Compile(CompileError),
     /// The caller asked to stop.

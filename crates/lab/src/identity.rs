@@ -1,4 +1,4 @@
-//! What was run, by hashes that results carry.
+//! The hashes of policy, workload and machine in results.
 
 use std::io::Write;
 
@@ -31,7 +31,7 @@ pub fn policy(tuned: &Tuned) -> TraceHash {
     TraceHash::of_all(texts.iter().map(String::as_str))
 }
 
-/// The hash of a workload as it was understood: its names and its file do not count.
+/// The hash of a workload as read: its names and its file do not count.
 fn workload(workload: &Workload) -> TraceHash {
     let Workload {
         name: _,
@@ -75,7 +75,7 @@ fn workload(workload: &Workload) -> TraceHash {
     hash.finish()
 }
 
-/// The hash of a machine as it was understood.
+/// The hash of a machine as read.
 fn machine(machine: &Machine) -> TraceHash {
     let mut hash = TextHash::default();
     write!(hash, "{machine:?}").expect("a hash takes everything");

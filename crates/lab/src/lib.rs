@@ -1,9 +1,9 @@
-//! One room in which runs are described and done.
+//! Describes runs and does them.
 //!
-//! A [`Trial`] is what one simulation is made of: a policy with its settings, a machine, a workload, a seed and
-//! limits.  [`Trial::run`] simulates it before any [`Sink`](schedlab_trace::Sink), and can be stopped at any time;
-//! [`run_all`] does many trials on several threads.  [`choose`] finds what users name, and [`CommandLine`] is how
-//! a run is asked for again.
+//! A [`Trial`] describes one simulation: a policy with its settings, a machine, a workload, a seed and limits.
+//! [`Trial::run`] simulates it into any [`Sink`](schedlab_trace::Sink), and can be stopped at any time;
+//! [`run_all`] does many trials on several threads.  [`choose`] finds what users name, and [`CommandLine`] is the
+//! command that reproduces a run.
 
 mod batch;
 pub mod choose;

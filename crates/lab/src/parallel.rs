@@ -1,11 +1,11 @@
-//! Independent pieces of work on several threads, with results that do not show it.
+//! Independent pieces of work on several threads; results do not depend on their number.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-/// How often whoever waits gets to do something.
+/// How often the waiting thread calls its function.
 const BEAT: Duration = Duration::from_millis(100);
 
 /// Tells a piece of work that its result is no longer wanted.
@@ -27,12 +27,12 @@ pub fn threads(jobs: Option<u16>) -> usize {
     jobs.map_or_else(cpus, usize::from)
 }
 
-/// The results of `work(0)` to `work(count - 1)`, in this order, done by so many threads.  The calling
-/// thread does `meanwhile` ten times a second.
+/// The results of `work(0)` to `work(count - 1)`, in this order, done by this number of threads.  The calling
+/// thread calls `meanwhile` ten times a second.
 ///
 /// # Errors
-/// The first failure in the order of the work, however the threads ran: work before a failure is
-/// completed, work after it is not begun or cancelled.
+/// The first failure in the order of the work, independent of the threads' timing: work before a failure
+/// is completed, work after it is not begun or is cancelled.
 pub fn in_parallel<T: Send, E: Send>(
     count: usize,
     threads: usize,
@@ -64,7 +64,7 @@ pub fn in_parallel<T: Send, E: Send>(
             }
         }
     });
-    // Up to the first failure every result is there.
+    // Every result before the first failure exists.
     results.into_iter().flatten().collect()
 }
 
@@ -89,7 +89,7 @@ fn worker<T, E>(
             first_failed.fetch_min(index, Ordering::Relaxed);
         }
         if results.send((index, result)).is_err() {
-            return; // Nobody waits any more.
+            return; // The caller no longer waits.
         }
     }
 }

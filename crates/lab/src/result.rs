@@ -1,4 +1,4 @@
-//! Runs as they are reported, from the simulator and from recordings.
+//! Reports of runs, from the simulator and from recordings.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use schedlab_trace::{HashSink, Sink, Tee, TraceHash, TraceInfo};
 use crate::{Ending, Trial};
 
 impl Trial {
-    /// What this trial came to, as it is reported.
+    /// The report of this trial's run.
     pub fn report(
         &self,
         ending: &Ending,
@@ -48,7 +48,7 @@ pub struct Recorded<S> {
     pub run: Run,
     /// What the recording lacked.
     pub mended: Mended,
-    /// What listened beside the measures.
+    /// The sink beside the measures.
     pub sink: S,
 }
 
@@ -82,7 +82,7 @@ impl<S: Sink> Recorded<S> {
     }
 }
 
-/// What a reader should know of a recording before trusting it.
+/// Warnings about a recording: lost and missing events.
 pub fn mending_warnings(recording: &Recording, mended: &Mended) -> Vec<String> {
     let mut warnings = Vec::new();
     if mended.lost > 0 {
@@ -94,7 +94,7 @@ pub fn mending_warnings(recording: &Recording, mended: &Mended) -> Vec<String> {
     }
     if mended.switches + mended.wakeups > 0 {
         warnings.push(format!(
-            "{} switches and {} wakeups are missing from the recording and were made up for",
+            "{} switches and {} wakeups are missing from the recording and were added",
             mended.switches, mended.wakeups
         ));
     }

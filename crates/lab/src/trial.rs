@@ -1,4 +1,4 @@
-//! One run in the simulator: what it is made of, and doing it.
+//! One run in the simulator: its description, and running it.
 
 use std::io;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use schedlab_sim::{EndReason, Limits, Outcome, Setup, SimError, Simulation, Stat
 use schedlab_trace::{HashSink, Ns, Sink, Tee, Time, TraceHash};
 use schedlab_workload::Workload;
 
-/// Real time between two looks at what the caller wants.
+/// Real time between two calls of the caller's `watch`.
 const STRETCH: Duration = Duration::from_millis(20);
 
 /// The same in simulated time, at most.
@@ -19,7 +19,7 @@ const LONGEST_STRETCH: Ns = Ns::from_secs(1000);
 /// Tasks named when a workload cannot go on.
 const NAMED_SLEEPERS: usize = 8;
 
-/// What one run is made of.
+/// The description of one run.
 #[derive(Clone)]
 pub struct Trial {
     /// The policy, its variant and its settings.
@@ -28,7 +28,7 @@ pub struct Trial {
     pub machine: Arc<Machine>,
     /// What runs.
     pub workload: Arc<Workload>,
-    /// The seed of everything random.
+    /// The seed of all random numbers.
     pub seed: u64,
     /// End of the run; none: what the workload says.
     pub duration: Option<Ns>,
@@ -38,7 +38,7 @@ pub struct Trial {
     pub hook_timeout: Ns,
 }
 
-/// How far a run has got.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Beat {
     /// Simulated time.
@@ -49,7 +49,7 @@ pub struct Beat {
     pub events: u64,
 }
 
-/// A run that came to its end.
+/// A finished run.
 #[derive(Clone, Debug)]
 pub struct Ran<S> {
     /// When it ended.
@@ -58,9 +58,9 @@ pub struct Ran<S> {
     pub ending: Ending,
     /// The name of its trace: equal hashes, equal traces.
     pub trace_hash: TraceHash,
-    /// Did anything random happen?  If not, every seed gives this run.
+    /// Was a random number drawn?  If not, every seed gives this run.
     pub seed_used: bool,
-    /// What listened.
+    /// The sink.
     pub sink: S,
 }
 
@@ -71,20 +71,20 @@ pub enum Ending {
     Finished,
     /// Its time was over.
     TimeUp,
-    /// Every task that is left waits for what cannot happen: a sentence that names them.
+    /// Every remaining task waits for something that cannot happen: a sentence that names the tasks.
     Deadlock(String),
 }
 
-/// A run that did not come to its end.
+/// A run that ended early.
 #[derive(Debug)]
 pub struct Unfinished<S> {
     /// Why.
     pub reason: Reason,
-    /// What listened; it has heard nothing if the run did not begin.
+    /// The sink; it has no events if the run did not begin.
     pub sink: S,
 }
 
-/// Why a run did not come to its end.
+/// Why a run ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum Reason {
     /// The caller asked to stop.
@@ -93,7 +93,7 @@ pub enum Reason {
     /// A fault of the policy, or a limit.
     #[error(transparent)]
     Failed(Box<SimError>),
-    /// The system gave no timer to watch hooks with.
+    /// The system provides no timer to watch hooks.
     #[error("timers: {0}")]
     Timer(#[source] io::Error),
 }
@@ -105,7 +105,7 @@ impl From<SimError> for Reason {
 }
 
 impl Trial {
-    /// A trial with the default limits, that ends when the workload says.
+    /// A trial with the default limits and the workload's own end.
     pub fn new(tuned: Tuned, machine: Arc<Machine>, workload: Arc<Workload>, seed: u64) -> Trial {
         Trial {
             tuned,
@@ -123,10 +123,10 @@ impl Trial {
         format!("{} seed {}", self.tuned.name(), self.seed)
     }
 
-    /// Simulates it.  `watch` is asked about fifty times a second of real time whether to stop.
+    /// Simulates it.  `watch` is called about fifty times a second of real time and can stop the run.
     ///
     /// # Errors
-    /// A fault of the policy, a limit, or `watch`; what listened has heard everything up to then.
+    /// A fault of the policy, a limit, or `watch`; the sink has all events up to then.
     pub fn run<S: Sink>(
         &self,
         sink: S,
@@ -194,7 +194,7 @@ impl Trial {
         }
     }
 
-    /// Would the other trial give the same run, but for the seed?
+    /// Do the trials differ only in their seeds?
     pub(crate) fn differs_in_seed_only(&self, other: &Trial) -> bool {
         Arc::ptr_eq(&self.machine, &other.machine)
             && Arc::ptr_eq(&self.workload, &other.workload)
@@ -234,7 +234,7 @@ impl Ending {
         }
     }
 
-    /// What the user should know of it.
+    /// The warning for the user, if any.
     pub fn warning(&self) -> Option<&str> {
         match self {
             Ending::Deadlock(warning) => Some(warning),
@@ -260,7 +260,7 @@ impl Pace {
         }
     }
 
-    /// Where the next stretch ends: always later than the last one, even if nothing happened in it.
+    /// The end of the next stretch: always later than the last one, even if nothing happened in it.
     fn next(&mut self) -> Time {
         let took = self.begun.elapsed().max(Duration::from_micros(1));
         let factor = (STRETCH.as_secs_f64() / took.as_secs_f64()).min(2.0);

@@ -190,7 +190,7 @@ fn first_difference(batch: &Batch, played: &[u8]) -> Option<String> {
     let (start, seed) = batch.script_of(at);
     let event = &batch.events[at];
     Some(format!(
-        "script {seed}, call {}: {event:?}\n  native: {native:?}\n  bpf:    {bpf:?}",
+        "script {seed}, call {}: {event}\n  native: {native}\n  bpf:    {bpf}",
         at - start
     ))
 }

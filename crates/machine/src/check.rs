@@ -1,12 +1,12 @@
-//! What makes a description a machine that could exist.
+//! Checks whether a machine can exist.
 
 use std::collections::BTreeMap;
 
-use crate::{Cpu, Machine, MAX_CPUS};
+use crate::{Cpu, Machine, LOCAL_DISTANCE, MAX_CPUS};
 
 impl Machine {
-    /// Is this a machine that could exist?  Readers ask this before they hand a machine out;
-    /// programs that build one by hand can ask it too.
+    /// Can this machine exist?  Readers check it before they return a machine;
+    /// programs that build a machine can check it, too.
     ///
     /// # Errors
     /// One sentence, without a full stop, about the first thing that is impossible.
@@ -31,8 +31,9 @@ impl Machine {
             self.check_cpu(number, cpu)?;
         }
         if !self.cpus.iter().any(|cpu| cpu.capacity == 1024) {
-            return Err("no CPU has capacity 1024, which the fastest has".into());
+            return Err("no CPU has capacity 1024; the fastest CPU has it".into());
         }
+        self.check_distances()?;
         self.check_sharing()
     }
 
@@ -48,6 +49,38 @@ impl Machine {
                 "CPU {number} uses cache {}, which is not described",
                 cpu.cache
             ));
+        }
+        Ok(())
+    }
+
+    /// Distances are a symmetric square of all nodes.
+    fn check_distances(&self) -> Result<(), String> {
+        let (rows, nodes) = (&self.distances, self.nr_nodes());
+        if rows.is_empty() {
+            return Ok(());
+        }
+        if rows.iter().any(|row| row.len() != rows.len()) {
+            return Err("distances are not a square".into());
+        }
+        if rows.len() != nodes {
+            let given = rows.len();
+            return Err(format!(
+                "distances between {given} nodes, but the machine has {nodes}"
+            ));
+        }
+        for (from, row) in rows.iter().enumerate() {
+            if row[from] != LOCAL_DISTANCE {
+                return Err(format!(
+                    "the distance of node {from} from itself is {}; it is {LOCAL_DISTANCE}",
+                    row[from]
+                ));
+            }
+            if let Some(to) = (0..nodes).find(|&to| row[to] != rows[to][from]) {
+                return Err(format!(
+                    "the distance from node {from} to node {to} is {}, back it is {}",
+                    row[to], rows[to][from]
+                ));
+            }
         }
         Ok(())
     }
@@ -103,7 +136,7 @@ mod tests {
         );
         refused(
             |m| m.cpus.iter_mut().for_each(|cpu| cpu.capacity = 512),
-            "no CPU has capacity 1024, which the fastest has",
+            "no CPU has capacity 1024; the fastest CPU has it",
         );
         refused(
             |m| m.smp = false,

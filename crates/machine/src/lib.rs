@@ -6,6 +6,9 @@ mod check;
 mod library;
 mod model;
 mod read;
+mod topology;
 
 pub use library::{find, names};
-pub use model::{Cache, Costs, Cpu, Machine, TickPhase, Timers, MAX_CPUS};
+pub use model::{
+    Cache, Costs, Cpu, IdleState, Machine, TickPhase, Timers, LOCAL_DISTANCE, MAX_CPUS,
+};

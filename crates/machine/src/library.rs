@@ -10,7 +10,7 @@ use crate::{Cache, Costs, Cpu, Machine, TickPhase, Timers, MAX_CPUS};
 
 static MACHINES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../machines");
 
-/// What `ideal-N` looks like.
+/// The prefix of `ideal-N`.
 const IDEAL: &str = "ideal-";
 
 /// The names of the machines that come with the program, in alphabetical order.  Besides these
@@ -84,6 +84,7 @@ impl Machine {
         assert!((1..=MAX_CPUS).contains(&nr_cpus), "{nr_cpus} CPUs");
         let cpu = |core| Cpu {
             core,
+            package: 0,
             node: 0,
             cache: 0,
             capacity: 1024,
@@ -96,7 +97,9 @@ impl Machine {
                 size_bytes: 0,
                 refill_ps_per_byte: 0,
             }],
+            distances: Vec::new(),
             smt_speed_milli: 1000,
+            idle_states: Vec::new(),
             costs: Costs::default(),
             timers: Timers::HighResolution,
             tick_phase: TickPhase::Aligned,
@@ -125,8 +128,11 @@ mod tests {
             ("athlon-mp-1900-1p", 1),
             ("athlon-mp-1900-2p", 2),
             ("athlon-xp-1800", 1),
+            ("cloud-2", 2),
             ("desktop", 16),
+            ("desktop-ccx", 32),
             ("dual-xeon-ht", 4),
+            ("laptop-hybrid", 16),
             ("netfinity-5500-2p", 2),
             ("netfinity-5500-up", 1),
             ("netfinity-7000-1p", 1),
@@ -134,8 +140,11 @@ mod tests {
             ("netfinity-7000-4p", 4),
             ("netfinity-7000-up", 1),
             ("pentium-4-3ghz", 1),
+            ("phone", 8),
             ("qemu-icount", 1),
             ("server", 128),
+            ("server-2s", 128),
+            ("server-512", 512),
             ("xeon-700-8p", 8),
             ("xeon-700-up", 1),
         ];

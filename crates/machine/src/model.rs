@@ -16,8 +16,13 @@ pub struct Machine {
     pub cpus: Vec<Cpu>,
     /// Caches; [`Cpu::cache`] refers to them by index.
     pub caches: Vec<Cache>,
+    /// Distances between memory nodes as ACPI's SLIT gives them: 10 from a node to itself.  Empty: memory
+    /// costs the same from all nodes.
+    pub distances: Vec<Vec<u32>>,
     /// Speed of each of two busy SMT siblings in thousandths of a CPU with idle siblings.
     pub smt_speed_milli: u32,
+    /// Idle states deeper than the one [`Costs::idle_exit`] leaves, shallowest first.
+    pub idle_states: Vec<IdleState>,
     /// What things cost.
     pub costs: Costs,
     /// How sleeps end.
@@ -31,9 +36,27 @@ pub struct Machine {
     /// Tick rate of the kernel, where it differs from the policy's: each tick of the kernel delivers the
     /// policy ticks that have become due.  None: the policy's own rate.
     pub kernel_hz: Option<u32>,
-    /// A tick takes up to this much longer than [`Costs::tick`], evenly drawn: nothing a real machine
-    /// does takes the same time each time, and tasks that run for exactly as long tie for ever.
+    /// A tick takes up to this much longer than [`Costs::tick`], drawn uniformly: times on a real machine
+    /// vary, and tasks that run for exactly equal times would tie for ever.
     pub tick_jitter: Ns,
+}
+
+/// The distance of a node from itself, and between all nodes where none is given.
+pub const LOCAL_DISTANCE: u32 = 10;
+
+impl Machine {
+    /// The distance of memory of node `to` from CPUs of node `from`; [`LOCAL_DISTANCE`] for the node itself.
+    pub fn distance(&self, from: u32, to: u32) -> u32 {
+        let row = self.distances.get(from as usize);
+        let distance = row.and_then(|row| row.get(to as usize));
+        distance.copied().unwrap_or(LOCAL_DISTANCE)
+    }
+
+    /// Number of memory nodes: one more than the highest that a CPU is on.
+    pub fn nr_nodes(&self) -> usize {
+        let nodes = self.cpus.iter().map(|cpu| cpu.node as usize + 1);
+        nodes.max().unwrap_or(1)
+    }
 }
 
 /// A logical CPU.
@@ -41,6 +64,8 @@ pub struct Machine {
 pub struct Cpu {
     /// Physical core; CPUs with the same core are SMT siblings.
     pub core: u32,
+    /// Socket.
+    pub package: u32,
     /// Memory node.
     pub node: u32,
     /// The cache that is modelled: its largest, an index into [`Machine::caches`].
@@ -48,6 +73,15 @@ pub struct Cpu {
     pub cache: u32,
     /// Speed relative to the machine's fastest CPU, 1 to 1024.
     pub capacity: u32,
+}
+
+/// An idle state of a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdleState {
+    /// A CPU is in it once it has idled for this long.
+    pub after: Ns,
+    /// Time to leave it, in place of [`Costs::idle_exit`].
+    pub exit: Ns,
 }
 
 /// A cache, modelled by how much of each task's working set it holds.
@@ -90,6 +124,33 @@ pub struct Costs {
     pub exec: Ns,
     /// exit().
     pub exit: Ns,
+}
+
+impl Costs {
+    /// Each cost with its key in a description.
+    pub fn named(&self) -> [(&'static str, Ns); 14] {
+        { *self }.slots().map(|(key, cost)| (key, *cost))
+    }
+
+    /// Each cost with its key, to be changed.
+    pub(crate) fn slots(&mut self) -> [(&'static str, &mut Ns); 14] {
+        [
+            ("schedule", &mut self.schedule),
+            ("examine", &mut self.examine),
+            ("recalculate", &mut self.recalculate),
+            ("context_switch", &mut self.context_switch),
+            ("mm_switch", &mut self.mm_switch),
+            ("wakeup", &mut self.wakeup),
+            ("lock_transfer", &mut self.lock_transfer),
+            ("tick", &mut self.tick),
+            ("ipi", &mut self.ipi),
+            ("idle_exit", &mut self.idle_exit),
+            ("syscall", &mut self.syscall),
+            ("fork", &mut self.fork),
+            ("exec", &mut self.exec),
+            ("exit", &mut self.exit),
+        ]
+    }
 }
 
 /// How a sleep ends.

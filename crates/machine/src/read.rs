@@ -4,9 +4,10 @@ use schedlab_input::{stem, Diagnostic, Document, Table};
 use schedlab_trace::Ns;
 
 use crate::library::shipped;
-use crate::{Cache, Costs, Cpu, Machine, TickPhase, Timers, MAX_CPUS};
+use crate::topology::{topology, Topology};
+use crate::{Costs, Cpu, IdleState, Machine, TickPhase, Timers};
 
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 14] = [
     "title",
     "base",
     "cpus",
@@ -17,12 +18,12 @@ const KEYS: [&str; 12] = [
     "timers",
     "ticks",
     "smt_speed_milli",
+    "distances",
     "cluster",
+    "idle",
     "costs",
 ];
-const CLUSTER_KEYS: [&str; 6] = ["count", "cores", "threads", "node", "capacity", "cache"];
-const CACHE_KEYS: [&str; 3] = ["size", "line", "refill"];
-
+const IDLE_KEYS: [&str; 2] = ["after", "exit"];
 const TIMERS: [(&str, Timers); 2] = [
     ("tick", Timers::Tick),
     ("high-resolution", Timers::HighResolution),
@@ -32,7 +33,7 @@ const TICKS: [(&str, TickPhase); 2] = [
     ("staggered", TickPhase::Staggered),
 ];
 
-/// No single cost is longer than this: it would rather be a mistake in the unit.
+/// The longest single cost; a longer one is probably a mistake in the unit.
 const MAX_COST: Ns = Ns(1_000_000_000);
 
 impl Machine {
@@ -91,7 +92,11 @@ fn machine(root: &Table<'_>, name: String, base: Option<&Machine>) -> Result<Mac
     let timers = root.need("timers", timers, "tick or high-resolution")?;
     let ticks = root.choice("ticks", &TICKS)?.or(base.map(|b| b.tick_phase));
     let tick_phase = root.need("ticks", ticks, "aligned or staggered")?;
-    let (cpus, caches) = topology(root, base)?;
+    let Topology {
+        cpus,
+        caches,
+        distances,
+    } = topology(root, base)?;
     let smp = root.boolean("smp")?.unwrap_or(cpus.len() > 1);
     Ok(Machine {
         name,
@@ -99,6 +104,8 @@ fn machine(root: &Table<'_>, name: String, base: Option<&Machine>) -> Result<Mac
         smt_speed_milli: smt_speed(root, &cpus, base)?,
         cpus,
         caches,
+        distances,
+        idle_states: idle_states(root, base)?,
         costs: costs(root, base)?,
         timers,
         tick_phase,
@@ -109,151 +116,7 @@ fn machine(root: &Table<'_>, name: String, base: Option<&Machine>) -> Result<Mac
     })
 }
 
-/// CPUs and caches: described here, or the first `cpus` of the base.
-fn topology(
-    root: &Table<'_>,
-    base: Option<&Machine>,
-) -> Result<(Vec<Cpu>, Vec<Cache>), Diagnostic> {
-    let keep = root.integer("cpus", 1..=i64::from(MAX_CPUS))?;
-    match (base, keep) {
-        (Some(base), None) if !root.has("cluster") => Ok((base.cpus.clone(), base.caches.clone())),
-        (Some(base), Some(keep)) if !root.has("cluster") => first_cpus(root, base, keep as usize),
-        (_, Some(_)) => Err(root
-            .mistake("cpus", "the number of CPUs follows from the clusters")
-            .expected("\"cpus\" only with \"base\" and without [[cluster]]")),
-        (_, None) => clusters(root),
-    }
-}
-
-/// A machine reduced to its first CPUs, without the caches that none of these uses.
-fn first_cpus(
-    root: &Table<'_>,
-    base: &Machine,
-    keep: usize,
-) -> Result<(Vec<Cpu>, Vec<Cache>), Diagnostic> {
-    if keep > base.cpus.len() {
-        return Err(root
-            .mistake(
-                "cpus",
-                format!("{} has only {} CPUs", base.name, base.cpus.len()),
-            )
-            .expected(format!("1 to {}", base.cpus.len())));
-    }
-    let cpus = base.cpus[..keep].to_vec();
-    // Caches are numbered in the order of the CPUs' first threads, so those in use come first.
-    let used = cpus
-        .iter()
-        .map(|cpu| cpu.cache as usize + 1)
-        .max()
-        .unwrap_or(0);
-    Ok((cpus, base.caches[..used].to_vec()))
-}
-
-/// Cores around a last-level cache, as often as there are such groups.
-struct Cluster {
-    count: u32,
-    cores: u32,
-    threads: u32,
-    node: u32,
-    capacity: u32,
-    cache: Cache,
-}
-
-fn clusters(root: &Table<'_>) -> Result<(Vec<Cpu>, Vec<Cache>), Diagnostic> {
-    let clusters = root
-        .list("cluster")?
-        .into_iter()
-        .map(cluster)
-        .collect::<Result<Vec<_>, _>>()?;
-    if clusters.is_empty() {
-        return Err(root
-            .mistake("cluster", "missing")
-            .expected("at least one table [[cluster]]"));
-    }
-    let nr_cpus: u64 = clusters
-        .iter()
-        .map(|c| u64::from(c.count * c.cores) * u64::from(c.threads))
-        .sum();
-    if nr_cpus > u64::from(MAX_CPUS) {
-        return Err(root
-            .mistake("cluster", format!("the clusters have {nr_cpus} CPUs"))
-            .expected(format!("at most {MAX_CPUS}")));
-    }
-    Ok(lay_out(&clusters))
-}
-
-/// Numbers CPUs as Linux on x86 does: the first threads of all cores, then the second ones.
-fn lay_out(clusters: &[Cluster]) -> (Vec<Cpu>, Vec<Cache>) {
-    let (mut cores, mut caches) = (Vec::new(), Vec::new());
-    for cluster in clusters {
-        for _ in 0..cluster.count {
-            for _ in 0..cluster.cores {
-                let cpu = Cpu {
-                    core: cores.len() as u32,
-                    node: cluster.node,
-                    cache: caches.len() as u32,
-                    capacity: cluster.capacity,
-                };
-                cores.push((cluster.threads, cpu));
-            }
-            caches.push(cluster.cache);
-        }
-    }
-    let most = clusters.iter().map(|c| c.threads).max().unwrap_or(0);
-    let nth = |n| {
-        cores
-            .iter()
-            .filter(move |(threads, _)| n < *threads)
-            .map(|(_, cpu)| *cpu)
-    };
-    ((0..most).flat_map(nth).collect(), caches)
-}
-
-fn cluster(table: Table<'_>) -> Result<Cluster, Diagnostic> {
-    let table = table.only(&CLUSTER_KEYS)?;
-    let number = |key, low: i64, high: u32, default| {
-        let given = table.integer(key, low..=i64::from(high))?;
-        Ok(given.map_or(default, |n| n as u32))
-    };
-    let cache = table.need(
-        "cache",
-        table.table("cache")?,
-        "a table with size, line and refill",
-    )?;
-    Ok(Cluster {
-        count: number("count", 1, MAX_CPUS, 1)?,
-        cores: number("cores", 1, MAX_CPUS, 1)?,
-        threads: number("threads", 1, 8, 1)?,
-        node: number("node", 0, MAX_CPUS - 1, 0)?,
-        capacity: number("capacity", 1, 1024, 1024)?,
-        cache: self::cache(cache)?,
-    })
-}
-
-/// A cache is described by what datasheets and benchmarks give: its size, its line and the time
-/// until a missing line has come.
-fn cache(table: Table<'_>) -> Result<Cache, Diagnostic> {
-    let table = table.only(&CACHE_KEYS)?;
-    let size_bytes = table.need("size", table.size("size")?, "a size such as \"512KiB\"")?;
-    let line = table.need("line", table.size("line")?, "a size such as \"64B\"")?;
-    if !(1..=4096).contains(&line) {
-        return Err(table
-            .mistake("line", format!("{line} bytes is out of range"))
-            .expected("1 to 4096 bytes"));
-    }
-    let refill = table.need(
-        "refill",
-        table.duration("refill")?,
-        "the time to fetch one line, such as \"80ns\"",
-    )?;
-    let refill = limited(&table, "refill", refill)?;
-    Ok(Cache {
-        size_bytes,
-        refill_ps_per_byte: (refill.0 * 1000 + line / 2) / line,
-    })
-}
-
-/// How fast SMT siblings are together has to be said where there are siblings.
+/// The speed of SMT siblings; required if there are siblings.
 fn smt_speed(root: &Table<'_>, cpus: &[Cpu], base: Option<&Machine>) -> Result<u32, Diagnostic> {
     let given = root
         .integer("smt_speed_milli", 1..=1000)?
@@ -273,9 +136,35 @@ fn smt_speed(root: &Table<'_>, cpus: &[Cpu], base: Option<&Machine>) -> Result<u
     )
 }
 
+/// Deeper idle states, each entered later than the one before.
+fn idle_states(root: &Table<'_>, base: Option<&Machine>) -> Result<Vec<IdleState>, Diagnostic> {
+    if !root.has("idle") {
+        return Ok(base.map_or(Vec::new(), |base| base.idle_states.clone()));
+    }
+    let mut states: Vec<IdleState> = Vec::new();
+    for table in root.list("idle")? {
+        let table = table.only(&IDLE_KEYS)?;
+        let time = |key| {
+            let given = table.need(key, table.duration(key)?, "a duration such as \"200us\"")?;
+            limited(&table, key, given)
+        };
+        let (after, exit) = (time("after")?, time("exit")?);
+        if states.last().is_some_and(|last| last.after >= after) {
+            return Err(table
+                .mistake(
+                    "after",
+                    format!("{after} is not later than in the state before"),
+                )
+                .expected("idle states in the order they are entered"));
+        }
+        states.push(IdleState { after, exit });
+    }
+    Ok(states)
+}
+
 fn costs(root: &Table<'_>, base: Option<&Machine>) -> Result<Costs, Diagnostic> {
     let mut costs = base.map(|b| b.costs).unwrap_or_default();
-    let mut slots = slots(&mut costs);
+    let mut slots = costs.slots();
     let names: Vec<_> = slots.iter().map(|(name, _)| *name).collect();
     let Some(table) = root.table("costs")? else {
         let expected = format!("a table [costs] with {}", names.join(", "));
@@ -298,27 +187,7 @@ fn costs(root: &Table<'_>, base: Option<&Machine>) -> Result<Costs, Diagnostic> 
     Ok(costs)
 }
 
-/// Each cost with its key.
-fn slots(costs: &mut Costs) -> [(&'static str, &mut Ns); 14] {
-    [
-        ("schedule", &mut costs.schedule),
-        ("examine", &mut costs.examine),
-        ("recalculate", &mut costs.recalculate),
-        ("context_switch", &mut costs.context_switch),
-        ("mm_switch", &mut costs.mm_switch),
-        ("wakeup", &mut costs.wakeup),
-        ("lock_transfer", &mut costs.lock_transfer),
-        ("tick", &mut costs.tick),
-        ("ipi", &mut costs.ipi),
-        ("idle_exit", &mut costs.idle_exit),
-        ("syscall", &mut costs.syscall),
-        ("fork", &mut costs.fork),
-        ("exec", &mut costs.exec),
-        ("exit", &mut costs.exit),
-    ]
-}
-
-fn limited(table: &Table<'_>, key: &str, cost: Ns) -> Result<Ns, Diagnostic> {
+pub(crate) fn limited(table: &Table<'_>, key: &str, cost: Ns) -> Result<Ns, Diagnostic> {
     if cost > MAX_COST {
         return Err(table
             .mistake(key, format!("{cost} is too long"))
@@ -330,6 +199,7 @@ fn limited(table: &Table<'_>, key: &str, cost: Ns) -> Result<Ns, Diagnostic> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::{CACHE_KEYS, CLUSTER_KEYS};
 
     const COMPLETE: &str = r#"
 title = "Two cores"
@@ -450,7 +320,7 @@ exit = "0ns"
         says(
             "cores = 2",
             "capacity = 512",
-            "m.toml:1: no CPU has capacity 1024, which the fastest has",
+            "m.toml:1: no CPU has capacity 1024; the fastest CPU has it",
         );
         let no_cluster = COMPLETE.replace("[[cluster]]\ncores = 2\n[cluster.cache]\nsize = \"1MiB\"\nline = \"32B\"\nrefill = \"100ns\"\n", "");
         assert_eq!(
@@ -529,10 +399,16 @@ exit = "0ns"
     #[test]
     fn the_manual_names_every_key() {
         let mut costs = Costs::default();
-        let costs = slots(&mut costs).map(|(name, _)| name.to_string());
+        let costs = costs.slots().map(|(name, _)| name.to_string());
         let cache = CACHE_KEYS.map(|key| format!("cache.{key}"));
-        let others = KEYS[..10].iter().chain(&CLUSTER_KEYS);
-        for key in others.map(|key| key.to_string()).chain(cache).chain(costs) {
+        let idle = IDLE_KEYS.map(|key| format!("idle.{key}"));
+        let others = KEYS[..11].iter().chain(&CLUSTER_KEYS);
+        for key in others
+            .map(|key| key.to_string())
+            .chain(cache)
+            .chain(idle)
+            .chain(costs)
+        {
             let row = MANUAL.lines().any(|line| {
                 let mut cells = line.split('|').skip(1);
                 cells
@@ -541,6 +417,25 @@ exit = "0ns"
             });
             assert!(row, "docs/machines.md has no row for {key}");
         }
+    }
+
+    #[test]
+    fn idle_states_come_in_order() {
+        let idle = |states: &str| {
+            let text = COMPLETE.replacen("[costs]", &format!("{states}\n[costs]"), 1);
+            Machine::parse("m.toml", &text).map_err(|mistake| mistake.to_string())
+        };
+        let two = "[[idle]]\nafter = \"20us\"\nexit = \"5us\"\n[[idle]]\nafter = \"1ms\"\nexit = \"80us\"";
+        let machine = idle(two).unwrap();
+        assert_eq!(machine.idle_states[1].exit, Ns(80_000));
+        assert_eq!(
+            idle(&two.replace("1ms", "20us")).unwrap_err(),
+            "m.toml:16: idle.after: 20.0 µs is not later than in the state before; expected idle states in the order they are entered"
+        );
+        assert_eq!(
+            idle("[[idle]]\nafter = \"20us\"").unwrap_err(),
+            "m.toml:12: idle.exit: missing; expected a duration such as \"200us\""
+        );
     }
 
     #[test]

@@ -1,14 +1,14 @@
-//! Recording lengths of time: exact while they are few, in a histogram beyond that.
+//! Distributions of durations: exact while the samples are few, a histogram beyond that.
 
 use hdrhistogram::{Counter, Histogram};
 use schedlab_trace::Ns;
 
 use crate::{CdfPoint, Distribution};
 
-/// When a [`Recorder`] gives up exactness, and for what.
+/// When a [`Recorder`] changes from exact samples to a histogram, and how precise that is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Precision {
-    /// So many samples are kept as they are.
+    /// Number of samples that are kept exactly.
     exact: usize,
     /// Significant decimal digits of the histogram after that.
     digits: u8,
@@ -65,7 +65,7 @@ impl<C: Counter> Recorder<C> {
         }
     }
 
-    /// Records a sample and says by how many bytes that made the recorder grow.
+    /// Records a sample; returns by how many bytes the recorder grew.
     pub fn record(&mut self, ns: u64) -> usize {
         self.count += 1;
         self.sum += u128::from(ns);
@@ -81,7 +81,7 @@ impl<C: Counter> Recorder<C> {
         }
     }
 
-    /// Records a wait that was not over.
+    /// Records a wait that had not ended.
     pub fn record_unfinished(&mut self, ns: u64) -> usize {
         self.unfinished += 1;
         self.record(ns)

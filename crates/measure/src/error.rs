@@ -4,7 +4,7 @@ use schedlab_trace::{CpuId, Ns, TaskId, Time};
 use serde::{Serialize, Serializer};
 use thiserror::Error;
 
-/// Why a trace's numbers cannot be trusted: it contradicts itself at this place.
+/// The place where a trace contradicts itself; its numbers cannot be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum AccountingError {
     /// Time went back.
@@ -58,7 +58,7 @@ pub enum AccountingError {
         task: TaskId,
     },
     /// Two spans of overhead overlap on a CPU.
-    #[error("at {time}: CPU {cpu} begins overhead {ns} before its last one is over")]
+    #[error("at {time}: CPU {cpu} begins overhead {ns} before its previous overhead ends")]
     OverlappingOverhead {
         /// When.
         time: Time,
@@ -68,7 +68,7 @@ pub enum AccountingError {
         ns: Ns,
     },
     /// A CPU's tasks, idling and overhead do not add up to the run's duration.
-    #[error("CPU {cpu} accounts for {accounted} ns of {duration}", accounted = accounted.0, duration = duration.0)]
+    #[error("the times of CPU {cpu} add up to {accounted} ns, but the run took {duration} ns", accounted = accounted.0, duration = duration.0)]
     CpuTime {
         /// The CPU.
         cpu: CpuId,
@@ -78,7 +78,7 @@ pub enum AccountingError {
         duration: Ns,
     },
     /// The tasks' CPU times do not add up to the CPUs'.
-    #[error("tasks ran {tasks} ns but CPUs ran tasks for {cpus}", tasks = tasks.0, cpus = cpus.0)]
+    #[error("tasks ran for {tasks} ns, but CPUs ran tasks for {cpus} ns", tasks = tasks.0, cpus = cpus.0)]
     TaskTime {
         /// Sum over tasks.
         tasks: Ns,

@@ -18,7 +18,7 @@ pub enum Better {
     Neither,
 }
 
-/// What a headline's values are in.
+/// The unit of a headline's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Unit {
     /// Nanoseconds.
@@ -50,7 +50,7 @@ pub struct Headline {
     pub id: Cow<'static, str>,
     /// Name for people.
     pub label: Cow<'static, str>,
-    /// What the values are in.
+    /// The unit of the values.
     pub unit: Unit,
     /// Which way is better.
     pub better: Better,
@@ -59,8 +59,8 @@ pub struct Headline {
 }
 
 impl Headline {
-    /// All headlines of the given runs, in the order to show them: first what the workloads
-    /// count and time, in order of appearance, then the same for every workload.
+    /// All headlines of the given runs, in the order to show them: first the marks of the workloads
+    /// in order of appearance, then the headlines that every workload has.
     pub fn all<'a>(runs: impl IntoIterator<Item = &'a Metrics>) -> Vec<Headline> {
         let mut headlines: Vec<Headline> = Vec::new();
         for mark in runs.into_iter().flat_map(|run| &run.marks) {

@@ -1,7 +1,7 @@
 //! Metrics, computed from a trace alone.
 //!
 //! [`Measure`] is a [`Sink`](schedlab_trace::Sink): feed it a trace, simulated or recorded,
-//! then ask for the [`Metrics`].  It keeps no events, so a run may be as long as it likes.
+//! then ask for the [`Metrics`].  It keeps no events, so a run may have any length.
 //!
 //! ```
 //! use schedlab_measure::Measure;
@@ -18,15 +18,15 @@
 //!
 //! ```text
 //!   Event ──> State ──────────────> Families ──────────────> Metrics
-//!             who runs, who waits;  one file each:           the published numbers,
-//!             deals out CPU time,   tasks, latency, cpus,    and points to draw
+//!             which tasks run and   one file each:           the published numbers,
+//!             wait; all CPU time,   tasks, latency, cpus,    and points to draw
 //!             to the ns             idle while runnable, …
 //! ```
 //!
 //! A task is *waiting* from its wakeup, or from being switched away from while runnable, until
 //! it is switched to.  *Run delay* is the length of such a wait; *wakeup latency* is the time
-//! from the moment somebody wanted a sleeping task to run until it did, which includes what
-//! the waking cost.  A task's *run time* is its time on a CPU without the overhead that fell into it.
+//! from the begin of a sleeping task's wakeup until the task runs, which includes the cost of
+//! the wakeup itself.  A task's *run time* is its time on a CPU without the overhead that fell into it.
 //!
 //! Counts and sums are exact integers.  For every CPU, tasks, idling and overhead add up to
 //! the run's duration to the nanosecond.  Percentiles are exact for few samples and state
@@ -35,8 +35,8 @@
 //! # Limits
 //!
 //! - The trace does not carry affinities: see [`IdleWhileRunnable`].
-//! - Of a recording's first moments some things are unknown: what a CPU did before its first
-//!   switch away from idle (counted as idle), and how long tasks had waited already.
+//! - A recording does not tell what a CPU did before its first switch away from idle (counted
+//!   as idle), nor how long tasks had waited before it began.
 //! - Tasks' own latency distributions are dropped above 20,000 tasks or 64 MiB
 //!   ([`Metrics::task_distributions_dropped`]).
 //! - Sums stop at 2^64 - 1 ns, 584 years.
@@ -64,8 +64,8 @@ pub use result::{
 };
 pub use summary::{Interval, Summary, BOOTSTRAP_MIN};
 
-/// Machines with at most so many CPUs have a plot of each run queue.
+/// Each run queue has a plot on machines with at most this many CPUs.
 pub const MAX_PLOT_CPUS: usize = 64;
 
-/// At most so many groups have plots of their own: the first ones.
+/// The first groups, at most this many, have plots of their own.
 pub const MAX_PLOT_GROUPS: usize = 24;

@@ -10,7 +10,7 @@ use crate::{
     MAX_PLOT_GROUPS,
 };
 
-/// Measures a trace that goes by; [`finish`](Measure::finish) gives the result.
+/// Measures a trace as its events arrive; [`finish`](Measure::finish) gives the result.
 #[derive(Debug)]
 pub struct Measure {
     info: TraceInfo,
@@ -41,7 +41,7 @@ impl Measure {
         }
     }
 
-    /// The same for who does not ask for the distributions of single tasks; those of groups are there.
+    /// The same without the distributions of single tasks; those of groups are kept.
     pub fn without_task_distributions() -> Measure {
         let mut measure = Measure::new();
         measure.task_distributions = false;
@@ -59,7 +59,7 @@ impl Measure {
         let (total, groups, fairness) = self.sum_up(cpu_time);
         let plots = self.plots(duration);
         let accounting_error = self.state.error();
-        // The result of a million tasks takes its room.
+        // Frees this memory first: the result of a million tasks is large, too.
         self.state = State::default();
         let tasks = self.tasks(cpu_time);
         let families = self.families;

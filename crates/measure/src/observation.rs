@@ -16,14 +16,14 @@ pub(crate) struct WaitEnd {
     pub who: Who,
     /// Since when the task was on a run queue.
     pub start: u64,
-    /// Since when somebody wanted it to run, if the wait began with a wakeup.
+    /// When its wakeup began, if the wait began with one.
     pub wanted: Option<u64>,
     pub end: u64,
-    /// Did it end by running, rather than with the task's death or the trace?
+    /// Did the task run at its end?  Otherwise the task or the trace ended.
     pub finished: bool,
 }
 
-/// How much the machine has to do and how much of it could.
+/// How many tasks wait and how many CPUs could run them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Load {
     pub waiting_tasks: u32,

@@ -22,7 +22,7 @@ pub struct Metrics {
     pub machine: String,
     /// Number of CPUs.
     pub nr_cpus: u32,
-    /// From the trace's start to its end; of a run that ended with its work, the makespan.
+    /// From the trace's start to its end; the makespan if the run ended with its work.
     pub duration_ns: Ns,
     /// The first place where the trace contradicts itself or time does not add up.
     /// Numbers beside an error must not be trusted.
@@ -41,9 +41,9 @@ pub struct Metrics {
     pub groups_without_effect: bool,
     /// Each task, by id.
     pub tasks: Vec<TaskMetrics>,
-    /// Were there so many tasks, or so many samples, that the tasks' own latency
-    /// distributions had to be dropped, or did nobody ask for them
-    /// ([`Measure::without_task_distributions`](crate::Measure::without_task_distributions))?
+    /// Were the tasks' own latency distributions left out?  There were too many tasks or
+    /// samples, or they were not asked for
+    /// ([`Measure::without_task_distributions`](crate::Measure::without_task_distributions)).
     /// Those of groups are always kept.
     pub task_distributions_dropped: bool,
     /// How evenly CPU time was spread over all tasks that existed the whole run.
@@ -73,7 +73,7 @@ pub struct MarkMetrics {
     pub latency_ns: Option<Distribution>,
 }
 
-/// What a task, or several together, did and had to endure.
+/// Times and counts of a task, or of several together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Activity {
     /// CPU time of its own: time on a CPU without the overhead that fell into it.
@@ -100,14 +100,14 @@ pub struct Activity {
     pub nr_migrations: u64,
     /// Times it was put on a run queue after sleeping or being forked.
     pub nr_wakeups: u64,
-    /// The longest wait of all, over or not; none if it never waited.
+    /// The longest wait, ended or not; none if it never waited.
     pub longest_wait: Option<Wait>,
 }
 
 /// One wait on a run queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Wait {
-    /// Who waited.
+    /// The task that waited.
     pub task: TaskId,
     /// Since when.
     pub start_ns: Time,
@@ -214,7 +214,7 @@ impl Metrics {
 ///
 /// If their nice values differ, CPU time counts by the weight of nice (Linux 6.6: 1024 for nice 0, about a
 /// factor of 1.25 a step), provided that the policy promises shares by nice.  Of another policy there is then no index: no
-/// division of the CPU is the fair one.
+/// division of the CPU is known to be fair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Fairness {
     /// (Σx)² / (n Σx²): 1 when all got the same, 1/n when one got everything; none
@@ -306,9 +306,9 @@ pub struct Plots {
     pub group_latency: Vec<GroupLatencyPlot>,
     /// How many tasks waited, over time.
     pub waiting: WaitingPlot,
-    /// Who used the CPUs, over time.
+    /// Shares of CPU time, over time.
     pub shares: SharesPlot,
-    /// Excerpts of who ran where.
+    /// Excerpts of which task ran where.
     pub timeline: TimelinePlot,
 }
 
@@ -365,7 +365,7 @@ pub struct SharesPlot {
     pub rows: Vec<ShareRow>,
 }
 
-/// Who a row of [`SharesPlot`] is about.
+/// What a row of [`SharesPlot`] is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ShareOf {
@@ -382,18 +382,18 @@ pub enum ShareOf {
 /// A row of [`SharesPlot`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ShareRow {
-    /// Whose.
+    /// What used it.
     pub of: ShareOf,
     /// Share of each stretch; at most 400.
     pub share: Vec<f64>,
 }
 
-/// Excerpts of who ran where; about 4,000 slices at most.
+/// Excerpts of which task ran where; about 4,000 slices at most.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TimelinePlot {
     /// From the trace's start.
     pub start: TimelineWindow,
-    /// Around the end of the longest wait; none if `start` shows it already, or nobody waited.
+    /// Around the end of the longest wait; none if `start` shows it already, or no task waited.
     pub longest_wait: Option<TimelineWindow>,
 }
 
@@ -411,12 +411,12 @@ pub struct TimelineWindow {
 /// A task's stay on a CPU, from switch to switch, overhead included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Slice {
-    /// Where.
+    /// The CPU.
     pub cpu: CpuId,
-    /// Who.
+    /// The task.
     pub task: TaskId,
-    /// From.
+    /// Its begin.
     pub start_ns: Time,
-    /// To.
+    /// Its end.
     pub end_ns: Time,
 }

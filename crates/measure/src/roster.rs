@@ -1,4 +1,4 @@
-//! Who the tasks are: names, groups, nice values.
+//! The tasks: names, groups, nice values.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

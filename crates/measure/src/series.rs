@@ -1,6 +1,6 @@
-//! Quantities over time in a bounded number of buckets, though nobody knows how long time will go on.
+//! Quantities over time in a bounded number of buckets; the duration is not known in advance.
 
-/// At most so many points in a plot over time.
+/// The most points in a plot over time.
 pub(crate) const MAX_BUCKETS: usize = 400;
 /// The first bucket width: 2^10 ns, about a microsecond.
 const FIRST_SHIFT: u32 = 10;

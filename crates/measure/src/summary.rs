@@ -1,11 +1,11 @@
-//! Several runs of one set-up, differing in their seeds alone, as a median with an interval.
+//! Runs that differ only in their seeds, as a median with an interval.
 
 use oorandom::Rand64;
 use serde::Serialize;
 
 use crate::{Headline, Metrics};
 
-/// From so many values on, the interval is a bootstrap one.
+/// The fewest values for a bootstrap interval.
 pub const BOOTSTRAP_MIN: usize = 6;
 /// Number of bootstrap resamples.
 const RESAMPLES: usize = 2_000;
@@ -22,7 +22,7 @@ pub enum Interval {
     Bootstrap95,
 }
 
-/// The values of several runs in short.
+/// A summary of the values of several runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// Number of values.

@@ -23,7 +23,7 @@ typedef long long s64;
 #define TUNABLES_STORAGE(...)
 #define tun(s)	((const struct tunables *)(s)->host_only.tunables)
 
-/* A loop may go round again if this hook call has budget left. */
+/* A loop may run another round if this hook call has budget left. */
 #define may_loop(s)	((s)->host_only.loops_left ? ((s)->host_only.loops_left--, 1) : 0)
 
 /* For the kernel's verifier only: see bpf/dialect.h. */

@@ -1,4 +1,4 @@
-//! What a user or a variant writes to give a tunable another value.
+//! Assignments of values to tunables, by users and variants.
 
 use schedlab_input::Diagnostic;
 
@@ -27,16 +27,16 @@ impl Assignment {
         }
     }
 
-    /// Reads `NAME=VALUE` as it stands on a command line or in a variant.
+    /// Reads `NAME=VALUE`, as on a command line or in a variant.
     ///
     /// # Errors
-    /// It is not written so.
+    /// The text has another form.
     pub fn parse(text: &str) -> Result<Assignment, Diagnostic> {
         let (target, values) = text
             .split_once('=')
             .ok_or_else(|| mistake(format!("\"{text}\" has no \"=\"")))?;
         let (name, row) = split_row(target)
-            .ok_or_else(|| mistake("this is no row of a table".into()).key(target))?;
+            .ok_or_else(|| mistake("this is not a row of a table".into()).key(target))?;
         let number = |value: &str| match value.trim().parse() {
             Ok(number) => Ok((0, number)),
             Err(_) => Err(mistake(format!("\"{value}\" is not a whole number")).key(target)),
@@ -49,7 +49,7 @@ impl Assignment {
         })
     }
 
-    /// What gets the values: NAME or NAME[ROW].
+    /// The target of the values: NAME or NAME[ROW].
     pub fn target(&self) -> String {
         match self.row {
             Some(row) => format!("{}[{row}]", self.name),

@@ -15,8 +15,8 @@ use tempfile::TempDir;
 use crate::source;
 use crate::{crash, ffi, Policy};
 
-/// What a policy includes, so that a binary far from its sources can compile one: the contract, what families of
-/// policies share, the policies themselves, and the native dialect.  Path and text.
+/// The files a policy includes, so that a binary without its sources can compile one: the contract, shared headers
+/// of families, the policies themselves, and the native dialect.  Path and text.
 pub(crate) const INCLUDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/included.rs"));
 
 /// Where a policy's includes are found, in a folder that [`write_headers`] filled.
@@ -25,8 +25,8 @@ pub const INCLUDE_FOLDERS: [&str; 3] = ["policy", "policies", "native"];
 /// The flags policies are compiled with, one a line.
 pub const COMPILER_FLAGS: &str = include_str!("cflags.txt");
 
-/// Added by [`check_undefined`]: undefined behaviour ends in a trap, and variables without a first value
-/// have one that shows.
+/// Added by [`check_undefined`]: undefined behaviour ends in a trap, and uninitialised variables get a
+/// conspicuous value.
 const CHECKING_FLAGS: [&str; 3] = [
     "-fsanitize=undefined",
     "-fsanitize-undefined-trap-on-error",
@@ -35,12 +35,12 @@ const CHECKING_FLAGS: [&str; 3] = [
 
 static CHECKS_UNDEFINED: AtomicBool = AtomicBool::new(false);
 
-/// Policies compiled from now on stop the program where the C standard does not say what they do.
-pub fn check_undefined() {
-    CHECKS_UNDEFINED.store(true, Ordering::Relaxed);
+/// With `yes`, policies compiled from now on stop the program at undefined behaviour.
+pub fn check_undefined(yes: bool) {
+    CHECKS_UNDEFINED.store(yes, Ordering::Relaxed);
 }
 
-/// Are policies compiled so?
+/// Are policies compiled with these checks?
 pub(crate) fn checks_undefined() -> bool {
     CHECKS_UNDEFINED.load(Ordering::Relaxed)
 }
@@ -48,7 +48,7 @@ pub(crate) fn checks_undefined() -> bool {
 /// Why a policy file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CompileError {
-    /// The file's name is not a name for a policy.
+    /// The file's name is not valid for a policy.
     #[error("{0}: a policy file is called NAME.c, NAME being letters, digits and underscores")]
     Name(String),
     /// Something could not be read or written.
@@ -61,25 +61,25 @@ pub enum CompileError {
     #[error("{0} does not compile:\n{1}")]
     Rejected(String, String),
     /// It compiled, but into something else.
-    #[error("{0} does not end with POLICY({1}, ...): a policy must be called like its file")]
+    #[error("{0} does not end with POLICY({1}, ...): a policy must have the name of its file")]
     NoTable(String, String),
     /// It compiled, but cannot be loaded.
     #[error("{0} cannot be loaded: {1}")]
     NotLoaded(String, libloading::Error),
-    /// Whoever wanted it wants it no more.
+    /// The caller stopped it.
     #[error("compiling was stopped")]
     Stopped,
 }
 
-/// Most lines shown of what a compiler says: the first mistake is what matters.
+/// The most lines shown of a compiler's output: the first mistake matters most.
 const MOST_LINES: usize = 40;
 
-/// How often a compiler at work is looked at.
+/// The time between two checks of a running compiler.
 const BEAT: Duration = Duration::from_millis(5);
 
 impl Policy {
     /// Compiles the policy in the C file `source` and loads it into this process, where it
-    /// stays.  The policy must be called like the file.  The compiler's warnings go to standard error.
+    /// stays.  The policy must have the name of the file.  The compiler's warnings go to standard error.
     ///
     /// # Errors
     /// See [`CompileError`].
@@ -95,11 +95,12 @@ impl Policy {
         let compiled = Compiled::from_source(source, stop)?;
         let shown = source.display().to_string();
         let policy = load(&compiled.library, &shown, &compiled.name)?;
-        source::remember(policy, source);
+        let library = fs::read(&compiled.library).map_err(|e| CompileError::Io(shown, e))?;
+        source::remember(policy, source, library);
         Ok(policy)
     }
 
-    /// Loads a policy from the shared library NAME.so that [`compile_library`] made of NAME.c.
+    /// Loads a policy from the shared library NAME.so that [`Policy::library`] gave for NAME.c.
     ///
     /// # Errors
     /// See [`CompileError`].
@@ -111,16 +112,6 @@ impl Policy {
             .map_err(|e| CompileError::Io(shown.clone(), e))?;
         load(&library, &shown, &name)
     }
-}
-
-/// The shared library that [`Policy::compile_unless`] loads, for a process elsewhere.
-///
-/// # Errors
-/// See [`CompileError`].
-pub fn compile_library(source: &Path, stop: &dyn Fn() -> bool) -> Result<Vec<u8>, CompileError> {
-    let compiled = Compiled::from_source(source, stop)?;
-    let library = &compiled.library;
-    fs::read(library).map_err(|e| CompileError::Io(library.display().to_string(), e))
 }
 
 /// A policy's shared library in a temporary folder.
@@ -180,7 +171,7 @@ fn run_compiler(
     let shown = || source.display().to_string();
     let wrap = |e| CompileError::Io(shown(), e);
     let messages = fs::File::create(&said).map_err(wrap)?;
-    // CC may hold options, as make has it: CC="ccache gcc".
+    // CC may hold options, as in make: CC="ccache gcc".
     let compiler = env::var("CC").unwrap_or_default();
     let mut words = compiler.split_whitespace();
     let program = words.next().unwrap_or("cc");
@@ -209,13 +200,13 @@ fn run_compiler(
     Err(CompileError::Rejected(
         shown(),
         match said.is_empty() {
-            true => format!("{program} says nothing but {status}"),
+            true => format!("{program} printed nothing and ended with {status}"),
             false => said,
         },
     ))
 }
 
-/// Shows what the compiler says about a policy it accepts, the first time.
+/// Prints the compiler's warnings about a policy, the first time.
 fn warn_once(source: &Path, said: &str) {
     static WARNED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     let mut warned = WARNED
@@ -229,7 +220,7 @@ fn warn_once(source: &Path, said: &str) {
     }
 }
 
-/// How the compiler ended; none if it was stopped, with all it started.
+/// The compiler's exit status; none if it was stopped together with its children.
 fn wait_unless(mut child: Child, stop: &dyn Fn() -> bool) -> io::Result<Option<ExitStatus>> {
     loop {
         if let Some(status) = child.try_wait()? {

@@ -1,7 +1,7 @@
-//! A policy that crashes or hangs is named before the process ends.
+//! Reports a policy that crashes or hangs before the process ends.
 //!
 //! Hooks are C: one can follow a stray pointer, or call itself for ever.  The kernel's verifier
-//! rules that out in the BPF back end; natively the process dies, but not without saying who did it.
+//! excludes this in the BPF back end.  Natively the process dies, after it has named the policy and the hook.
 
 use std::cell::Cell;
 use std::ffi::CString;
@@ -60,7 +60,7 @@ struct Call {
     /// The machine it is called for; it outlives the call.
     machine: *const ffi::Sched,
     task: Option<TaskId>,
-    /// How often a [`HookTimer`] has met this call.
+    /// How often a [`HookTimer`] has fired in this call.
     met: u32,
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn leave() {
 
 /// From now on a crash within a hook prints time, CPU, task, policy, hook and line and ends the process with
 /// status 3; any other crash, or the end of memory, ends it as before.  All remove unfinished files.
-/// A file that grows larger than the system allows becomes an error of whoever writes it.
+/// A file that grows larger than the system allows becomes an error of its writer.
 pub fn install_crash_handler() {
     use libc::{SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV};
     const STACK: usize = 64 * 1024;
@@ -137,12 +137,12 @@ fn program_counter(context: *mut libc::c_void) -> usize {
     0
 }
 
-/// What most likely happened.
+/// The most likely cause.
 fn reason(signal: i32) -> &'static str {
     match signal {
         libc::SIGFPE => "crashed (division by zero, or of the least number by -1)",
         libc::SIGILL if checks_undefined() => "crashed (undefined behaviour, found by --sanitize)",
-        libc::SIGILL => "crashed (it reached what it calls unreachable)",
+        libc::SIGILL => "crashed (it reached code marked unreachable)",
         _ => "crashed (stray pointer or endless recursion)",
     }
 }
@@ -150,7 +150,7 @@ fn reason(signal: i32) -> &'static str {
 /// The program's exit status for a policy's fault.
 const POLICY_FAULT: i32 = 3;
 
-/// Says when, where and in which hook, and ends the process.
+/// Prints time, CPU and hook, and ends the process.
 fn die(call: Call, what: &str, pc: usize) -> ! {
     // SAFETY: the machine outlives the call.
     let (now_ns, cpu) = unsafe { ((*call.machine).now, (*call.machine).this_cpu) };
@@ -186,15 +186,15 @@ mod timer {
 
     use super::{die, program_counter, Handler, RUNNING};
 
-    /// Meetings with one call before it is called stuck.
+    /// Signals within one call before it counts as stuck.
     const MEETINGS: u32 = 10;
 
-    /// While this lives, a hook call on this thread that takes more CPU time than allowed is named,
-    /// and the process ended with status 3.
+    /// While this exists, a hook call on this thread that takes more CPU time than allowed is reported,
+    /// and the process ends with status 3.
     ///
-    /// The loops of a policy are bounded and cannot get here; what can is recursion the compiler
-    /// made a loop of.  The thread's own CPU clock sends it a signal ten times within the allowed
-    /// time; a call that is met each of these times, and once more, is stuck.  Calls pay nothing.
+    /// The loops of a policy are bounded and end before; recursion that the compiler turned into a loop
+    /// does not.  The thread's own CPU clock sends it a signal ten times within the allowed time; a
+    /// call that gets all of these signals, and one more, is stuck.  Calls have no extra cost.
     pub struct HookTimer {
         timer: libc::timer_t,
         /// The timer belongs to the thread that made it.
@@ -205,7 +205,7 @@ mod timer {
         /// Starts on this thread; uses SIGPROF.
         ///
         /// # Errors
-        /// What the system says when it has no more timers.
+        /// The system has no more timers.
         pub fn start(allowed: Duration) -> io::Result<HookTimer> {
             install_handler();
             let timer = create()?;
@@ -262,14 +262,14 @@ mod timer {
         }
     }
 
-    /// Counts meetings with the running call.  A call that ends meanwhile is none the worse.
+    /// Counts signals within the running call.  A call that ends in time is not affected.
     extern "C" fn on_beat(_: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
         let Some(mut call) = RUNNING.get() else {
             return;
         };
         call.met += 1;
         if call.met > MEETINGS {
-            let what = "does not come back (--hook-timeout)";
+            let what = "does not return (--hook-timeout)";
             die(call, what, program_counter(context));
         }
         RUNNING.set(Some(call));

@@ -1,10 +1,10 @@
-//! For tests: what the locks and the clock of a real kernel do to a policy.
+//! For tests: lock refusals and clock differences, as policies meet them in a real kernel.
 //!
-//! The simulator runs one hook at a time, so its second lock is always free and time stands still
+//! The simulator runs one hook at a time, so its second lock is always free and time does not advance
 //! during a hook.  In a kernel a second lock may be refused, and hooks of several CPUs overlap: a
-//! hook begins with the time at which it got its first lock, another CPU's hook gets a later one
-//! and writes it into its own run queue, and rq_lock() renews the first hook's time when it gets
-//! the lock of that run queue.
+//! hook begins with the time of its first lock; a hook on another CPU has a later time and writes
+//! it into its own run queue; rq_lock() renews the first hook's time when it gets the lock of that
+//! run queue.
 //!
 //! A disturbed host does both.  A hook begins up to [`Disturbance::delay_ns`] after the event that
 //! calls it, and a successful rq_lock() renews its time to the latest any hook of that event can
@@ -18,24 +18,24 @@ use crate::{ffi, first_state};
 /// How to disturb the hooks of a policy with a lock for each CPU; see [`Host::disturb`](crate::Host::disturb).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Disturbance {
-    /// What the refusals and delays are drawn from.
+    /// The seed of refusals and delays.
     pub seed: u64,
-    /// One in so many calls of rq_lock() is refused, on average; 0: none.
+    /// On average one in this number of calls of rq_lock() is refused; 0: none.
     pub refuse_one_in: u32,
-    /// Most that a hook begins after the event that calls it, in ns.
+    /// The longest delay of a hook after its event, in ns.
     pub delay_ns: u64,
 }
 
-/// What a hook of a disturbed host met.
+/// The delay and the lock results of a hook of a disturbed host.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Met {
     /// When it began.
     pub began_ns: u64,
-    /// What each of its calls of rq_lock() was answered: none for a refusal, else what time it was then at least.
+    /// The result of each of its calls of rq_lock(): none for a refusal, else the least time from then on.
     pub locks: Vec<Option<u64>>,
 }
 
-/// Of which run queue's lock and which task a hook is, as far as it is of any.
+/// The run queue's lock and the task of a hook, if it has them.
 #[derive(Clone, Copy)]
 pub(crate) struct Order {
     pub lock: Option<u32>,
@@ -47,13 +47,13 @@ pub(crate) struct Disturber {
     chosen: Disturbance,
     /// State of the generator (xorshift64*), never 0.
     rng: u64,
-    /// When the event happens that the current hook belongs to.
+    /// The time of the current hook's event.
     event_ns: u64,
     /// Latest times of hooks: on each CPU, under each run queue's lock, for each task.
     on_cpu: Vec<u64>,
     under_lock: Vec<u64>,
     of_task: Vec<u64>,
-    /// What the hook before met.
+    /// The delay and the lock results of the last hook.
     pub met: Met,
 }
 
@@ -70,7 +70,7 @@ impl Disturber {
         }
     }
 
-    /// With what time a hook begins that is called at `event_ns`.
+    /// The time with which a hook begins that is called at `event_ns`.
     pub fn begin(&mut self, event_ns: u64, this_cpu: u32, order: Order) -> u64 {
         self.event_ns = event_ns;
         let drawn = event_ns + u64::from(self.draw()) % (self.chosen.delay_ns + 1);
@@ -107,7 +107,7 @@ impl Disturber {
         self.under_lock[cpu as usize]
     }
 
-    /// None: the lock of this CPU's run queue is refused; else what time it is now.
+    /// None: the lock of this CPU's run queue is refused; else the new time.
     fn lock(&mut self, cpu: u32) -> Option<u64> {
         let answer = self.answer(cpu);
         self.met.locks.push(answer);
@@ -133,7 +133,7 @@ impl Disturber {
     }
 }
 
-/// What rq_lock() calls on a disturbed host.
+/// Called by rq_lock() on a disturbed host.
 ///
 /// # Safety
 /// `disturber` points to a [`Disturber`] and `s` to the machine; no reference to either is alive.

@@ -1,4 +1,4 @@
-//! What a policy can do wrong within a hook.
+//! Faults of a policy within a hook.
 
 use std::fmt;
 
@@ -76,27 +76,27 @@ pub struct Fault {
 /// How a hook broke the contract.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FaultKind {
-    /// Its loops went round more often than any hook may.
+    /// Its loops ran more rounds than a hook may.
     Looped,
     /// It called policy_error() or row_error().
     Reported {
-        /// What it said.
+        /// Its message.
         message: String,
-        /// About which task.
+        /// The task of the message.
         task: Option<TaskId>,
-        /// About which row of a table of tunables.
+        /// The row of a table of tunables.
         row: Option<u64>,
     },
     /// init() failed with this number.
     InitFailed(i32),
-    /// It answered a CPU that does not exist or that the task's affinity forbids.
+    /// It returned a CPU that does not exist or that the task's affinity forbids.
     BadCpu {
         /// The task.
         task: TaskId,
-        /// The answer.
+        /// The returned CPU.
         cpu: u32,
     },
-    /// pick_next() answered something that is not a task of this machine.
+    /// pick_next() returned something that is not a task of this machine.
     NotATask,
     /// The policy has no such hook, and there is no default for it.
     Missing,
@@ -135,8 +135,8 @@ impl fmt::Display for Fault {
                     "chose CPU {cpu} for task {task}, which may not run there"
                 )
             }
-            FaultKind::NotATask => write!(f, "answered something that is not a task"),
-            FaultKind::Missing => write!(f, "is missing, and every policy needs it"),
+            FaultKind::NotATask => write!(f, "returned something that is not a task"),
+            FaultKind::Missing => write!(f, "is missing; every policy needs it"),
             FaultKind::TimerStorm => write!(
                 f,
                 "its timer expired more than {} times within a millisecond of simulated time",

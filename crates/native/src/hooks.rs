@@ -29,7 +29,7 @@ impl Host {
         self.guarded(Hook::Exit, Subject::task(task), || unsafe { hook(s, p, r) })
     }
 
-    /// On which CPU should the task be queued?  Checked against its affinity.
+    /// The CPU on which the task is to be queued.  Checked against its affinity.
     #[inline]
     pub fn select_cpu(&mut self, task: TaskId, flags: u32) -> Result<CpuId, Fault> {
         let public = self.task(task);
@@ -85,7 +85,7 @@ impl Host {
         })
     }
 
-    /// Who runs on this CPU now?  Clears its request to reschedule first.
+    /// The task that runs on this CPU next.  Clears the CPU's request to reschedule first.
     #[inline]
     pub fn pick_next(
         &mut self,
@@ -102,7 +102,7 @@ impl Host {
         if next.is_null() {
             return Ok(None);
         }
-        // SAFETY: a policy that answers a wild pointer crashes here, within its hook's guard.
+        // SAFETY: a policy that returns a wild pointer crashes here, within its hook's guard.
         let id = self.observed(Hook::PickNext, Subject::cpu(cpu, prev), || {
             TaskId(unsafe { (*next).id })
         })?;

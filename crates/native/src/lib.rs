@@ -1,6 +1,6 @@
-//! The native back end: policies compiled into this process, and what hosts them.
+//! The native back end: policies compiled into this process, and their host.
 //!
-//! [`Policy`] finds a policy and says what it declares, [`Tuned`] chooses a variant and its
+//! [`Policy`] finds a policy and holds its declarations, [`Tuned`] chooses a variant and its
 //! tunables, and [`Host`] is one machine under one policy: it owns all state and calls the
 //! hooks.  The simulator drives a host with the events of a simulation, a hook-level test
 //! with a script.  Nothing here is global: hosts live side by side.
@@ -24,9 +24,7 @@ mod text;
 mod tunables;
 
 pub use assignment::Assignment;
-pub use compile::{
-    check_undefined, compile_library, write_headers, CompileError, COMPILER_FLAGS, INCLUDE_FOLDERS,
-};
+pub use compile::{check_undefined, write_headers, CompileError, COMPILER_FLAGS, INCLUDE_FOLDERS};
 #[cfg(target_os = "linux")]
 pub use crash::HookTimer;
 pub use crash::{install_crash_handler, remove_on_crash};

@@ -1,4 +1,4 @@
-//! Memory that Rust and C share: zeroed, aligned, never moved, reached by raw pointers only.
+//! Memory that Rust and C share: zeroed, aligned, never moved, accessed only by raw pointers.
 
 use std::alloc::{alloc_zeroed, dealloc, handle_alloc_error, Layout};
 use std::ffi::c_void;
@@ -42,7 +42,7 @@ impl Drop for Block {
 // SAFETY: a block is plain memory with one owner.
 unsafe impl Send for Block {}
 
-/// Tasks in chunks that never move: the public fields with the policy's state behind them.
+/// Tasks in chunks that never move: the public fields followed by the policy's state.
 pub(crate) struct TaskSlab {
     chunks: Vec<Block>,
     stride: usize,

@@ -1,4 +1,4 @@
-//! What the hooks asked their host for.
+//! Requests of the hooks to their host.
 
 use std::ptr::null_mut;
 
@@ -24,7 +24,7 @@ impl Host {
         Some(cpu)
     }
 
-    /// Has rescheduling been asked for on this CPU and not happened yet?
+    /// Is a request to reschedule pending on this CPU?
     #[inline]
     pub fn need_resched(&self, cpu: CpuId) -> bool {
         get!(self.cpu(cpu), need_resched) != 0

@@ -1,8 +1,8 @@
-//! Where the generator of policies starts.
+//! The initial state of the policies' random generator.
 
 /// The state from which the generator of policies starts in a run with this seed, on this CPU (the
-/// native host has one generator, that of CPU 0).  Different seeds have different states; 0 is
-/// none, because xorshift never leaves it.  `crates/bpf/include/machine.h` computes the same.
+/// native host has one generator, that of CPU 0).  Different seeds have different states; 0 is not
+/// one of them, because xorshift never leaves it.  `crates/bpf/include/machine.h` computes the same.
 pub fn first_state(seed: u64, cpu: u32) -> u64 {
     match mix(mix(seed).wrapping_add(u64::from(cpu))) {
         0 => 1,

@@ -1,4 +1,4 @@
-//! The C source a policy was compiled from: what identifies it beyond its name.
+//! The C source of a policy, which identifies it in addition to its name, and the library it was compiled into.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,8 +8,14 @@ use std::{fs, ptr};
 use crate::compile::INCLUDED;
 use crate::policy::Policy;
 
-/// Sources of policies compiled in this process, by the address of their tables.
-static COMPILED: Mutex<BTreeMap<usize, BTreeMap<String, String>>> = Mutex::new(BTreeMap::new());
+/// What is kept of a policy compiled in this process.
+struct Compiled {
+    sources: BTreeMap<String, String>,
+    library: Vec<u8>,
+}
+
+/// By the address of the policy's table.
+static COMPILED: Mutex<BTreeMap<usize, Compiled>> = Mutex::new(BTreeMap::new());
 
 impl Policy {
     /// The policy's own C file and everything it includes, as path and text in the order of paths.
@@ -17,7 +23,7 @@ impl Policy {
     pub fn sources(&self) -> BTreeMap<String, String> {
         let compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
         match compiled.get(&ptr::from_ref(self.0).addr()) {
-            Some(sources) => sources.clone(),
+            Some(compiled) => compiled.sources.clone(),
             None => {
                 let file = format!("policies/{0}/{0}.c", self.name());
                 let text = shipped(&file).unwrap_or_default();
@@ -25,15 +31,23 @@ impl Policy {
             }
         }
     }
+
+    /// The shared library that a policy was compiled into in this process, for a process elsewhere.
+    pub fn library(&self) -> Option<Vec<u8>> {
+        let compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = compiled.get(&ptr::from_ref(self.0).addr())?;
+        Some(own.library.clone())
+    }
 }
 
-/// Keeps the sources of a policy compiled from a file.
-pub(crate) fn remember(policy: Policy, source: &Path) {
+/// Keeps the sources and the library of a policy compiled from a file.
+pub(crate) fn remember(policy: Policy, source: &Path, library: Vec<u8>) {
     let text = fs::read_to_string(source).unwrap_or_default();
     let name = source.file_name().unwrap_or_default().to_string_lossy();
     let sources = closure(&name, &text, source.parent());
     let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
-    compiled.insert(ptr::from_ref(policy.0).addr(), sources);
+    let own = Compiled { sources, library };
+    compiled.insert(ptr::from_ref(policy.0).addr(), own);
 }
 
 /// The text of a file that comes with the program, by its path.
@@ -104,6 +118,9 @@ mod tests {
         let text = fs::read_to_string("../../policies/mlfq/mlfq.c").unwrap();
         fs::write(&source, text.replace("POLICY(mlfq,", "POLICY(mine,")).unwrap();
         let policy = Policy::compile(&source).unwrap();
+        let library = folder.path().join("mine.so");
+        fs::write(&library, policy.library().unwrap()).unwrap();
+        assert_eq!(Policy::from_library(&library).unwrap().name(), "mine");
         let sources = policy.sources();
         assert!(sources["mine.c"].contains("POLICY(mine,"));
         assert!(sources.contains_key("policy/policy.h"));

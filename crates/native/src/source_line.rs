@@ -1,7 +1,7 @@
-//! The line of a policy's source that a program counter stands for, from within a signal handler.
+//! The line of a policy's source at a program counter, from within a signal handler.
 //!
 //! addr2line (binutils) reads the debug information of this program, or of the object a policy was
-//! compiled into at run time.  That object's file is gone by then, but kept open.
+//! compiled into at run time.  That object's file is deleted by then, but kept open.
 
 use std::fs::File;
 use std::os::fd::IntoRawFd;
@@ -32,7 +32,7 @@ pub(crate) fn keep_object(table: *const ffi::Policy, object: File) {
     }
 }
 
-/// "file.c:12" for a place in the code of a policy; empty if that cannot be found out.
+/// "file.c:12" for a place in the code of a policy; empty if it is unknown.
 pub(crate) fn source_line(pc: usize, table: *const ffi::Policy) -> Text {
     let mut line = Text::new();
     let (Some(base), Some(path)) = (base_of(pc), object_path(pc, table)) else {

@@ -1,10 +1,10 @@
-//! Text put together without allocating, for signal handlers.
+//! Text built without allocation, for signal handlers.
 
 use std::ffi::c_char;
 
 const BYTES: usize = 512;
 
-/// A short text that ends with a NUL; what does not fit is left out.
+/// A short text that ends with a NUL; the part that does not fit is dropped.
 pub(crate) struct Text {
     bytes: [u8; BYTES],
     len: usize,
@@ -58,7 +58,7 @@ impl Text {
         }
     }
 
-    /// Appends what a file still holds.  Only async-signal-safe calls.
+    /// Appends the rest of a file.  Only async-signal-safe calls.
     pub fn read_from(&mut self, fd: i32) {
         loop {
             let free = &mut self.bytes[self.len..BYTES - 1];
@@ -76,7 +76,7 @@ impl Text {
         self.len = len.min(self.len);
     }
 
-    /// The text; up to the first byte that is no UTF-8.
+    /// The text up to the first byte that is not UTF-8.
     pub fn as_str(&self) -> &str {
         let bytes = &self.bytes[..self.len];
         match std::str::from_utf8(bytes) {

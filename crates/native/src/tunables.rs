@@ -68,7 +68,7 @@ impl Tuned {
         }
     }
 
-    /// Does what the user wants.
+    /// Applies an assignment of the user.
     ///
     /// # Errors
     /// There is no such tunable or row, there are too many or too few values, or one is out of range.

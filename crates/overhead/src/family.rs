@@ -1,4 +1,4 @@
-//! Processes that begin together.
+//! Processes that start at the same time.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -53,7 +53,7 @@ struct Family {
 
 impl Family {
     fn fork(&mut self, work: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
-        // SAFETY: this program has one thread here, so the child may do whatever it likes.
+        // SAFETY: this program has one thread here, so the child may call any function.
         match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()),
             0 => {
@@ -64,7 +64,7 @@ impl Family {
             child => {
                 self.group = if self.group == 0 { child } else { self.group };
                 self.alive += 1;
-                // Both sides say so, since either may be first; the child's failure is told by it.
+                // Both processes do this, since either may be first; the child reports its own failure.
                 // SAFETY: a plain system call.
                 unsafe { libc::setpgid(child, self.group) };
                 Ok(())
@@ -72,7 +72,7 @@ impl Family {
         }
     }
 
-    /// Waits for one of them to end well; how often it left a CPU.
+    /// Waits for one of them to end successfully; returns how often it left a CPU.
     fn wait(&mut self) -> io::Result<u64> {
         let mut status = 0;
         // SAFETY: an all-zero `rusage` is a valid one.
@@ -90,7 +90,7 @@ impl Family {
 }
 
 impl Drop for Family {
-    /// Whoever is left waits for somebody who is gone.
+    /// Ends the others, which would wait for a process that has ended.
     fn drop(&mut self) {
         if self.alive > 0 {
             // SAFETY: plain system calls; the group has no members but our children.
@@ -100,7 +100,7 @@ impl Drop for Family {
     }
 }
 
-/// Joins the family (a new one, if `group` is 0) and ends with the parent.
+/// Joins the process group (a new one, if `group` is 0) and ends with the parent.
 fn join(group: libc::pid_t) -> io::Result<()> {
     // SAFETY: plain system calls.
     let done =

@@ -1,4 +1,4 @@
-//! Groups in which everybody writes to everybody: hackbench with processes and sockets.
+//! hackbench with processes and sockets: in each group every sender writes to every receiver.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -10,10 +10,10 @@ use crate::Cost;
 /// Bytes of a message, as hackbench has it.
 const MESSAGE_BYTES: usize = 100;
 
-/// How large.
+/// The size of the workload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Hackbench {
-    /// Groups, which do not hear of each other.
+    /// Groups, which do not communicate.
     pub groups: u32,
     /// Senders in a group, and receivers.
     pub pairs: u32,
@@ -25,7 +25,7 @@ impl Hackbench {
     /// Runs it.
     ///
     /// # Errors
-    /// A process cannot be started, or does not end well.
+    /// A process cannot be started, or fails.
     pub fn run(&self) -> io::Result<Cost> {
         let mut works = Vec::new();
         for _ in 0..self.groups {

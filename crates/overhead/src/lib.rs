@@ -1,8 +1,8 @@
-//! What a scheduler costs: programs that do little but switch, and a clock.
+//! The cost of a scheduler: programs that do little but switch, and a clock.
 //!
 //! On a virtual machine's deterministic clock an instruction takes a nanosecond, so the times are
-//! exact counts of instructions. Whose they are, the scheduler's or the rest of the kernel's, shows
-//! the same program under another scheduler.
+//! exact counts of instructions.  The same program under another scheduler shows which part of them
+//! is the scheduler's.
 
 mod family;
 mod hackbench;
@@ -16,10 +16,10 @@ pub use hackbench::Hackbench;
 pub use ping_pong::ping_pong;
 pub use yields::yields;
 
-/// What a program took.
+/// The cost of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cost {
-    /// From the moment all its processes began to work to the end of the last.
+    /// The time from the start of all its processes to the end of the last.
     pub ns: u64,
     /// How often its processes left a CPU for another task.
     pub switches: u64,
@@ -43,10 +43,10 @@ impl Sub for Cost {
     }
 }
 
-/// What `rounds` more rounds of a program take, beside its beginning and its end.
+/// The cost of `rounds` rounds of a program, without its begin and its end.
 ///
 /// # Errors
-/// Whatever a run of it ends with.
+/// The error of a run.
 pub fn marginal(rounds: u64, program: impl Fn(u64) -> io::Result<Cost>) -> io::Result<Cost> {
     let warm_up = rounds / 4;
     let short = program(warm_up)?;
@@ -59,7 +59,7 @@ const SCHED_EXT: libc::c_int = 7;
 /// From now on this process, with all it starts, is of class SCHED_EXT.
 ///
 /// # Errors
-/// The kernel has no such class, or does not let us.
+/// The kernel has no such class, or does not permit it.
 pub fn join_sched_ext() -> io::Result<()> {
     // SAFETY: an all-zero `sched_param` is a valid one, and all this class takes.
     let parameters = unsafe { std::mem::zeroed() };

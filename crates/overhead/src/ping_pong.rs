@@ -1,4 +1,4 @@
-//! Two processes and two pipes: whoever hears something answers.
+//! Two processes and two pipes: each process answers the other's messages.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -6,10 +6,10 @@ use std::io::{self, Read, Write};
 use crate::family::{channel, run, Work};
 use crate::Cost;
 
-/// A word there and back, `rounds` times; each way is a switch where there is one CPU.
+/// A word to the other process and back, `rounds` times; on one CPU each direction is a switch.
 ///
 /// # Errors
-/// A process cannot be started, or does not end well.
+/// A process cannot be started, or fails.
 pub fn ping_pong(rounds: u64) -> io::Result<Cost> {
     let (there, back) = (channel()?, channel()?);
     let first: Work = Box::new(move || serve(back.0, there.1, rounds, true));

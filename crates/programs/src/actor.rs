@@ -1,7 +1,7 @@
-//! A task of a play: a thread or process that does what its program says.
+//! A task of a play: a thread or process that executes the task's program.
 //!
-//! It follows the same operations as the simulator, draws the same numbers, and waits by the
-//! same rules; what takes time and who runs meanwhile is the kernel's.
+//! It executes the same operations as the simulator, draws the same numbers, and waits by the
+//! same rules; the kernel decides how long they take and which task runs.
 
 mod attributes;
 mod processes;
@@ -24,7 +24,7 @@ use crate::work::Work;
 /// Stack of a thread; programs need little.
 const STACK_BYTES: usize = 128 << 10;
 
-/// What every task of a play knows.
+/// The data that every task of a play has.
 #[derive(Clone, Copy)]
 pub struct Play {
     pub workload: &'static Workload,
@@ -35,24 +35,24 @@ pub struct Play {
     pub nr_cpus: u32,
 }
 
-/// How a task came to be.
+/// How a task was created.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Born {
-    /// It was there before the workload began, and waits for its start.
+    /// It exists before the workload begins, and waits for its start.
     Cast,
     /// The process was forked by a task.
     Process {
-        /// Who.
+        /// The parent.
         parent: TaskSlot,
     },
     /// The thread was started by a task.
     Thread {
-        /// Who.
+        /// The parent.
         parent: TaskSlot,
     },
 }
 
-/// Why a task cannot go on, in words.
+/// Why a task cannot continue, as text.
 type Problem = String;
 
 impl Play {
@@ -61,13 +61,13 @@ impl Play {
         &self.workload.tasks[self.stage.slot(slot).spec.load(SeqCst) as usize]
     }
 
-    /// What a task is called.
+    /// The name of a task.
     pub fn name(&self, slot: TaskSlot) -> String {
         let instance = self.stage.slot(slot).instance.load(SeqCst);
         self.spec(slot).instance_name(instance)
     }
 
-    /// Gives a thread the standing its specification wants.
+    /// Sets a thread's class, priority, nice value and CPUs by its specification.
     pub fn apply(&self, slot: TaskSlot) -> Result<(), Problem> {
         let spec = self.spec(slot);
         let thread = self.stage.slot(slot).thread.load(SeqCst);
@@ -96,7 +96,7 @@ impl Play {
         set_cpus(thread, &there).map_err(cpus)
     }
 
-    /// Plays a task to its end.
+    /// Executes a task to its end.
     pub fn act(self, slot: TaskSlot, born: Born) {
         let mut actor = Actor::new(self, slot);
         match actor.play(born) {
@@ -150,7 +150,7 @@ impl Actor {
         }
     }
 
-    /// Does everything from the first operation to the last.
+    /// Executes all operations from the first to the last.
     fn play(&mut self, born: Born) -> Result<(), Problem> {
         set_name(&self.play.name(self.me));
         self.slot.introduce();
@@ -171,7 +171,7 @@ impl Actor {
         Ok(())
     }
 
-    /// Sleeps until the workload begins, or its part of it does.
+    /// Sleeps until the workload begins, or until the task's own start.
     fn wait_for_start(&mut self) -> Result<(), Problem> {
         let spec = self.play.spec(self.me);
         if spec.dormant {
@@ -181,7 +181,7 @@ impl Actor {
             };
             self.play.stage.lie_down(self.me, semaphore);
         }
-        // So that nothing happens for the first time when it counts.
+        // Warms up, so that nothing happens for the first time in the measured part.
         self.work.run_a_moment();
         self.slot.get_ready();
         self.slot.park();

@@ -79,14 +79,14 @@ impl From<&Chat> for Plan {
     }
 }
 
-/// What became of it.
+/// The result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Score {
     /// Messages the clients sent.
     pub sent: u64,
     /// Messages they received, confirmations apart.
     pub received: u64,
-    /// From the moment everybody was ready to the last message.
+    /// From the moment all users were ready to the last message.
     pub time: Ns,
 }
 
@@ -112,7 +112,7 @@ pub fn run(plan: Plan) -> io::Result<Score> {
     }
 }
 
-/// A process that does this and no more; its id.
+/// Starts a process that only does this; returns its id.
 fn child(name: &str, life: impl FnOnce() -> io::Result<()>) -> io::Result<i32> {
     // SAFETY: this process has one thread that does anything in the child.
     match unsafe { fork() }? {
@@ -140,7 +140,7 @@ fn wait_for(pid: i32) -> i32 {
     status
 }
 
-/// What the client counts where its parent can see it: messages sent and received, and the time.
+/// Counters of the client in memory shared with its parent: messages sent and received, and the time.
 #[derive(Clone, Copy)]
 struct Counts(&'static [AtomicU64]);
 
@@ -167,7 +167,7 @@ impl Counts {
     }
 }
 
-/// A thread's own work: how long each step takes it, as the simulated one draws it.
+/// A thread's own work: the time of each step, drawn as in the simulator.
 struct Labour {
     work: Work,
     numbers: Stream,
@@ -195,7 +195,7 @@ impl Labour {
     }
 }
 
-/// A message on the wire: who sends it, and nothing that matters.
+/// A message on the wire: its sender, and padding.
 #[derive(Clone, Copy)]
 struct Message {
     room: u32,

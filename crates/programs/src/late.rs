@@ -1,8 +1,8 @@
-//! late: applications that compute and sleep, and how late they are served.
+//! late: applications that compute and sleep, and how late they run.
 //!
 //! As the ULE paper (BSDCon 2003) describes its tool: the work is copying memory, calibrated; all
-//! tasks wait for SIGUSR1 and begin together; then they set their nice value.  Its authors wished
-//! for loads that vary and come in bursts, and for threads; these are options here.
+//! tasks wait for SIGUSR1 and start at the same time; then they set their nice value.  The paper
+//! names varying and bursty loads, and threads, as wishes; these are options here.
 
 mod report;
 mod task;
@@ -27,19 +27,19 @@ pub use report::{each_second, total};
 pub struct Plan<'a> {
     /// The kinds of tasks.
     pub kinds: Vec<LateTask>,
-    /// When all is over; none: when all tasks that end have ended.
+    /// The end of the run; none: when all tasks that end have ended.
     pub duration: Option<Ns>,
-    /// Do sleepers begin at once, rather than anywhere in their first period?
+    /// Do sleepers begin at the same time rather than at random in their first period?
     pub aligned: bool,
     /// Seed of every random draw.
     pub seed: u64,
-    /// Called each second with what there is to tell.
+    /// Called each second with a line of progress.
     pub tell: &'a mut dyn FnMut(&str),
-    /// Asked again and again: shall it end at once?
+    /// Polled: shall it end at once?
     pub stop: &'a dyn Fn() -> bool,
 }
 
-/// What a task has measured so far: numbers its parent sees.
+/// What a task has measured so far, in memory shared with its parent.
 #[derive(Clone, Copy)]
 pub struct Tally(&'static [AtomicU64]);
 
@@ -61,7 +61,7 @@ pub(crate) enum What {
     RealNs,
     Voluntary,
     Involuntary,
-    /// Not one: how many there are.
+    /// The number of the other variants.
     Count,
 }
 
@@ -83,7 +83,7 @@ impl Tally {
     }
 }
 
-/// Some tasks that are alike, with what they measured.
+/// The tasks of one kind, with what they measured.
 pub struct Kind {
     pub(crate) task: LateTask,
     pub(crate) tallies: Vec<Tally>,
@@ -92,7 +92,7 @@ pub struct Kind {
 /// Time between two looks at the tasks.
 const BEAT: Duration = Duration::from_millis(10);
 
-/// Runs late; what all tasks measured, by kind, and how long it took.
+/// Runs late; returns what all tasks measured, by kind, and how long it took.
 ///
 /// # Errors
 /// No memory, no processes, or a nice value that is not permitted.
@@ -132,21 +132,21 @@ pub fn run(plan: Plan) -> io::Result<(Vec<Kind>, Ns)> {
     Ok((kinds.collect(), time))
 }
 
-/// What all tasks know.
+/// The data that all tasks share.
 #[derive(Clone, Copy)]
 struct Stage {
     kinds: &'static [Kind],
     work: Work,
     aligned: bool,
     seed: u64,
-    /// When all began.
+    /// When all tasks began.
     start: &'static AtomicU64,
-    /// The error number of a task that could not go on.
+    /// The error number of a task that failed.
     failed: &'static AtomicU64,
 }
 
 impl Stage {
-    /// Starts all processes, waits until everybody is ready, and lets them begin.
+    /// Starts all processes, waits until all tasks are ready, and starts them.
     fn start_all(self) -> io::Result<Vec<i32>> {
         let mut processes = Vec::new();
         for (number, kind) in self.kinds.iter().enumerate() {
@@ -177,7 +177,7 @@ impl Stage {
         Ok(processes)
     }
 
-    /// A process with some tasks of a kind as its threads; with one that is its only thread.
+    /// A process whose threads are tasks of one kind; with a single task, its only thread.
     fn process(self, kind: usize, members: std::ops::Range<usize>) -> ! {
         if members.len() == 1 {
             life(&self, kind, members.start);
@@ -197,7 +197,7 @@ impl Stage {
         self.failed.store(number as u64, SeqCst);
     }
 
-    /// Tells what happens each second, until it is over; how long it took.
+    /// Prints progress each second until the end; returns how long it took.
     fn oversee(
         &self,
         duration: Option<Ns>,

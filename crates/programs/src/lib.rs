@@ -1,8 +1,8 @@
-//! Real programs: what executes on a real kernel what the simulator models.
+//! Real programs: they execute on a real kernel what the simulator models.
 //!
-//! [`play`](fn@play) does what a [`Workload`](schedlab_workload::Workload) says with threads and
+//! [`play`](fn@play) executes a [`Workload`](schedlab_workload::Workload) with threads and
 //! processes: the same operations, draws and rules as in the simulator, but the kernel decides
-//! who runs.
+//! which task runs.
 
 mod actor;
 pub mod chat;

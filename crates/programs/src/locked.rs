@@ -10,12 +10,12 @@ use crate::system::{wait_while, wake};
 /// A value behind a lock that works between processes.
 #[repr(C)]
 pub struct Locked<T> {
-    /// 0: free, 1: taken, 2: taken and somebody may wait for it.
+    /// 0: free, 1: taken, 2: taken and a task may wait for it.
     state: AtomicU32,
     value: UnsafeCell<T>,
 }
 
-// SAFETY: the value is reached through the lock alone.
+// SAFETY: the value is reached only through the lock.
 unsafe impl<T: Send> Sync for Locked<T> {}
 
 /// The right to use what a lock protects.
@@ -44,7 +44,7 @@ impl<T> Drop for Guard<'_, T> {
 impl<T> Deref for Guard<'_, T> {
     type Target = T;
     fn deref(&self) -> &T {
-        // SAFETY: whoever has the guard has the lock.
+        // SAFETY: the guard exists only while its owner has the lock.
         unsafe { &*self.0.value.get() }
     }
 }

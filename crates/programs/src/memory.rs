@@ -1,4 +1,4 @@
-//! Memory at the same place in all processes that come from this one.
+//! Memory at the same address in all processes forked from this one.
 
 use std::ffi::c_void;
 use std::io;
@@ -8,20 +8,20 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use rustix::mm::{mmap_anonymous, MapFlags, ProtFlags};
 
-/// Memory all processes see, given out piece by piece and never taken back.
+/// Memory shared by all processes, allocated piece by piece and never freed.
 pub struct Memory {
     next: usize,
     end: usize,
 }
 
-/// Some numbers all processes see, all 0.
+/// Numbers shared by all processes, initially 0.
 pub fn numbers(length: usize) -> io::Result<&'static [AtomicU64]> {
     let mut memory = Memory::map(length * size_of::<AtomicU64>())?;
     // SAFETY: zero is a valid number.
     Ok(unsafe { memory.array(length) })
 }
 
-/// Some words all processes see, all 0.
+/// Words shared by all processes, initially 0.
 pub fn words(length: usize) -> io::Result<&'static [AtomicU32]> {
     let mut memory = Memory::map(length * size_of::<AtomicU32>())?;
     // SAFETY: zero is a valid number.
@@ -29,11 +29,11 @@ pub fn words(length: usize) -> io::Result<&'static [AtomicU32]> {
 }
 
 impl Memory {
-    /// So much of it, all zero.
+    /// Maps this size, all zero.
     pub fn map(size: usize) -> io::Result<Memory> {
-        // Pages nobody touches take no memory.
+        // Untouched pages take no memory.
         let flags = MapFlags::SHARED | MapFlags::NORESERVE;
-        // SAFETY: the kernel chooses a place where nothing is.
+        // SAFETY: the kernel chooses an unused address.
         let start = unsafe {
             mmap_anonymous(
                 ptr::null_mut::<c_void>(),
@@ -56,7 +56,7 @@ impl Memory {
         let start = self.next.next_multiple_of(align_of::<T>());
         self.next = start + length * size_of::<T>();
         assert!(self.next <= self.end, "the stage is too small");
-        // SAFETY: the memory is mapped for good, nobody else's, aligned, and zero.
+        // SAFETY: the memory stays mapped, has no other user, is aligned, and zero.
         unsafe { std::slice::from_raw_parts(start as *const T, length) }
     }
 }

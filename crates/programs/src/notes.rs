@@ -1,4 +1,4 @@
-//! What a play leaves for whoever records it.
+//! Notes of a play for its recorder: tasks and marks.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -46,7 +46,7 @@ pub fn notes(marks: &[String], played: &Played) -> Notes {
     }
 }
 
-/// Writes the notes where whoever records wants to find them, if anybody does.
+/// Writes the notes to the file the recorder asks for, if there is a recorder.
 ///
 /// # Errors
 /// The file cannot be written.

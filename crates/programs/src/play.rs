@@ -1,15 +1,15 @@
-//! Playing a workload: everybody comes on stage, begins together, and is gone in the end.
+//! Executes ("plays") a workload: creates all tasks, starts them at the same time, and ends them.
 //!
 //! ```text
 //!   conductor ── manager ─┬─ task (a process of its own)
 //!    waits for  starts    ├─ task
-//!    the end    everybody └─ carrier ─┬─ task (a thread of a shared process)
+//!    the end    all tasks └─ carrier ─┬─ task (a thread of a shared process)
 //!                          sleeps     └─ task
 //! ```
 //! Conductor, manager and carriers have real-time priority where that is permitted, and so have
-//! tasks until they begin: in a sched_ext scheduler's eyes all tasks are created at one moment,
-//! when everything they do before is done.  Without permission they begin together as well, but
-//! the scheduler has seen them before.
+//! tasks until they begin.  So a sched_ext scheduler sees all tasks created at the same time, after
+//! their set-up.  Without permission they also begin at the same time, but the scheduler has seen
+//! their set-up.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -31,29 +31,29 @@ use crate::system::{
 };
 use crate::work::Work;
 
-/// The priority of those who are not part of the play.
+/// The priority of threads that are not part of the play.
 const OBSERVER: Standing = Standing {
     class: TaskClass::Fifo,
     rt_priority: 2,
     nice: 0,
 };
 
-/// Time between two looks at the world while nothing happens.
+/// The longest time between two checks.
 const BEAT: Duration = Duration::from_secs(1);
 
-/// Stack of a thread of the cast.
+/// Stack of a task's thread.
 const STACK_BYTES: usize = 128 << 10;
 
 /// What ends a play without a result.
 #[derive(Debug, thiserror::Error)]
 pub enum PlayError {
-    /// The machine does not give what is needed.
+    /// The machine does not provide something.
     #[error("{0}: {1}")]
     System(&'static str, io::Error),
-    /// A task could not go on.
+    /// A task failed.
     #[error("{0}")]
     Task(String),
-    /// Somebody asked for the end.
+    /// The caller stopped it.
     #[error("interrupted")]
     Interrupted,
 }
@@ -64,11 +64,11 @@ pub struct Options<'a> {
     pub duration: Option<Ns>,
     /// Seed of every random draw.
     pub seed: u64,
-    /// Asked again and again: shall it end at once?
+    /// Polled: shall it end at once?
     pub stop: &'a dyn Fn() -> bool,
 }
 
-/// What is left of a play.
+/// The result of a play.
 pub struct Played {
     /// When it began and ended, on the kernel's monotonic clock.
     pub span: (Time, Time),
@@ -76,15 +76,15 @@ pub struct Played {
     pub finished: bool,
     /// Its tasks.
     pub tasks: Vec<PlayedTask>,
-    /// Threads that kept it going, which are no part of it.
+    /// Threads that managed it and are not part of it.
     pub observers: Vec<u32>,
     /// All marks in the order in which they were made.
     pub marks: Vec<Marked>,
-    /// Marks nobody remembers: there were too many.
+    /// Marks that were dropped because there were too many.
     pub nr_lost: u64,
 }
 
-/// Who a task was.
+/// A task of a play.
 pub struct PlayedTask {
     /// Its number in [`Marked`].
     pub slot: TaskSlot,
@@ -92,7 +92,7 @@ pub struct PlayedTask {
     pub thread: u32,
     /// Its name.
     pub name: String,
-    /// The group results are told by.
+    /// Its group in results.
     pub group: String,
 }
 
@@ -102,7 +102,7 @@ pub struct PlayedTask {
 /// No memory, no processes, no permission; or a program that misuses a mutex.
 pub fn play(workload: Workload, options: &Options) -> Result<Played, PlayError> {
     let end = options.duration.or(workload.duration);
-    // Without permission it is played all the same.
+    // It also works without permission.
     let _ = set_standing(0, OBSERVER);
     sleep_exactly();
     let stage = Stage::new(&workload).map_err(|e| PlayError::System("memory", e))?;
@@ -178,11 +178,11 @@ fn result(play: Play, crew: Crew, ended: Time, finished: bool) -> Played {
     }
 }
 
-/// Those behind the stage.
+/// The threads that manage the play.
 #[derive(Clone, Copy)]
 struct Crew {
     play: Play,
-    /// Whose turn it is to come on stage: a task's number plus 1.
+    /// The task to be created next: its number plus 1.
     turn: &'static AtomicU32,
     /// Thread ids of manager and carriers.
     threads: &'static [AtomicU32],
@@ -222,16 +222,16 @@ impl Crew {
         Some(cast)
     }
 
-    /// The manager's life.
+    /// The main function of the manager.
     fn manage(self, life: OwnedFd) -> ! {
         self.introduce(0);
         let managed = self.bring_on_stage().and_then(|cast| self.start(&cast));
         if let Err(problem) = managed {
             self.play.stage.fail(&problem);
         }
-        // The conductor's end closes the pipe, however it comes about.
+        // When the conductor ends, for any reason, the pipe closes.
         let _ = rustix::io::read(&life, &mut [0; 1]);
-        // This process goes with all others.
+        // This ends the manager, too.
         let _ = rustix::process::kill_current_process_group(Signal::KILL);
         exit_process(1)
     }
@@ -270,7 +270,7 @@ impl Crew {
         }
     }
 
-    /// A process whose threads are tasks, but not its first.
+    /// A process whose threads, except the first, are tasks.
     fn carrier(&self, number: usize, process: Process) -> Result<(), String> {
         // SAFETY: this process has one thread.
         match unsafe { fork() }.map_err(|e| format!("a process: {e}"))? {
@@ -301,7 +301,7 @@ impl Crew {
         }
     }
 
-    /// Lets all tasks begin, each when its time has come.
+    /// Starts all tasks, each at its start time.
     fn start(&self, cast: &[TaskSlot]) -> Result<(), String> {
         let play = self.play;
         let mut batches: BTreeMap<Ns, Vec<TaskSlot>> = BTreeMap::new();
@@ -331,7 +331,7 @@ impl Crew {
 /// The process that is the parent of the tasks, and leads their group.
 struct Manager {
     pid: Pid,
-    /// Closed when this is gone, which the manager notices.
+    /// Closed when this process ends; the manager notices it.
     life: Option<OwnedFd>,
 }
 
@@ -340,13 +340,13 @@ impl Manager {
         let failed = |what| move |error| PlayError::System(what, error);
         let pipe = pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from);
         let (reader, writer) = pipe.map_err(failed("a pipe"))?;
-        // Who loses its parent is ours to bury.
+        // Orphaned descendants become our children, to be reaped.
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         // SAFETY: the conductor has one thread that does anything in the child.
         match unsafe { fork() }.map_err(failed("a process"))? {
             Some(pid) => {
                 let pid = Pid::from_raw(pid as i32).expect("a child has an id");
-                // The manager does the same; whoever comes first.
+                // The manager does the same; either may be first.
                 let _ = rustix::process::setpgid(Some(pid), Some(pid));
                 Ok(Manager {
                     pid,
@@ -361,16 +361,16 @@ impl Manager {
         }
     }
 
-    /// Ends everybody and waits until they are gone.
+    /// Ends all processes and waits for them.
     fn end(mut self) {
-        // They may be gone already.
+        // They may have ended already.
         let _ = kill_process_group(self.pid, Signal::KILL);
         self.life = None;
         while let Err(rustix::io::Errno::INTR) | Ok(_) = wait(WaitOptions::empty()) {}
     }
 }
 
-/// What a kernel cannot be made to do as the workload says, in words; for each at most once.
+/// Operations of the workload that a kernel can only approximate, as text, each at most once.
 pub fn approximations(workload: &Workload) -> Vec<&'static str> {
     let some = |wanted: fn(&Op) -> bool| {
         let mut ops = workload.programs.iter().flat_map(|program| &program.ops);
@@ -384,7 +384,7 @@ pub fn approximations(workload: &Workload) -> Vec<&'static str> {
     );
     say(
         some(|op| matches!(op, Op::Exec)),
-        "exec: the process stays what it is",
+        "exec: the process keeps its memory",
     );
     say(
         some(|op| matches!(op, Op::RunInKernel(_))),
@@ -392,11 +392,11 @@ pub fn approximations(workload: &Workload) -> Vec<&'static str> {
     );
     say(
         some(|op| matches!(op, Op::Uninterruptible)),
-        "uninterruptible sleep is open to signals",
+        "uninterruptible sleep can be interrupted by signals",
     );
     say(
         some(|op| matches!(op, Op::SemSleep(_))),
-        "a recorded sleep whose wakeup has come already is none",
+        "a recorded sleep does not sleep if its wakeup has come already",
     );
     say(
         workload
@@ -406,6 +406,6 @@ pub fn approximations(workload: &Workload) -> Vec<&'static str> {
         "class iso: normal, as Linux never had it",
     );
     let memory = workload.tasks.iter().any(|task| task.working_set_bytes > 0);
-    say(memory, "working sets: caches are the machine's own affair");
+    say(memory, "working sets: the machine's own caches decide");
     said
 }

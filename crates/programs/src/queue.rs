@@ -1,13 +1,13 @@
-//! Lines of tasks that wait.
+//! Queues of waiting tasks.
 
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::stage::{Stage, TaskSlot};
 
-/// Tasks that wait, the longest first.
+/// Waiting tasks; the first has waited longest.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Queue {
-    /// Plus 1; 0 is nobody.
+    /// Plus 1; 0 means none.
     first: u32,
     last: u32,
     length: u32,
@@ -27,7 +27,7 @@ impl Queue {
         self.length += 1;
     }
 
-    /// Takes the one that has waited longest.
+    /// Takes the task that has waited longest.
     pub fn pop(&mut self, stage: &Stage) -> Option<TaskSlot> {
         let first = TaskSlot(self.first.checked_sub(1)?);
         self.first = stage.slot(first).next.load(Relaxed);
@@ -38,7 +38,7 @@ impl Queue {
         Some(first)
     }
 
-    /// How many wait.
+    /// The number of waiting tasks.
     pub fn length(&self) -> u32 {
         self.length
     }

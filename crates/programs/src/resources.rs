@@ -1,8 +1,8 @@
-//! What tasks wait for: the simulator's rules, with the kernel's futexes to sleep on.
+//! Resources that tasks wait for: the simulator's rules, with the kernel's futexes for sleep.
 //!
-//! Whoever has waited longest goes first, and what is released goes straight to them, so that
-//! who waits for whom depends on the workload and the scheduler alone, and not on how a library
-//! happens to do it.
+//! A released resource goes directly to the task that has waited longest.  So the order of
+//! waiting depends only on the workload and the scheduler, and not on the implementation of a
+//! library.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -15,12 +15,12 @@ use crate::stage::{Stage, TaskSlot};
 /// A mutex.
 #[derive(Default)]
 pub struct Mutex {
-    /// Plus 1; 0 is nobody.
+    /// Plus 1; 0 means none.
     owner: u32,
     waiters: Queue,
 }
 
-/// A condition variable; who waits remembers the mutex it wants back.
+/// A condition variable; a waiting task remembers the mutex it must take again.
 #[derive(Default)]
 pub struct Condition {
     waiters: Queue,
@@ -40,7 +40,7 @@ pub struct Barrier {
     waiters: Queue,
 }
 
-/// A channel: messages are counted, and carry their senders' clocks if anybody looks at those.
+/// A channel: messages are counted, and carry their senders' clocks if a program uses them.
 #[derive(Default)]
 pub struct Channel {
     pub capacity: u32,
@@ -49,11 +49,11 @@ pub struct Channel {
     taken: u64,
     senders: Queue,
     receivers: Queue,
-    /// Where in the stage's clocks its ring is, and how long.
+    /// The start and length of its ring in the stage's clocks.
     pub clocks: Option<(u32, u32)>,
 }
 
-/// A disk: when it has done all it was asked to.
+/// A disk: the time when all its requests are done.
 #[derive(Default)]
 pub struct Disk {
     free_at: u64,
@@ -65,7 +65,7 @@ pub struct SharedTimer {
     pub next: u64,
 }
 
-/// What releasing a mutex can go wrong with.
+/// The error of releasing a mutex that the task does not hold.
 pub struct NotOwner;
 
 impl Stage {
@@ -81,7 +81,7 @@ impl Stage {
         self.slot(me).park();
     }
 
-    /// Releases it; the longest waiter has it then.
+    /// Releases it; the longest waiter gets it.
     pub fn unlock(&self, me: TaskSlot, mutex: u32) -> Result<(), NotOwner> {
         let mut m = self.mutexes[mutex as usize].lock();
         if m.owner != me.0 + 1 {
@@ -118,8 +118,8 @@ impl Stage {
         Ok(())
     }
 
-    /// Wakes the longest waiter; one that cannot have its mutex at once waits for that instead.
-    /// False if nobody waits.
+    /// Wakes the longest waiter; if its mutex is taken, it waits for the mutex instead.
+    /// False if no task waits.
     pub fn signal(&self, condition: u32) -> bool {
         let waiter = self.conditions[condition as usize].lock().waiters.pop(self);
         let Some(waiter) = waiter else { return false };
@@ -134,7 +134,7 @@ impl Stage {
         self.wake(Some(waiter))
     }
 
-    /// Adds one to a semaphore, or lets the longest waiter go.
+    /// Adds one to a semaphore, or wakes the longest waiter.
     pub fn post(&self, semaphore: u32) {
         let mut s = self.semaphores[semaphore as usize].lock();
         let waiter = s.waiters.pop(self);
@@ -157,7 +157,7 @@ impl Stage {
         self.slot(me).park();
     }
 
-    /// Lines up for a semaphore without sleeping yet: what a task that sleeps from the start does.
+    /// Queues for a semaphore without sleeping yet, for a task that sleeps from the start.
     pub fn lie_down(&self, me: TaskSlot, semaphore: u32) {
         self.semaphores[semaphore as usize]
             .lock()
@@ -165,7 +165,7 @@ impl Stage {
             .push(self, me);
     }
 
-    /// Waits until all are here.
+    /// Waits until all tasks have arrived.
     pub fn meet(&self, me: TaskSlot, barrier: u32) {
         let mut b = self.barriers[barrier as usize].lock();
         if b.waiters.length() + 1 < b.size {
@@ -176,11 +176,11 @@ impl Stage {
         }
         let mut waiters = std::mem::take(&mut b.waiters);
         drop(b);
-        // Who is woken may wait elsewhere at once, but only once it is out of this queue.
+        // A woken task may wait elsewhere at once, so it is removed from this queue first.
         while self.wake(waiters.pop(self)) {}
     }
 
-    /// When a disk will have served a request that takes so long and comes now.
+    /// The time at which a disk will have served a request of this length that comes now.
     pub fn disk(&self, disk: u32, now: Time, service_ns: u64) -> Time {
         let mut d = self.disks[disk as usize].lock();
         d.free_at = d.free_at.max(now.0) + service_ns;
@@ -207,7 +207,7 @@ impl Stage {
         }
     }
 
-    /// Takes messages as they come, waking a sender for each; the clock of the last.
+    /// Takes messages as they come, waking a sender for each; returns the clock of the last.
     pub fn receive(&self, me: TaskSlot, channel: u32, count: u32) -> Option<Time> {
         let mut clock = None;
         for _ in 0..count {
@@ -222,7 +222,7 @@ impl Stage {
         clock
     }
 
-    /// Takes all messages at once: how many, and the clock of the last.
+    /// Takes all messages at once; returns their number and the clock of the last.
     pub fn receive_all(&self, me: TaskSlot, channel: u32) -> (u32, Option<Time>) {
         let mut c = self.await_message(me, channel);
         let taken = std::mem::take(&mut c.messages);
@@ -238,7 +238,7 @@ impl Stage {
         (taken, clock)
     }
 
-    /// The channel, locked, once there is something in it.
+    /// The channel, locked, once it has a message.
     fn await_message(&self, me: TaskSlot, channel: u32) -> Guard<'_, Channel> {
         loop {
             let mut c = self.channels[channel as usize].lock();
@@ -257,13 +257,13 @@ impl Stage {
         }
     }
 
-    /// The clock that came with the message that is so far from the front.
+    /// The clock of a message, by its distance from the front.
     fn clock_of(&self, c: &Channel, behind: u32) -> Option<Time> {
         place_of(c, behind).map(|place| Time(self.clocks[place].load(Relaxed)))
     }
 }
 
-/// Where the clock of a message is, by its distance from the front.
+/// The place of a message's clock, by its distance from the front.
 fn place_of(c: &Channel, behind: u32) -> Option<usize> {
     let (first, length) = c.clocks?;
     let at = (c.taken + u64::from(behind)) % u64::from(length);

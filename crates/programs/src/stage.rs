@@ -1,7 +1,7 @@
-//! What all tasks of a play share: memory that is at the same place in all their processes.
+//! The state shared by all tasks of a play: memory at the same address in all their processes.
 //!
-//! Everything in it is made of atomics, or of plain values behind a lock; all zeros is a valid
-//! beginning for all of it.  It holds no pointers to what one process alone has.
+//! It consists of atomics, and of plain values behind a lock; all zeros is a valid initial state.
+//! It holds no pointers to memory of a single process.
 
 use std::io;
 use std::mem::size_of;
@@ -16,35 +16,35 @@ use crate::memory::Memory;
 use crate::resources::{Barrier, Channel, Condition, Disk, Mutex, Semaphore, SharedTimer};
 use crate::system::{now, thread_id, wait_while, wake, wake_all};
 
-/// Tasks of one play, at most, those that have ended included.
+/// The most tasks of one play, including those that have ended.
 pub const MAX_TASKS: u32 = 1 << 18;
 
-/// Marks that are remembered with their times, at most.
+/// The most marks that are kept with their times.
 const MAX_RECORDS: usize = 1 << 22;
 
-/// Messages a channel holds at most if they carry clocks.
+/// The most messages in a channel if they carry clocks.
 const MAX_CLOCKS: u32 = 1 << 16;
 
-/// Longest message about what went wrong.
+/// The longest error message.
 const MAX_PROBLEM: usize = 256;
 
 /// A task's number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TaskSlot(pub u32);
 
-/// How a play stands.
+/// The progress of a play.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub enum Progress {
-    /// It goes on.
+    /// It is running.
     Running = 0,
     /// Its foreground tasks have ended.
     Finished = 1,
-    /// A task cannot go on; see [`Stage::problem`].
+    /// A task failed; see [`Stage::problem`].
     Failed = 2,
 }
 
-/// What all tasks share.
+/// The state shared by all tasks.
 pub struct Stage {
     head: &'static Head,
     pub slots: &'static [Slot],
@@ -80,20 +80,20 @@ pub struct Slot {
     pub spec: AtomicU32,
     pub instance: AtomicU32,
     pub dead: AtomicU32,
-    /// It has done everything it does before it begins.
+    /// It has finished its set-up.
     pub ready: AtomicU32,
-    /// Somebody woke it.
+    /// It has been woken.
     woken: AtomicU32,
-    /// Whoever waits behind it for the same thing, plus 1.
+    /// The next task in the same queue, plus 1.
     pub next: AtomicU32,
-    /// The mutex it wants back when it is woken, plus 1.
+    /// The mutex it takes again when it is woken, plus 1.
     pub wanted_mutex: AtomicU32,
     /// Threads it started that have not been waited for, and those of them that have ended.
     pub threads: AtomicU32,
     pub ended_threads: AtomicU32,
 }
 
-/// A mark, as it was made.
+/// A mark in shared memory.
 #[repr(C)]
 struct Record {
     time: AtomicU64,
@@ -110,7 +110,7 @@ const TIMED: u32 = 1 << 31;
 pub struct Marked {
     /// When.
     pub time: Time,
-    /// By whom.
+    /// The task that made it.
     pub slot: TaskSlot,
     /// What was marked.
     pub mark: MarkId,
@@ -118,12 +118,12 @@ pub struct Marked {
     pub what: What,
 }
 
-/// What a mark says.
+/// The value of a mark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum What {
-    /// So many were done.
+    /// A number of events.
     Count(u32),
-    /// It took so long.
+    /// A duration.
     Time(Ns),
 }
 
@@ -185,7 +185,7 @@ impl Stage {
 
     // ---- tasks ------------------------------------------------------------------------
 
-    /// A place for a new task of this specification; none if there have been too many.
+    /// A slot for a new task of this specification; none if there have been too many.
     pub fn new_slot(&self, spec: u32, background: bool) -> Option<TaskSlot> {
         let number = self.head.nr_slots.fetch_add(1, SeqCst);
         if number >= MAX_TASKS {
@@ -214,7 +214,7 @@ impl Stage {
         &self.slots[slot.0 as usize]
     }
 
-    /// A foreground task has ended, or is as good as that.
+    /// A foreground task has ended, or will not end and is not waited for.
     pub fn leave_foreground(&self) {
         if self.head.foreground.fetch_sub(1, SeqCst) == 1 {
             self.finish(Progress::Finished);
@@ -244,7 +244,7 @@ impl Stage {
         wake_all(&self.head.progress);
     }
 
-    /// How it stands.
+    /// Its progress.
     pub fn progress(&self) -> Progress {
         match self.head.progress.load(SeqCst) {
             0 => Progress::Running,
@@ -253,12 +253,12 @@ impl Stage {
         }
     }
 
-    /// What changes when it has ended: 0 before.
+    /// The word that changes when it ends; 0 before.
     pub fn progress_word(&self) -> &'static AtomicU32 {
         &self.head.progress
     }
 
-    /// The play cannot go on.
+    /// The play fails.
     pub fn fail(&self, problem: &str) {
         for (place, byte) in self.head.problem.iter().zip(problem.bytes().chain([0])) {
             place.store(byte.into(), SeqCst);
@@ -279,7 +279,7 @@ impl Stage {
 
     // ---- marks --------------------------------------------------------------------------
 
-    /// Remembers a mark.
+    /// Records a mark.
     pub fn mark(&self, slot: TaskSlot, mark: MarkId, what: What) {
         let number = self.head.nr_records.fetch_add(1, Relaxed) as usize;
         let Some(record) = self.records.get(number) else {
@@ -295,7 +295,7 @@ impl Stage {
         record.time.store(now().0, Release);
     }
 
-    /// All marks that were made and remembered, and how many were not.
+    /// All recorded marks, and the number of dropped ones.
     pub fn marks(&self) -> (Vec<Marked>, u64) {
         let made = self.head.nr_records.load(SeqCst) as usize;
         let kept = &self.records[..made.min(MAX_RECORDS)];
@@ -317,14 +317,14 @@ impl Stage {
     }
 }
 
-/// Does any task look at the clock a message brought?
+/// Does any task use the clock of a message?
 fn carries_clocks(workload: &Workload) -> bool {
     let mut ops = workload.programs.iter().flat_map(|program| &program.ops);
     ops.any(|op| *op == Op::TakeClock)
 }
 
 impl Slot {
-    /// Sleeps until somebody wakes this task; not at all if somebody has.  Only the task calls it.
+    /// Sleeps until this task is woken; not at all if it has been.  Only the task itself calls it.
     pub fn park(&self) {
         while self.woken.swap(0, Acquire) == 0 {
             wait_while(&self.woken, 0);
@@ -337,18 +337,18 @@ impl Slot {
         wake(&self.woken);
     }
 
-    /// The task knows who it is.
+    /// The task publishes its thread id.
     pub fn introduce(&self) {
         self.thread.store(thread_id(), SeqCst);
     }
 
-    /// Says that the task can begin.
+    /// Publishes that the task can begin.
     pub fn get_ready(&self) {
         self.ready.store(1, SeqCst);
         wake_all(&self.ready);
     }
 
-    /// Waits until it can.
+    /// Waits until the task can begin.
     pub fn wait_until_ready(&self) {
         while self.ready.load(SeqCst) == 0 {
             wait_while(&self.ready, 0);

@@ -1,4 +1,4 @@
-//! What tasks ask of the kernel.
+//! System calls of tasks.
 
 use std::io;
 use std::sync::atomic::AtomicU32;
@@ -21,7 +21,7 @@ fn timespec(ns: u64) -> Timespec {
     }
 }
 
-/// Sleeps for so long.
+/// Sleeps for this time.
 pub fn sleep(time: Ns) {
     let mut left = timespec(time.0);
     while let rustix::thread::NanosleepRelativeResult::Interrupted(rest) =
@@ -31,7 +31,7 @@ pub fn sleep(time: Ns) {
     }
 }
 
-/// Sleeps until then; not at all if that is over.
+/// Sleeps until this time; not at all if it has passed.
 pub fn sleep_until(time: Time) {
     let at = timespec(time.0);
     while rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &at)
@@ -39,9 +39,9 @@ pub fn sleep_until(time: Time) {
     {}
 }
 
-/// Sleeps as long as the word has this value.  May wake for no reason.
+/// Sleeps as long as the word has this value.  Spurious wakeups are possible.
 pub fn wait_while(word: &AtomicU32, value: u32) {
-    // Not asleep at all, or woken too early: the caller looks again.
+    // Not asleep at all, or woken too early: the caller checks again.
     let _ = futex::wait(word, futex::Flags::empty(), value, None);
 }
 
@@ -51,7 +51,7 @@ pub fn wait_while_at_most(word: &AtomicU32, value: u32, limit: Duration) {
     let _ = futex::wait(word, futex::Flags::empty(), value, Some(&limit));
 }
 
-/// Wakes the one that has waited longest for the word to change.
+/// Wakes the thread that has waited longest for the word to change.
 pub fn wake(word: &AtomicU32) {
     // A word in memory of ours cannot be refused.
     let _ = futex::wake(word, futex::Flags::empty(), 1);
@@ -90,7 +90,7 @@ struct Attributes {
     period: u64,
 }
 
-/// How a task is scheduled.
+/// A task's scheduling attributes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Standing {
     /// Its class.
@@ -101,7 +101,7 @@ pub struct Standing {
     pub nice: i8,
 }
 
-/// Gives a thread (0: this one) its standing, all of it at once.
+/// Sets all attributes of a thread (0: this one) in one call.
 pub fn set_standing(thread: u32, standing: Standing) -> io::Result<()> {
     let policy = match standing.class {
         // Linux never had an ISO class.
@@ -146,21 +146,21 @@ pub fn set_cpus(thread: u32, cpus: &[u32]) -> io::Result<()> {
 /// Names this thread; the kernel keeps 15 bytes.
 pub fn set_name(name: &str) {
     if let Ok(name) = std::ffi::CString::new(name) {
-        // A name is a nicety.
+        // A failure does no harm.
         let _ = rustix::thread::set_name(&name);
     }
 }
 
 /// Sleeps of this thread and of those it starts end as exactly as the kernel can.
 pub fn sleep_exactly() {
-    // SAFETY: it takes numbers alone.  It cannot fail.
+    // SAFETY: it takes only numbers.  It cannot fail.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
 }
 
-/// A child that goes on where this process is; its id here, none there.
+/// Forks; returns the child's id in the parent, none in the child.
 ///
 /// # Safety
-/// If this process has other threads, the child may only do what needs nothing of theirs.
+/// If this process has other threads, the child must not depend on their state.
 pub unsafe fn fork() -> io::Result<Option<u32>> {
     // SAFETY: the caller's duty.
     match unsafe { libc::fork() } {
@@ -170,7 +170,7 @@ pub unsafe fn fork() -> io::Result<Option<u32>> {
     }
 }
 
-/// Ends this process without any ceremony.
+/// Ends this process at once, without exit handlers.
 pub fn exit_process(status: i32) -> ! {
     // SAFETY: it takes a number and does not return.
     unsafe { libc::_exit(status) }
@@ -178,7 +178,7 @@ pub fn exit_process(status: i32) -> ! {
 
 /// Waits for a child of this thread to end; false if it has none.
 pub fn wait_for_child() -> bool {
-    // Children of this thread alone: those of other tasks of the process are none of its.
+    // Only children of this thread: those of other threads of the process belong to other tasks.
     let mut status = 0;
     loop {
         // SAFETY: the place lives through the call.
@@ -190,7 +190,7 @@ pub fn wait_for_child() -> bool {
     }
 }
 
-/// Buries children of this thread that have ended.
+/// Reaps children of this thread that have ended.
 pub fn bury() {
     let mut status = 0;
     // SAFETY: the place lives through the call.

@@ -1,4 +1,4 @@
-//! Computing for so long: loops whose speed has been measured.
+//! Computes for a given time: loops of measured speed.
 
 use schedlab_trace::Ns;
 
@@ -10,17 +10,17 @@ const LEAST_SAMPLE: Ns = Ns::from_us(200);
 /// How often each loop is timed; the shortest time is the undisturbed one.
 const SAMPLES: u32 = 12;
 
-/// Computes for an amount of CPU time, whatever else happens to the task meanwhile.
+/// Computes for an amount of CPU time, regardless of preemption.
 ///
-/// The loop consists of instructions that do nothing, so that it takes the same time under all
-/// circumstances, and an emulated CPU is through with it sooner than a real one.
+/// The loop consists of instructions that do nothing, so that it always takes the same time, and
+/// an emulated CPU executes it faster than a real one.
 #[derive(Clone, Copy, Debug)]
 pub struct Work {
-    /// So many rounds of the loop ...
+    /// Rounds of the loop ...
     rounds: u64,
-    /// ... take so long.
+    /// ... and the time they take.
     time: Ns,
-    /// Asked for, but less than a round.
+    /// Requested time that is less than a round.
     owed: Ns,
     /// The loop.
     spin: fn(u64),
@@ -32,13 +32,13 @@ impl Work {
         Work::of(spin)
     }
 
-    /// Measures how fast this CPU is at a loop of yours, which goes round so many times.
+    /// Measures how fast this CPU executes a given loop, which takes its number of rounds.
     pub fn of(spin: fn(u64)) -> Work {
         let mut rounds = 100;
         while shortest(spin, rounds) < LEAST_SAMPLE {
             rounds *= 2;
         }
-        // What starting and stopping the clock costs is in both.
+        // Both include the cost of starting and stopping the clock.
         let [long, short] = [2 * rounds, rounds].map(|rounds| shortest(spin, rounds));
         Work {
             rounds,
@@ -48,7 +48,7 @@ impl Work {
         }
     }
 
-    /// Computes for this long.  What is less than a round of the loop is made up for next time.
+    /// Computes for this time.  A rest of less than a round is added to the next call.
     pub fn run(&mut self, amount: Ns) {
         let wanted = u128::from(amount.0) + u128::from(self.owed.0);
         let time = u128::from(self.time.0);
@@ -73,7 +73,7 @@ fn shortest(spin: fn(u64), rounds: u64) -> Ns {
     (0..SAMPLES).map(|_| time()).min().unwrap_or(Ns::ZERO)
 }
 
-/// Goes so many times round a loop of 32 instructions.
+/// Executes a loop of 32 instructions this number of times.
 #[cfg(target_arch = "x86_64")]
 fn spin(rounds: u64) {
     if rounds == 0 {
@@ -105,7 +105,7 @@ fn spin(rounds: u64) {
 mod tests {
     use super::*;
 
-    /// However small the amounts, nothing gets lost: 1,000 times 7 ns are 7,000 ns of rounds.
+    /// Small amounts add up exactly: 1,000 times 7 ns are 7,000 ns of rounds.
     #[test]
     fn small_amounts_add_up() {
         let mut work = Work {

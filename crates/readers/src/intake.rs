@@ -148,8 +148,9 @@ pub fn context(flags: u64) -> WakeContext {
     const HARDIRQ: u64 = 0x08;
     const SOFTIRQ: u64 = 0x10;
     const NMI: u64 = 0x40;
-    match flags & (HARDIRQ | SOFTIRQ | NMI) {
-        0 => WakeContext::Task,
+    match (flags & (HARDIRQ | NMI), flags & SOFTIRQ) {
+        (0, 0) => WakeContext::Task,
+        (0, _) => WakeContext::SoftIrq,
         _ => WakeContext::Irq,
     }
 }

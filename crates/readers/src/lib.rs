@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   file ──> open.rs ──────────────> text/ ────────┐
-//!            decompresses, looks at  perf_data.rs ─┼─> Intake ──> Recording, ReadReport
-//!            what it begins with     perfetto/ ────┘
+//!            decompresses, finds     perf_data.rs ─┼─> Intake ──> Recording, ReadReport
+//!            the format              perfetto/ ────┘
 //! ```
 //!
 //! [`read`] takes `perf.data`, the text of `perf script`, the text of ftrace and of `trace-cmd

@@ -130,7 +130,7 @@ fn format_of(head: &[u8]) -> Result<FileFormat, Failure> {
     if perfetto::begins(head) {
         return Ok(FileFormat::Perfetto);
     }
-    unusable("this is no recording schedlab can read", KNOWN)
+    unusable("this is not a recording that schedlab can read", KNOWN)
 }
 
 /// A file's content, decompressed.

@@ -14,8 +14,8 @@ use schedlab_recording::{
 };
 use schedlab_trace::{CpuId, Time};
 use tracepoint_decode::{
-    PerfEventAttrSampleType, PerfEventAttrType, PerfEventBytes, PerfEventDesc, PerfEventFormat,
-    PerfEventHeader, PerfEventHeaderType, PerfFieldFormat,
+    PerfEventAttrOptions, PerfEventAttrSampleType, PerfEventAttrType, PerfEventBytes,
+    PerfEventDesc, PerfEventFormat, PerfEventHeader, PerfEventHeaderType, PerfFieldFormat,
 };
 use tracepoint_perf::{
     PerfDataFileError, PerfDataFileEventOrder, PerfDataFileReader, PerfHeaderIndex,
@@ -32,6 +32,9 @@ const HEADER: usize = 8;
 
 /// The end of the data of a file in pipe mode, which is unknown.
 const PIPE: u64 = u64::MAX;
+
+/// What is said of a recording made with `-F`.
+const SAMPLED: &str = "only samples of its events were recorded (perf record -F): most are missing";
 
 /// The size of one read, in bytes.
 const PIECE: usize = 1 << 20;
@@ -257,6 +260,14 @@ impl Reader {
             return Ok(());
         }
         if !self.layouts.contains_key(&number) {
+            if description
+                .attr()
+                .options
+                .has_flag(PerfEventAttrOptions::Freq)
+            {
+                self.intake.report.is_sampled = true;
+                self.intake.note(SAMPLED);
+            }
             let tracepoint = tracepoint(description)?;
             if description
                 .format()

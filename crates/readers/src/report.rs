@@ -62,6 +62,8 @@ pub struct ReadReport {
     /// Places where the file reports lost events.  Their number, if it is known, is in
     /// [`Recording::nr_lost`](schedlab_recording::Recording::nr_lost).
     pub nr_gaps: u64,
+    /// Whether only samples of the events were recorded.
+    pub is_sampled: bool,
     /// Notes: what the format, or this file, does not record.
     pub notes: Vec<String>,
 }
@@ -77,6 +79,7 @@ impl ReadReport {
             nr_other_lines: 0,
             nr_out_of_order: 0,
             nr_gaps: 0,
+            is_sampled: false,
             notes: Vec::new(),
         }
     }

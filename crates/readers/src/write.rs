@@ -8,6 +8,12 @@ use schedlab_recording::{
 };
 use schedlab_trace::{WakeContext, SIMULATED_HEADING};
 
+/// What stands before the kernel's release, as perf script prints it.
+pub const RELEASE: &str = "# os release : ";
+
+/// What stands before the cost of recording a system call, in ns.
+pub const CALL_COST: &str = "# ns to record a system call : ";
+
 /// The format of the text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TextFormat {
@@ -94,6 +100,12 @@ impl<'a> Writer<'a> {
             (TextFormat::Ftrace, _) => {
                 let cpus = recording.nr_cpus();
                 writeln!(out, "# tracer: nop")?;
+                if let Some(release) = &recording.release {
+                    writeln!(out, "{RELEASE}{release}")?;
+                }
+                if recording.call_cost_ns > 0 {
+                    writeln!(out, "{CALL_COST}{}", recording.call_cost_ns)?;
+                }
                 simulated(out)?;
                 writeln!(out, "#                              #P:{cpus}")?;
                 writeln!(
@@ -111,7 +123,9 @@ impl<'a> Writer<'a> {
     fn event(&mut self, event: &KernelEvent, out: &mut impl Write) -> io::Result<()> {
         let (pid, comm) = match event.kind {
             // Only the head of the line names the task that yields.
-            KernelEventKind::Yield { pid } => (pid, self.names.get(&pid).copied()),
+            KernelEventKind::Yield { pid }
+            | KernelEventKind::Enter { pid, .. }
+            | KernelEventKind::Return { pid, .. } => (pid, self.names.get(&pid).copied()),
             _ => {
                 let (pid, comm) = self.running[event.cpu.index()];
                 (pid, Some(comm))
@@ -143,6 +157,7 @@ impl<'a> Writer<'a> {
         if self.format == TextFormat::Ftrace {
             let flags = match (by, event.kind) {
                 (Some(WakeContext::Irq), _) => "d.h2",
+                (Some(WakeContext::SoftIrq), _) => "d.s2",
                 (_, KernelEventKind::Fork { .. } | KernelEventKind::Exit { .. }) => "....",
                 _ => "d..2",
             };
@@ -291,6 +306,25 @@ impl<'a> Writer<'a> {
                 TextFormat::Ftrace => writeln!(out, "sys_sched_yield()"),
                 TextFormat::PerfScript => writeln!(out, "syscalls:sys_enter_sched_yield:"),
             },
+            KernelEventKind::Runtime { task, ns } => {
+                let task = self.task(task, "");
+                writeln!(out, "{sched}sched_stat_runtime: {task} runtime={ns} [ns]")
+            }
+            KernelEventKind::Enter {
+                call,
+                arguments: [a, b, c],
+                ..
+            } => {
+                let system = system("raw_syscalls:");
+                writeln!(
+                    out,
+                    "{system}sys_enter: NR {call} ({a:x}, {b:x}, {c:x}, 0, 0, 0)"
+                )
+            }
+            KernelEventKind::Return { call, result, .. } => {
+                let system = system("raw_syscalls:");
+                writeln!(out, "{system}sys_exit: NR {call} = {result}")
+            }
         }
     }
 
@@ -320,7 +354,11 @@ impl<'a> Writer<'a> {
                 self.names.insert(child, child_comm);
                 self.new.insert(child);
             }
-            KernelEventKind::Exec { .. } | KernelEventKind::Yield { .. } => {}
+            KernelEventKind::Exec { .. }
+            | KernelEventKind::Yield { .. }
+            | KernelEventKind::Runtime { .. }
+            | KernelEventKind::Enter { .. }
+            | KernelEventKind::Return { .. } => {}
         }
     }
 

@@ -12,8 +12,9 @@ use crate::recording::{Carries, Recording};
 use crate::tracefs::Report;
 use crate::RecordingError;
 
-/// Bits of `common_flags`: in a hard, soft or non-maskable interrupt.
-const IN_INTERRUPT: i64 = 0x08 | 0x10 | 0x40;
+/// Bits of `common_flags`: in a hard or non-maskable interrupt, and in a softirq.
+const IN_INTERRUPT: i64 = 0x08 | 0x40;
+const IN_SOFTIRQ: i64 = 0x10;
 
 /// The bit of a new task's clone flags that makes it a thread of its parent.
 const CLONE_THREAD: i64 = 0x10000;
@@ -78,6 +79,11 @@ enum Content {
     Rename(Option<Field>, Field),
     Exit(TaskFields),
     Yield,
+    Runtime(Field, Field, Field),
+    /// The number and the arguments, of which the first three are read.
+    Enter(Field, Field),
+    /// The number and the result.
+    Return(Field, Field),
 }
 
 /// The fields that describe a task.
@@ -163,6 +169,7 @@ impl Decoder {
     pub fn finish(mut self, report: &Report) -> Recording {
         // The kernel's own count includes the losses that pages report.
         self.recording.nr_lost = self.recording.nr_lost.max(report.nr_lost);
+        self.recording.call_cost_ns = report.call_cost_ns;
         let span = (Time(report.start_ns), Time(report.end_ns));
         self.recording.finish(Some(span));
         self.recording
@@ -191,8 +198,10 @@ impl Event {
     pub fn read(&self, record: &[u8], recording: &mut Recording) -> Option<KernelEventKind> {
         let pid = |field: &Field| field.number(record).map(|pid| Pid(pid as u32));
         let cpu = |field: &Field| field.number(record).map(|cpu| CpuId(cpu as u32));
-        let by = match self.flags.number(record)? & IN_INTERRUPT {
-            0 => WakeContext::Task,
+        let flags = self.flags.number(record)?;
+        let by = match (flags & IN_INTERRUPT, flags & IN_SOFTIRQ) {
+            (0, 0) => WakeContext::Task,
+            (0, _) => WakeContext::SoftIrq,
             _ => WakeContext::Irq,
         };
         Some(match &self.content {
@@ -244,6 +253,24 @@ impl Event {
             },
             Content::Yield => KernelEventKind::Yield {
                 pid: pid(&self.owner)?,
+            },
+            Content::Runtime(who, name, ns) => KernelEventKind::Runtime {
+                task: TaskRef {
+                    pid: pid(who)?,
+                    comm: comm(name, record, recording)?,
+                    prio: None,
+                },
+                ns: ns.number(record)? as u64,
+            },
+            Content::Enter(number, arguments) => KernelEventKind::enter(
+                pid(&self.owner)?,
+                number.number(record)?,
+                arguments.words(record)?,
+            ),
+            Content::Return(number, result) => KernelEventKind::Return {
+                pid: pid(&self.owner)?,
+                call: number.number(record)? as u16,
+                result: result.number(record)?,
             },
         })
     }
@@ -316,6 +343,13 @@ impl Fields<'_> {
             "task_rename" => Content::Rename(self.0.field("pid").cloned(), self.field("newcomm")?),
             "sched_process_exit" => Content::Exit(task("")?),
             YIELD | "sys_enter_sched_yield" => Content::Yield,
+            "sched_stat_runtime" => Content::Runtime(
+                self.field("pid")?,
+                self.field("comm")?,
+                self.field("runtime")?,
+            ),
+            "sys_enter" => Content::Enter(self.field("id")?, self.field("args")?),
+            "sys_exit" => Content::Return(self.field("id")?, self.field("ret")?),
             _ => return Ok(None),
         }))
     }

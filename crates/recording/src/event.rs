@@ -159,6 +159,48 @@ pub enum KernelEventKind {
         /// The task that yields.
         pid: Pid,
     },
+    /// `sched_stat_runtime`: the running task's CPU time is accounted.
+    Runtime {
+        /// The task that runs.
+        task: TaskRef,
+        /// How long it has run since the last account.
+        ns: u64,
+    },
+    /// `sys_enter`: a task enters a system call.
+    Enter {
+        /// The task.
+        pid: Pid,
+        /// The call, by its number on x86-64.
+        call: u16,
+        /// Its first arguments.
+        arguments: [u64; 3],
+    },
+    /// `sys_exit`: a task returns from a system call.
+    Return {
+        /// The task.
+        pid: Pid,
+        /// The call.
+        call: u16,
+        /// What it returns: a result, or an error below 0.
+        result: i64,
+    },
+}
+
+/// The number of sched_yield(2) on x86-64.
+const SCHED_YIELD: i64 = 24;
+
+impl KernelEventKind {
+    /// A system call; a call of sched_yield is an event of its own.
+    pub fn enter(pid: Pid, call: i64, arguments: [u64; 3]) -> KernelEventKind {
+        match call {
+            SCHED_YIELD => KernelEventKind::Yield { pid },
+            _ => KernelEventKind::Enter {
+                pid,
+                call: call as u16,
+                arguments,
+            },
+        }
+    }
 }
 
 #[cfg(test)]

@@ -136,6 +136,16 @@ impl Field {
         })
     }
 
+    /// The first three words of an array of 64-bit words; none if the record is too short.
+    pub fn words(&self, record: &[u8]) -> Option<[u64; 3]> {
+        let word = |index: usize| {
+            let at = self.offset + 8 * index;
+            let bytes = record.get(at..at + 8)?;
+            Some(u64::from_le_bytes(bytes.try_into().ok()?))
+        };
+        Some([word(0)?, word(1)?, word(2)?])
+    }
+
     /// The text in a record, up to its NUL; none if the record is too short.
     pub fn text<'a>(&self, record: &'a [u8]) -> Option<&'a [u8]> {
         let bytes = match self.place {

@@ -29,6 +29,22 @@ pub struct KnownTask {
     pub class: TaskClass,
     /// Its real-time priority, 0 outside the real-time classes.
     pub rt_priority: u8,
+    /// The files of its process, with its first thread.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<KnownFile>,
+}
+
+/// A file that was open when a recording began.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct KnownFile {
+    /// Its descriptor.
+    pub fd: u32,
+    /// What it is, as procfs names it: "pipe:[123]".
+    pub target: String,
+    /// Whether it is open for writing only.
+    pub written: bool,
+    /// Whether exec closes it.
+    pub closed_by_exec: bool,
 }
 
 /// What is known about a task after the first pass.
@@ -101,7 +117,8 @@ impl<'a> Identities<'a> {
             KernelEventKind::Waking { task, .. }
             | KernelEventKind::Wakeup { task, .. }
             | KernelEventKind::Migrate { task, .. }
-            | KernelEventKind::Exit { task } => (self.seen(task), None),
+            | KernelEventKind::Exit { task }
+            | KernelEventKind::Runtime { task, .. } => (self.seen(task), None),
             KernelEventKind::NewTask { pid, comm, thread } => {
                 (Some(self.new_task(pid, comm, thread)), None)
             }
@@ -120,9 +137,10 @@ impl<'a> Identities<'a> {
                 }
                 (task, None)
             }
-            KernelEventKind::Exec { pid } | KernelEventKind::Yield { pid } => {
-                (self.task(pid), None)
-            }
+            KernelEventKind::Exec { pid }
+            | KernelEventKind::Yield { pid }
+            | KernelEventKind::Enter { pid, .. }
+            | KernelEventKind::Return { pid, .. } => (self.task(pid), None),
         }
     }
 

@@ -5,15 +5,17 @@
 //! events update a model of which task runs where.  Where an event contradicts the model, the smallest set of events
 //! that resolves the contradiction is added before it, and counted.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use schedlab_trace::{
     CpuId, Event, EventKind, PrevState, Sink, TaskClass, TaskId, TaskInfo, Time, TraceInfo,
     WakeContext,
 };
 
 use crate::event::{KernelEvent, KernelEventKind, KernelState, Pid, TaskRef};
+use crate::flow::Flow;
 use crate::identity::{Identities, Identity};
 use crate::notes::{Noted, NotedEvent, NotedTask};
+use crate::senders::receivers;
 use crate::Recording;
 
 /// What had to be added because events were missing.
@@ -33,8 +35,44 @@ const KERNEL: &str = "[kernel]";
 /// The group of the tasks of the program that records.
 const OBSERVER: &str = "[schedlab]";
 
-/// Plays a recording into a sink.
-pub fn play(recording: &Recording, info: &TraceInfo, sink: &mut dyn Sink) -> Mended {
+/// A sink that also hears of data flow.
+pub trait FlowSink: Sink {
+    /// A task enters a system call.
+    fn enter(&mut self, time: Time, task: TaskId, flow: &Flow);
+    /// It returns from it.
+    fn leave(&mut self, time: Time, task: TaskId);
+}
+
+/// A sink that does not.
+pub struct WithoutFlow<'a>(pub &'a mut dyn Sink);
+
+impl Sink for WithoutFlow<'_> {
+    fn begin(&mut self, info: &TraceInfo) {
+        self.0.begin(info);
+    }
+    fn task(&mut self, info: &TaskInfo) {
+        self.0.task(info);
+    }
+    fn event(&mut self, event: &Event) {
+        self.0.event(event);
+    }
+    fn end(&mut self, time: Time) {
+        self.0.end(time);
+    }
+}
+
+impl FlowSink for WithoutFlow<'_> {
+    fn enter(&mut self, _: Time, _: TaskId, _: &Flow) {}
+    fn leave(&mut self, _: Time, _: TaskId) {}
+}
+
+/// Plays a recording into a sink; `calls` has the flow of each system call that is entered, or is empty.
+pub fn play(
+    recording: &Recording,
+    info: &TraceInfo,
+    calls: &[Flow],
+    sink: &mut dyn FlowSink,
+) -> Mended {
     let initial = running_at_start(recording);
     let mut first_pass = Identities::new(recording);
     let mut second_pass = Identities::new(recording);
@@ -55,6 +93,8 @@ pub fn play(recording: &Recording, info: &TraceInfo, sink: &mut dyn Sink) -> Men
         roster: recording
             .notes()
             .map_or_else(FxHashMap::default, |notes| notes.roster()),
+        receivers: receivers(recording),
+        calls,
         noted: recording.notes().map_or(&[], |notes| &notes.events),
         waiting_for_start: recording.notes().is_some(),
         sink,
@@ -62,7 +102,7 @@ pub fn play(recording: &Recording, info: &TraceInfo, sink: &mut dyn Sink) -> Men
         cpu: CpuId(0),
         mended: Mended {
             lost: recording.nr_lost,
-            switches: recording.nr_left_idle(),
+            switches: recording.nr_missing(),
             ..Mended::default()
         },
     };
@@ -111,11 +151,15 @@ struct Player<'a> {
     cpus: Vec<Cpu>,
     /// What the program's notes say about its tasks.
     roster: FxHashMap<Pid, &'a NotedTask>,
+    /// Threads that softirqs wake on behalf of the running task.
+    receivers: FxHashSet<Pid>,
+    /// The flow of the system calls that were not entered yet.
+    calls: &'a [Flow],
     /// Counts and times of the notes that were not told to the sink yet.
     noted: &'a [NotedEvent],
     /// Events update the model, but are not told to the sink: the measured part has not begun.
     waiting_for_start: bool,
-    sink: &'a mut dyn Sink,
+    sink: &'a mut dyn FlowSink,
     /// Time and CPU of the event at hand.
     now: Time,
     cpu: CpuId,
@@ -215,13 +259,36 @@ impl Player<'_> {
                     .for_each(|task| self.migrate(task, from, to));
             }
             KernelEventKind::Fork { .. } => self.fork(first, second),
-            KernelEventKind::NewTask { .. } | KernelEventKind::Rename { .. } => {}
+            KernelEventKind::NewTask { .. }
+            | KernelEventKind::Rename { .. }
+            | KernelEventKind::Runtime { .. } => {}
+            KernelEventKind::Enter { .. } => self.enter(first),
+            KernelEventKind::Return { .. } => self.leave(first),
             KernelEventKind::Exec { .. } => self.of_running(first, |task| EventKind::Exec { task }),
             KernelEventKind::Exit { .. } => self.of_running(first, |task| EventKind::Exit { task }),
             KernelEventKind::Yield { .. } => {
                 self.of_running(first, |task| EventKind::Yield { task });
                 self.cpus[event.cpu.index()].yielding = true;
             }
+        }
+    }
+
+    /// A task enters a system call.
+    fn enter(&mut self, task: Option<TaskId>) {
+        let Some((flow, rest)) = self.calls.split_first() else {
+            return;
+        };
+        self.calls = rest;
+        if let Some(task) = task.filter(|_| !self.waiting_for_start) {
+            self.introduce(task);
+            self.sink.enter(self.now, task, flow);
+        }
+    }
+
+    fn leave(&mut self, task: Option<TaskId>) {
+        if let Some(task) = task.filter(|_| !self.waiting_for_start) {
+            self.introduce(task);
+            self.sink.leave(self.now, task);
         }
     }
 
@@ -345,7 +412,18 @@ impl Player<'_> {
         self.cpus[cpu.index()].running = next;
     }
 
+    /// Who wakes a task: a softirq that delivers what the running task sent is that task's doing.
+    fn context(&self, task: TaskId, by: WakeContext) -> WakeContext {
+        let sends = self.cpus[self.cpu.index()].running.is_some()
+            && self.receivers.contains(&self.infos[task.index()].pid);
+        match by {
+            WakeContext::SoftIrq if sends => WakeContext::Task,
+            by => by,
+        }
+    }
+
     fn waking(&mut self, task: TaskId, by: WakeContext, target: CpuId) {
+        let by = self.context(task, by);
         // It was preempted before it could sleep and is queued already.
         if self.tasks[task.index()].place == Place::Waiting {
             return;
@@ -359,6 +437,7 @@ impl Player<'_> {
     }
 
     fn wakeup(&mut self, task: TaskId, by: WakeContext, target: CpuId) {
+        let by = self.context(task, by);
         match self.tasks[task.index()].place {
             Place::Waiting => {}
             // It was about to sleep and goes on running.

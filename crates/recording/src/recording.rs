@@ -5,11 +5,12 @@ use schedlab_trace::{CpuId, Sink, Time, TraceInfo};
 
 use crate::context::guess_contexts;
 use crate::event::{Comm, KernelEvent, KernelEventKind, Pid};
+use crate::flow::{follow, FlowLog};
 use crate::identity::KnownTask;
-use crate::idle::{left_idle, merged};
+use crate::missing::{merged, missing_switches};
 use crate::notes::Notes;
 use crate::order::straighten;
-use crate::play::{play, Mended};
+use crate::play::{play, FlowSink, Mended, WithoutFlow};
 
 /// Which of two tracepoints a recording has; the other's events are inferred.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,6 +39,8 @@ pub struct Recording {
     pub nr_lost: u64,
     /// Tasks that existed at the start.
     pub tasks: Vec<KnownTask>,
+    /// What recording a system call costs the task that makes it, in ns.
+    pub call_cost_ns: u64,
     /// The scheduler's own counters, by name.
     pub counters: Vec<(String, u64)>,
     notes: Option<Notes>,
@@ -46,7 +49,7 @@ pub struct Recording {
     names: Names,
     nr_cpus: u32,
     nr_straightened: u64,
-    left_idle: Vec<KernelEvent>,
+    missing: Vec<KernelEvent>,
 }
 
 /// Names, each kept once.
@@ -67,6 +70,7 @@ impl Recording {
             is_simulated: false,
             nr_lost: 0,
             tasks: Vec::new(),
+            call_cost_ns: 0,
             counters: Vec::new(),
             notes: None,
             threads: FxHashMap::default(),
@@ -74,7 +78,7 @@ impl Recording {
             names: Names::default(),
             nr_cpus,
             nr_straightened: 0,
-            left_idle: Vec::new(),
+            missing: Vec::new(),
         }
     }
 
@@ -127,9 +131,9 @@ impl Recording {
         // Equal times keep the order in which they were added.
         self.events.sort_by_key(|event| event.time);
         self.nr_straightened = straighten(&mut self.events, self.carries.wakeup);
-        self.left_idle = left_idle(&self.events);
+        self.missing = missing_switches(&self.events);
         if !self.has_contexts {
-            guess_contexts(&mut self.events, &self.left_idle);
+            guess_contexts(&mut self.events, &self.missing);
         }
         self.events.shrink_to_fit();
         let time = |event: Option<&KernelEvent>| event.map_or(Time::ZERO, |event| event.time);
@@ -161,14 +165,14 @@ impl Recording {
         self.nr_straightened
     }
 
-    /// How many switches from the idle task are missing.
-    pub(crate) fn nr_left_idle(&self) -> u64 {
-        self.left_idle.len() as u64
+    /// How many switches are missing for certain.
+    pub(crate) fn nr_missing(&self) -> u64 {
+        self.missing.len() as u64
     }
 
-    /// All events, and the inferred switches from the idle task.
+    /// All events, and the inferred switches.
     pub(crate) fn completed(&self) -> impl Iterator<Item = &KernelEvent> {
-        merged(&self.events, &self.left_idle)
+        merged(&self.events, &self.missing)
     }
 
     /// The number of CPUs of the machine, as far as the recording shows.
@@ -176,11 +180,31 @@ impl Recording {
         self.nr_cpus
     }
 
+    /// Were system calls recorded?
+    pub fn has_calls(&self) -> bool {
+        let is_call = |event: &KernelEvent| matches!(event.kind, KernelEventKind::Enter { .. });
+        self.events.iter().any(is_call)
+    }
+
+    /// The data flow, if system calls were recorded.
+    pub fn flow(&self) -> Option<FlowLog> {
+        self.has_calls().then(|| follow(self))
+    }
+
+    /// As [`play`](Recording::play), with the data flow.
+    pub fn play_flow(&self, info: &TraceInfo, flow: &FlowLog, sink: &mut dyn FlowSink) -> Mended {
+        play(self, &self.describe(info), &flow.calls, sink)
+    }
+
     /// Plays the recording into a sink as a trace that begins at 0; returns what was added.
     ///
     /// Of `info` the number of CPUs, the kernel's release, the counters, the marks and whether there are costs are set here.
     pub fn play(&self, info: &TraceInfo, sink: &mut dyn Sink) -> Mended {
-        let info = TraceInfo {
+        play(self, &self.describe(info), &[], &mut WithoutFlow(sink))
+    }
+
+    fn describe(&self, info: &TraceInfo) -> TraceInfo {
+        TraceInfo {
             nr_cpus: self.nr_cpus,
             has_costs: false,
             nice_is_weighted: info.nice_is_weighted,
@@ -192,7 +216,6 @@ impl Recording {
                 .as_ref()
                 .map_or_else(Vec::new, |notes| notes.marks.clone()),
             ..info.clone()
-        };
-        play(self, &info, sink)
+        }
     }
 }

@@ -22,20 +22,23 @@
 //! What a recording cannot tell is in [`LIMITS`].
 
 mod check;
+mod costs;
 mod identified;
-mod kernel_thread;
 mod machine;
 mod minimise;
 mod own;
 mod reactions;
 mod rebuild;
 mod replay;
+mod without_costs;
 
 pub use check::{Distance, SelfCheck, Unit};
+pub use costs::SchedulingCosts;
 pub use identified::{Identified, Identities};
 pub use machine::machine_like;
 pub use minimise::{minimise, Minimised, Symptom, Watch};
 pub use own::own_scheduler;
 pub use reactions::ReactionTimes;
-pub use rebuild::{Options, Rebuild};
+pub use rebuild::{End, Options, Rebuild};
 pub use replay::{fit, Counts, Mode, Replay, LIMITS};
+pub use without_costs::WithoutCosts;

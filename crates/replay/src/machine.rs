@@ -24,6 +24,8 @@ pub fn machine_like(replay: &Replay, hz: u32) -> Machine {
         costs: Costs {
             ipi,
             idle_exit: idle - ipi,
+            context_switch: replay.costs.switch_ns.unwrap_or(Ns::ZERO),
+            wakeup: replay.costs.wakeup_ns.unwrap_or(Ns::ZERO),
             ..ideal.costs
         },
         hz,

@@ -2,13 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schedlab_recording::flow::{ChannelId, Flow, FlowLog, Reason};
+use schedlab_recording::{is_kernel_thread, kernel_thread_cpu, FlowSink};
 use schedlab_trace::{
     CpuId, Event, EventKind, Ns, PrevState, Sink, TaskClass, TaskId, TaskInfo, Time, TraceInfo,
     WakeContext,
 };
-use schedlab_workload::{Amount, Op, Process, Program, ProgramId, SpecId, TaskSpec, Workload};
+use schedlab_workload::{
+    Amount, Channel, Op, Process, Program, ProgramId, SpecId, TaskSpec, Times, Workload,
+};
 
-use crate::kernel_thread::{cpu_of, is_kernel_thread};
+use crate::costs::{Costs, Measured, Point};
 use crate::reactions::Reactions;
 use crate::{Counts, Mode, Replay};
 
@@ -21,6 +25,24 @@ pub struct Options {
     pub keep: Option<BTreeSet<TaskId>>,
     /// Nothing that begins later is rebuilt; none: everything is.
     pub until: Option<Time>,
+    /// What ends a replay.
+    pub end: End,
+    /// Who woke is a guess: the recording has no interrupt flags.
+    pub wakers_are_guessed: bool,
+    /// What recording a system call cost the task that made it.
+    pub call_cost_ns: Ns,
+}
+
+/// What ends a replay.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum End {
+    /// Time, if most of the recorded work was done by tasks that lived on when the recording ended; else work.
+    Auto,
+    /// All recorded work is done.
+    #[default]
+    Work,
+    /// As much time has passed as was recorded.  Tasks that only compute and wait for timers do not run out of work.
+    Time,
 }
 
 /// Does nothing: a placeholder for a wakeup that is not yet confirmed.
@@ -36,6 +58,8 @@ pub struct Rebuild {
     running: Vec<Option<TaskId>>,
     counts: Counts,
     reactions: Reactions,
+    costs: Costs,
+    channels: Vec<Channel>,
     end: Time,
     over: bool,
 }
@@ -45,8 +69,14 @@ pub struct Rebuild {
 struct Life {
     info: TaskInfo,
     ops: Vec<Op>,
+    /// Where in the program time was spent on scheduling.
+    points: Vec<(usize, Point)>,
     /// Work done since the last operation.
     owed: u64,
+    /// All work done.
+    done: u64,
+    /// The system call it is in.
+    call: Option<Call>,
     begin: Begin,
     place: Place,
     /// Who last wanted it to run, if it has not run since.
@@ -55,6 +85,38 @@ struct Life {
     bereaved: bool,
     parent: Option<TaskId>,
     dying: bool,
+}
+
+/// A system call that a task is in.
+#[derive(Clone, Copy, Debug)]
+struct Call {
+    flow: Flow,
+    /// The place in its program where it was entered.
+    entry: usize,
+    /// Whether its operation is in the program.
+    placed: bool,
+    /// The task's work when it was entered.
+    done: u64,
+    /// How often it slept in it and woke others.
+    sleeps: u32,
+    wakes: u32,
+}
+
+impl Call {
+    /// What it is in a program, if that is known.
+    fn op(&self) -> Option<Op> {
+        match self.flow {
+            Flow::Read {
+                channel: ChannelId(channel),
+                bytes: count,
+            } => Some(Op::Receive { channel, count }),
+            Flow::Write {
+                channel: ChannelId(channel),
+                bytes: count,
+            } => Some(Op::Send { channel, count }),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,6 +152,8 @@ enum Want {
     By(TaskId, usize),
     /// An interrupt.
     Outside(Time),
+    /// An interrupt, or the task it interrupted.
+    Unclear(Time),
 }
 
 impl Rebuild {
@@ -102,9 +166,22 @@ impl Rebuild {
             running: Vec::new(),
             counts: Counts::default(),
             reactions: Reactions::default(),
+            costs: Costs::default(),
+            channels: Vec::new(),
             end: Time::ZERO,
             over: false,
         }
+    }
+
+    /// Data flow follows: these are its channels.
+    pub fn flow(&mut self, log: &FlowLog) {
+        let channel = |channel: &schedlab_recording::flow::Channel| Channel {
+            capacity: channel.capacity_bytes,
+            low_water: Some(channel.low_water_bytes),
+            initial: channel.initial_bytes.min(channel.capacity_bytes),
+        };
+        self.channels = log.channels.iter().map(channel).collect();
+        self.counts.has_flow = true;
     }
 
     /// The workload, called by this name and reproduced from there.
@@ -113,18 +190,26 @@ impl Rebuild {
             .iter_mut()
             .flatten()
             .for_each(|life| life.rest(self.end));
+        self.counts.ends_by_time = self.ends_by_time();
         let seen = |life: &Life| life.begin != Begin::Unseen;
         let lives = std::mem::take(&mut self.lives);
         let all = lives.iter().flatten().count();
         let lives: Vec<Life> = lives.into_iter().flatten().filter(seen).collect();
-        self.counts.cut_off = lives.iter().filter(|life| life.is_runnable()).count() as u64;
+        let goes_on = |life: &Life| self.counts.ends_by_time && life.paces_itself();
+        let rests = |life: &&Life| life.is_runnable() && !goes_on(life);
+        self.counts.cut_off = lives.iter().filter(rests).count() as u64;
         self.counts.unseen = (all - lives.len()) as u64;
         self.counts.tasks = lives.len() as u64;
+        self.costs.call_ns = self.options.call_cost_ns;
+        let costs = self.costs.measured();
         let mut replay = Replay {
             workload: Workload {
                 name: name.to_string(),
                 source: source.to_string(),
                 semaphores: vec![0; lives.len()],
+                channels: self.channels,
+                marks: self.info.marks.clone(),
+                duration: self.counts.ends_by_time.then(|| self.end.since(Time::ZERO)),
                 ..Workload::default()
             },
             tasks: lives.iter().map(|life| life.info.clone()).collect(),
@@ -133,9 +218,25 @@ impl Rebuild {
             span: self.end.since(Time::ZERO),
             nr_cpus: self.info.nr_cpus,
             reactions: self.reactions.medians(),
+            costs,
         };
         Lowering::new(&lives).lower(lives, &mut replay);
         replay
+    }
+
+    /// Was the recording over when its time was, not its work?
+    fn ends_by_time(&self) -> bool {
+        match self.options.end {
+            End::Work => return false,
+            End::Time => return true,
+            End::Auto => {}
+        }
+        let mut done = [0; 2];
+        for life in self.lives.iter().flatten().filter(|life| !life.is_kernel()) {
+            done[usize::from(life.place == Place::Dead)] += life.done;
+        }
+        let [by_the_living, by_the_dead] = done;
+        self.options.keep.is_none() && by_the_living > by_the_dead
     }
 
     fn life(&mut self, task: TaskId) -> Option<&mut Life> {
@@ -173,10 +274,17 @@ impl Rebuild {
         if self.life(task).is_none() {
             return;
         }
-        let mut want = Want::Outside(event.time);
+        let mut want = match by {
+            // A softirq may have served the task it interrupted: nobody knows.
+            WakeContext::SoftIrq if self.running[event.cpu.index()].is_some() => {
+                Want::Unclear(event.time)
+            }
+            _ => Want::Outside(event.time),
+        };
         let mut bereaved = false;
         if by == WakeContext::Task {
             if let Some((waker, life)) = self.running(event.cpu, event.time) {
+                life.wakes();
                 life.ops.push(NOTHING);
                 want = Want::By(waker, life.ops.len() - 1);
                 bereaved = life.dying && life.parent == Some(task);
@@ -216,17 +324,25 @@ impl Rebuild {
                 self.post(waker, at, task);
                 if let Some(life) = self.life(task) {
                     life.ops.insert(0, Op::SemSleep(task.0));
+                    life.points.iter_mut().for_each(|(at, _)| *at += 1);
+                    life.call.iter_mut().for_each(|call| call.entry += 1);
                 }
             }
-            Some(Want::Outside(time)) => life.begin = Begin::At(time),
+            Some(Want::Outside(time) | Want::Unclear(time)) => life.begin = Begin::At(time),
             None => life.begin = Begin::At(now),
         }
     }
 
     fn unblock(&mut self, now: Time, task: TaskId, since: Time, device: bool) {
         let mode = self.options.mode;
+        let guessed = self.options.wakers_are_guessed;
         let Some(life) = self.life(task) else { return };
         let wanted = life.wanted.take();
+        let reason = life.call.map(|call| call.flow.reason());
+        if life.sleeps_for_data() {
+            self.counts.slept_for_data();
+            return;
+        }
         // The kernel's own timers do not wait for its threads.
         let mode = match life.is_kernel() {
             true => Mode::Open,
@@ -243,12 +359,19 @@ impl Rebuild {
         match wanted {
             Some(Want::By(waker, at)) => {
                 self.counts.woken_by_tasks += 1;
+                // A parent is woken by its child however they are scheduled.
+                self.counts.understood += u64::from(reason == Some(Reason::Child));
                 self.post(waker, at, task);
                 if let Some(life) = self.life(task) {
                     life.ops.push(Op::SemSleep(task.0));
                 }
             }
             Some(Want::Outside(time)) => {
+                life.ops.push(outside(time));
+                self.counts.woken_from_outside += 1;
+                self.counts.understood += u64::from(!guessed || reason == Some(Reason::Time));
+            }
+            Some(Want::Unclear(time)) => {
                 life.ops.push(outside(time));
                 self.counts.woken_from_outside += 1;
             }
@@ -277,6 +400,7 @@ impl Rebuild {
         self.running[event.cpu.index()] = next;
         if let Some(life) = prev.and_then(|prev| self.life(prev)) {
             life.leave(event.time, state);
+            life.points.push((life.ops.len(), Point::Switch));
         }
         let Some(next) = next else { return };
         let Some(life) = self.life(next) else { return };
@@ -308,7 +432,10 @@ impl Life {
         Life {
             info: info.clone(),
             ops: Vec::new(),
+            points: Vec::new(),
             owed: 0,
+            done: 0,
+            call: None,
             begin: Begin::Unseen,
             place: Place::Unknown,
             wanted: None,
@@ -322,6 +449,16 @@ impl Life {
         self.info.group == "[kernel]" || is_kernel_thread(&self.info.name)
     }
 
+    /// Does it only compute and wait for timers, as far as was recorded?
+    fn paces_itself(&self) -> bool {
+        let paces = |op: &Op| match op {
+            Op::Run(_) | Op::Sleep(_) | Op::Yield | Op::Mark { .. } | Op::Rest => true,
+            // Confirmed by nobody.
+            _ => false,
+        };
+        self.done > 0 && self.ops.iter().all(paces)
+    }
+
     fn is_runnable(&self) -> bool {
         matches!(self.place, Place::Waiting | Place::Running { .. })
     }
@@ -329,9 +466,56 @@ impl Life {
     /// Work until now is owed.
     fn account(&mut self, now: Time) {
         if let Place::Running { since } = &mut self.place {
-            self.owed += now.since(*since).0;
+            let ran = now.since(*since).0;
+            self.owed += ran;
+            self.done += ran;
             *since = now;
         }
+    }
+
+    /// It wakes another task.  If it is writing, that is where the data is there.
+    fn wakes(&mut self) {
+        self.points.push((self.ops.len(), Point::Wakeup));
+        let Some(call) = &mut self.call else { return };
+        call.wakes += 1;
+        if let (Flow::Write { .. }, false) = (call.flow, call.placed) {
+            self.ops.extend(call.op());
+            call.placed = true;
+        }
+    }
+
+    /// It has slept in a read or a write, which is where it waits from now on.
+    fn sleeps_for_data(&mut self) -> bool {
+        let Some(call) = &mut self.call else {
+            return false;
+        };
+        call.sleeps += 1;
+        let Some(op) = call.op() else { return false };
+        if !std::mem::replace(&mut call.placed, true) {
+            self.ops.push(op);
+        }
+        true
+    }
+
+    /// It returns from its system call.
+    fn returns(&mut self, now: Time, cost: Ns) -> Option<Measured> {
+        self.put_down(now);
+        let call = self.call.take()?;
+        match (call.op(), call.flow) {
+            (Some(op), Flow::Read { .. }) if !call.placed => self.ops[call.entry] = op,
+            (Some(op), _) if !call.placed => self.ops.push(op),
+            _ => {}
+        }
+        if cost > Ns::ZERO {
+            self.points.push((self.ops.len(), Point::Recording));
+        }
+        Some(Measured {
+            reads: matches!(call.flow, Flow::Read { .. }),
+            writes: matches!(call.flow, Flow::Write { .. }),
+            sleeps: call.sleeps,
+            wakes: call.wakes,
+            ns: self.done - call.done,
+        })
     }
 
     /// Work until now becomes an operation: another one follows.
@@ -365,6 +549,37 @@ impl Life {
         self.put_down(end);
         if self.place != Place::Dead {
             self.ops.push(Op::Rest);
+        }
+    }
+}
+
+impl FlowSink for Rebuild {
+    fn enter(&mut self, time: Time, task: TaskId, flow: &Flow) {
+        if self.over {
+            return;
+        }
+        if let Some(life) = self.life(task) {
+            life.put_down(time);
+            life.ops.push(NOTHING);
+            life.call = Some(Call {
+                flow: *flow,
+                entry: life.ops.len() - 1,
+                placed: false,
+                done: life.done,
+                sleeps: 0,
+                wakes: 0,
+            });
+        }
+    }
+
+    fn leave(&mut self, time: Time, task: TaskId) {
+        let cost = self.options.call_cost_ns;
+        let measured = match self.over {
+            true => None,
+            false => self.life(task).and_then(|life| life.returns(time, cost)),
+        };
+        if let Some(measured) = measured {
+            self.costs.add(&measured);
         }
     }
 }
@@ -405,6 +620,9 @@ impl Sink for Rebuild {
             }
             EventKind::Exec { task } => self.change(now, task, Op::Exec),
             EventKind::Yield { task } => self.change(now, task, Op::Yield),
+            EventKind::Mark { task, mark, count } => {
+                self.change(now, task, Op::Mark { mark, count });
+            }
             EventKind::Nice { task, nice } => self.change(now, task, Op::SetNice(nice)),
             EventKind::Class {
                 task,
@@ -460,8 +678,16 @@ impl Lowering {
         let workload = &mut replay.workload;
         for (index, life) in lives.into_iter().enumerate() {
             let spec = self.spec(&life, ProgramId(index as u32), workload);
-            let ops = self.program(life.ops, &mut replay.counts);
+            let goes_on = replay.counts.ends_by_time && life.paces_itself();
+            let ops = replay
+                .costs
+                .taken_out(life.ops, &life.points, &mut replay.counts);
+            let ops = self.program(ops, &mut replay.counts);
             let ops = in_kernel_after_posts(ops, replay.reactions.preemption_ns);
+            let ops = match goes_on {
+                true => again_and_again(ops),
+                false => ops,
+            };
             workload.tasks.push(spec);
             workload.programs.push(Program { ops });
         }
@@ -498,7 +724,7 @@ impl Lowering {
             nice: info.nice,
             class: info.class,
             rt_priority: if real_time { info.rt_priority } else { 0 },
-            cpus: cpu_of(&info.name).map(|cpu| cpu_set(workload, cpu)),
+            cpus: kernel_thread_cpu(&info.name).map(|cpu| cpu_set(workload, cpu)),
             control_group: None,
             process: match life.is_kernel() {
                 true => Process::Shared(0),
@@ -527,6 +753,16 @@ impl Lowering {
     }
 }
 
+/// A program that begins again at its end.
+fn again_and_again(mut ops: Vec<Op>) -> Vec<Op> {
+    ops.retain(|op| *op != Op::Rest);
+    let end = ops.len() as u32 + 1;
+    let times = Times::Forever;
+    ops.insert(0, Op::Loop { times, end });
+    ops.push(Op::EndLoop { start: 0 });
+    ops
+}
+
 /// Leaves out what turned out to be nothing, and joins the work on both sides of it.
 fn join_work(ops: &mut Vec<Op>) {
     ops.retain(|op| *op != NOTHING);
@@ -547,7 +783,7 @@ fn in_kernel_after_posts(ops: Vec<Op>, in_kernel: Option<Ns>) -> Vec<Op> {
     let mut changed = Vec::with_capacity(ops.len());
     for op in ops {
         match (changed.last(), op) {
-            (Some(Op::SemPost(_)), Op::Run(Amount::Fixed(work))) => {
+            (Some(Op::SemPost(_) | Op::Send { .. }), Op::Run(Amount::Fixed(work))) => {
                 changed.push(Op::RunInKernel(work.min(in_kernel)));
                 if work > in_kernel {
                     changed.push(Op::Run(Amount::Fixed(work - in_kernel)));

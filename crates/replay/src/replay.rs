@@ -4,7 +4,7 @@ use schedlab_trace::{Ns, TaskId, TaskInfo};
 use schedlab_workload::Workload;
 use serde::Serialize;
 
-use crate::ReactionTimes;
+use crate::{ReactionTimes, SchedulingCosts};
 
 /// What becomes of events from outside: timers, devices, the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
@@ -26,6 +26,7 @@ pub const LIMITS: &[&str] = &[
     "time in interrupts counts as work of the task they interrupted",
     "what was there without waiting in the recording (data, locks) is there in the replay",
     "yields are seen only where the recording has sys_enter_sched_yield",
+    "futexes, poll and connections wait as they were recorded to",
     "affinities are unknown but of the kernel's own per-CPU threads",
     "groups (cgroups, autogroup, containers) are unknown: every task competes for itself",
 ];
@@ -47,6 +48,8 @@ pub struct Replay {
     pub nr_cpus: u32,
     /// How fast the recorded machine was.
     pub reactions: ReactionTimes,
+    /// What scheduling cost there, where that is known and no part of the work.
+    pub costs: SchedulingCosts,
 }
 
 /// What the rebuilt workload consists of.
@@ -71,6 +74,38 @@ pub struct Counts {
     pub cut_off: u64,
     /// CPU time of all tasks: the work to be done.
     pub work_ns: Ns,
+    /// CPU time that is no work: what scheduling and recording cost.
+    pub costs_ns: Ns,
+    /// Does the replay end when as much time has passed as was recorded?
+    pub ends_by_time: bool,
+    /// Were system calls recorded?
+    pub has_flow: bool,
+    /// Blocks that wait for data or for room: they block again if and only if there is none.
+    pub woken_by_data: u64,
+    /// Blocks whose end is understood: by data, by a child, by a timer or a device.  The others end as they were
+    /// recorded, whatever is the cause.
+    pub understood: u64,
+}
+
+impl Counts {
+    /// Blocks of any kind.
+    pub fn blocks(&self) -> u64 {
+        self.woken_by_tasks + self.woken_from_outside + self.woken_by_data
+    }
+
+    /// The share of blocks whose end is understood.
+    pub fn understood_share(&self) -> f64 {
+        match self.blocks() {
+            0 => 1.0,
+            blocks => self.understood as f64 / blocks as f64,
+        }
+    }
+
+    /// A task has slept for data or for room.
+    pub(crate) fn slept_for_data(&mut self) {
+        self.woken_by_data += 1;
+        self.understood += 1;
+    }
 }
 
 impl Replay {

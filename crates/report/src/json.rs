@@ -1,4 +1,4 @@
-//! Results for machines.
+//! Results as JSON.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::run::{Comparison, Identity, Run, Setup, World};
 
-/// A run.  What it is comes first, then everything measured but the points of figures.
+/// A run: first its identity, then all measurements except the points of figures.
 #[derive(Serialize)]
 struct RunJson<'a> {
     policy: &'a str,
@@ -30,7 +30,7 @@ struct RunJson<'a> {
     metrics: Map<String, Value>,
 }
 
-/// What runs that differ in their seeds alone have in common.
+/// The summary of runs that differ only in their seeds.
 #[derive(Serialize)]
 struct SetupJson<'a> {
     policy: &'a str,
@@ -39,7 +39,7 @@ struct SetupJson<'a> {
     workload: &'a str,
     machine: &'a str,
     seeds: Vec<u64>,
-    /// Are the traces of several seeds one and the same?  Then the metrics are of one run.
+    /// Are the traces of all seeds equal?  Then the metrics are of one run.
     equal_for_all_seeds: bool,
     trace_hashes: Vec<TraceHash>,
     metrics: Vec<HeadlineJson>,
@@ -96,7 +96,7 @@ fn run_json(run: &Run) -> Result<RunJson<'_>, serde_json::Error> {
     let Value::Object(mut metrics) = serde_json::to_value(&run.metrics)? else {
         unreachable!("metrics are a struct");
     };
-    // What the run says of itself goes before what the trace calls it.
+    // The run's own fields take precedence over those of the trace.
     for key in ["policy", "workload", "machine", "duration_ns", "plots"] {
         metrics.remove(key);
     }

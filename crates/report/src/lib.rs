@@ -1,4 +1,4 @@
-//! What people get to see of a run: tables, figures and the HTML report.
+//! Results of runs for users: tables, figures and the HTML report.
 //!
 //! A [`Run`] goes in; text for a terminal, Markdown, JSON or HTML comes out.  Nothing here
 //! measures: every number shown is one of [`schedlab_measure`].

@@ -1,4 +1,4 @@
-//! Quantities as people read them: one unit for all numbers that are compared.
+//! Quantities in text: one unit for all numbers that are compared.
 
 /// What a number measures, which decides how it is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,7 +26,7 @@ pub struct Format {
 
 const TIMES: [(f64, &str); 4] = [(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")];
 
-/// What stands for a number nobody measured.
+/// Printed for a number that was not measured.
 pub const MISSING: &str = "–";
 
 impl Unit {
@@ -101,7 +101,7 @@ impl Format {
         if !value.is_finite() {
             return MISSING.to_string();
         }
-        // Nought needs no digits behind the point to be exact, and is easier to spot without.
+        // Zero is exact without digits behind the point, and easier to see.
         if value == 0.0 {
             return "0".to_string();
         }

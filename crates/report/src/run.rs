@@ -26,15 +26,15 @@ pub struct Identity {
     /// The policy's source with all it includes, its variant and the tunables that were set.
     #[serde(rename = "policy_hash")]
     pub policy: Option<TraceHash>,
-    /// The workload as it was understood, whatever file it came from.
+    /// The workload as read, independent of its file.
     #[serde(rename = "workload_hash")]
     pub workload: Option<TraceHash>,
-    /// The machine as it was understood.
+    /// The machine as read.
     #[serde(rename = "machine_hash")]
     pub machine: Option<TraceHash>,
 }
 
-/// One run: what was asked, what came out, and how to do it again.
+/// One run: its inputs, its results, and the command that repeats it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Run {
     /// Where it took place.
@@ -57,20 +57,20 @@ pub struct Run {
     pub trace_hash: TraceHash,
     /// What was run, by hashes.
     pub identity: Identity,
-    /// The exact command that does it again.
+    /// The exact command that repeats it.
     pub command: String,
     /// What was measured.
     pub metrics: Metrics,
     /// Why it ended, as a short clause ("all tasks ended", "time limit").
     pub end: String,
-    /// What its user should know before trusting it.
+    /// What the user should know before trusting it.
     pub warnings: Vec<String>,
 }
 
-/// Runs that differ in their seeds alone.
+/// Runs that differ only in their seeds.
 #[derive(Clone, Debug)]
 pub struct Setup<'a> {
-    /// What tells it from the other set-ups of the comparison, short: "o1 2.6.11 granularity=5".
+    /// A short text that differs from the other set-ups of the comparison: "o1 2.6.11 granularity=5".
     pub label: String,
     /// The same in parts, one for each of [`Comparison::stubs`].
     pub labels: Vec<String>,
@@ -88,7 +88,7 @@ pub struct Comparison<'a> {
 }
 
 impl Run {
-    /// Tunables as they were given: "granularity=5 max_sleep=1000"; of a long table its beginning.
+    /// Tunables as they were given: "granularity=5 max_sleep=1000"; only the beginning of a long table.
     pub fn tunables_text(&self) -> String {
         const MOST_SHOWN: usize = 20;
         let shown = |value: &str| match value.char_indices().nth(MOST_SHOWN) {
@@ -169,13 +169,13 @@ impl<'a> Setup<'a> {
         }
     }
 
-    /// Are there several seeds, all with one trace?  Then nothing in the run is random.
+    /// Are there several seeds, all with the same trace?  Then nothing in the run is random.
     pub fn is_equal_for_all_seeds(&self) -> bool {
         let first = self.runs[0].trace_hash;
         self.runs.len() > 1 && self.runs.iter().all(|run| run.trace_hash == first)
     }
 
-    /// The runs that statistics are of: one, if all seeds have one trace.
+    /// The runs used for statistics: one if all seeds have the same trace.
     pub fn results(&self) -> &[&'a Run] {
         match self.is_equal_for_all_seeds() {
             true => &self.runs[..1],
@@ -183,7 +183,7 @@ impl<'a> Setup<'a> {
         }
     }
 
-    /// The run whose distributions and timelines stand for the set-up in figures: the first.
+    /// The run that represents the set-up in distributions and timelines: the first.
     pub fn shown(&self) -> &'a Run {
         self.runs[0]
     }

@@ -11,7 +11,7 @@ use crate::quantity::Unit;
 use crate::run::{Comparison, Setup};
 use crate::table::{Better, Cell, Field, Layout, Subject, Table};
 
-/// At most so many groups are shown of a comparison.
+/// The most groups shown of a comparison.
 pub const MAX_GROUPS: usize = 12;
 
 /// The headlines: a row for each, a column for each set-up.  Headlines no run has are left out, and
@@ -45,7 +45,7 @@ fn worth_showing(headline: &Headline, comparison: &Comparison) -> bool {
 
 fn headline_field(headline: &Headline) -> Field {
     let unit = match headline.unit {
-        // Its readers know Jain's index as a number, not in per cent.
+        // Jain's index is usually written as a number, not in per cent.
         _ if headline.id == "jain" => Unit::Plain,
         HeadlineUnit::Ns => Unit::Time,
         HeadlineUnit::PerSecond => Unit::Rate,
@@ -72,7 +72,7 @@ fn summary_cell(summary: Option<Summary>) -> Cell {
     })
 }
 
-/// What the intervals of a comparison say, and which set-ups have none.
+/// The meaning of a comparison's intervals, and which set-ups have none.
 fn seed_notes(comparison: &Comparison) -> Vec<String> {
     let setups = || comparison.setups.iter();
     let equal: Vec<&str> = setups()
@@ -87,7 +87,7 @@ fn seed_notes(comparison: &Comparison) -> Vec<String> {
     interval_note(comparison).into_iter().chain(equal).collect()
 }
 
-/// What the intervals of a comparison say; none if there are none.
+/// The meaning of a comparison's intervals; none if there are none.
 fn interval_note(comparison: &Comparison) -> Option<String> {
     let setups = || comparison.setups.iter().map(|s| s.results().len());
     let most = setups().max().filter(|most| *most > 1)?;
@@ -137,7 +137,7 @@ pub fn group_names<'a>(comparison: &Comparison<'a>) -> Vec<&'a str> {
     names
 }
 
-/// What is shown of a group or a task, and how to get it.
+/// A value shown of a group or a task, and how to get it.
 type Column<T> = (&'static str, Unit, Option<Better>, fn(&T) -> Option<f64>);
 
 fn field<T>((label, unit, better, _): &Column<T>) -> Field {
@@ -410,7 +410,7 @@ pub fn tasks(metrics: &Metrics, limit: usize) -> Table {
         let shown = shown.len();
         format!("the {shown} of {nr_tasks} tasks that waited longest; --format json has all")
     });
-    let dropped = "so many tasks or samples that latencies were kept by group only";
+    let dropped = "latencies were kept by group only: too many tasks or samples";
     let dropped = metrics
         .task_distributions_dropped
         .then(|| dropped.to_string());

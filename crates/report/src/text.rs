@@ -1,4 +1,4 @@
-//! What the command line prints: tables, then what it takes to do it again.
+//! What the command line prints: tables, then the commands that repeat the runs.
 
 use schedlab_trace::printable;
 
@@ -59,7 +59,7 @@ pub fn markdown(runs: &[Run]) -> String {
     out
 }
 
-/// What was asked, in one line.
+/// The workload, machine and runs, in one line.
 pub fn headline(comparison: &Comparison) -> String {
     let list = |part: fn(&Run) -> String| {
         let mut names: Vec<String> = Vec::new();
@@ -86,7 +86,7 @@ pub fn headline(comparison: &Comparison) -> String {
         World::SimulatedTrace => format!("{} of a simulation's trace", r.duration_ns),
         World::Kernel => format!("{} in a real kernel ({})", r.duration_ns, r.end),
     });
-    // Where runs end at times of their own, the summary has them.
+    // If runs end at different times, the summary shows them.
     let ends = if ends.contains("), ") {
         String::new()
     } else {
@@ -132,14 +132,14 @@ fn tables(comparison: &Comparison) -> Vec<Table> {
     tables
 }
 
-/// Everything a reader should know before trusting the numbers, each once.
+/// All warnings about the numbers, each once.
 pub fn warnings(comparison: &Comparison) -> Vec<String> {
     let mut warnings: Vec<String> = Vec::new();
     for setup in &comparison.setups {
         for run in &setup.runs {
             let error = run.metrics.accounting_error.map(|e| {
                 format!(
-                    "{}: the trace contradicts itself, do not trust the numbers: {e}",
+                    "{}: the trace contradicts itself; do not trust the numbers: {e}",
                     setup.label
                 )
             });

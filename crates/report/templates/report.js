@@ -71,7 +71,7 @@ for (const table of document.querySelectorAll("table.sortable")) {
   });
 }
 
-// All stays of the task one points at light up.
+// Highlights all stays of the task under the pointer.
 for (const svg of document.querySelectorAll("svg.figure")) {
   const stays = svg.querySelectorAll("[data-key]");
   if (!stays.length) continue;

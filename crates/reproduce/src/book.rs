@@ -9,7 +9,7 @@ use schedlab_trace::TraceHash;
 
 use crate::{Claim, Exhibit, Findings, Report, Verdicts};
 
-/// What the book says about itself.
+/// The origin of the book.
 #[derive(Clone, Debug)]
 pub struct BookInfo {
     /// The command that made it.
@@ -44,7 +44,7 @@ struct Chapter<'a> {
     runs: Vec<(&'a String, &'a Vec<String>)>,
 }
 
-/// A figure with what made it.
+/// A figure with the runs it shows.
 struct Shown<'a> {
     svg: String,
     title: &'a str,

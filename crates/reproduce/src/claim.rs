@@ -4,16 +4,16 @@ use std::fmt;
 
 use serde::Serialize;
 
-/// What became of a claim.
+/// The verdict on a claim.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 pub enum Verdict {
-    /// It was seen here too.
+    /// It is true here, too.
     #[serde(rename = "holds")]
     Holds,
-    /// It was not.
+    /// It is not true here.
     #[serde(rename = "fails")]
     Fails,
-    /// A simulator, or this one, cannot tell.
+    /// A simulator, or this one, cannot test it.
     #[serde(rename = "not testable here")]
     NotTestable,
 }
@@ -40,17 +40,17 @@ pub struct Claim {
     pub sentence: String,
     /// What was measured, with its unit; empty where nothing was.
     pub measured: String,
-    /// From where to where it lies over the seeds; empty for a single seed.
+    /// Its interval over the seeds; empty for a single seed.
     pub interval: String,
     /// What the paper says.
     pub paper: String,
-    /// When it is said to hold here.
+    /// The condition under which it holds here.
     pub criterion: String,
-    /// What became of it.
+    /// The verdict.
     pub verdict: Verdict,
     /// Why it fails or cannot be tested; empty where it holds.
     pub reason: String,
-    /// What happens to it when a mechanism is taken away.
+    /// Its number without a mechanism, or with another parameter.
     pub ablations: Vec<Ablation>,
 }
 
@@ -61,18 +61,18 @@ pub struct Ablation {
     pub change: String,
     /// What was measured then.
     pub measured: String,
-    /// What that shows.
+    /// What this shows.
     pub lesson: String,
 }
 
-/// How many claims have which verdict.
+/// The number of claims with each verdict.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Verdicts {
     /// Claims that hold.
     pub holds: usize,
     /// Claims that fail.
     pub fails: usize,
-    /// Claims that nobody can judge here.
+    /// Claims that cannot be tested here.
     pub not_testable: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Claims and verdicts for programs and for the repository.
+//! Claims and verdicts as JSON and as Markdown.
 
 use std::fmt::Write;
 

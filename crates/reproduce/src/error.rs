@@ -15,15 +15,15 @@ pub enum Error {
     /// A run that cannot go on.
     #[error("{run}: {error}")]
     Simulation {
-        /// Which, as a command.
+        /// The run, as a command.
         run: String,
         /// Why.
         error: Box<SimError>,
     },
-    /// A run elsewhere than in the simulator that cannot be done.
+    /// A run outside the simulator that cannot be done.
     #[error("{run}: {problem}")]
     Elsewhere {
-        /// Which, as a command.
+        /// The run, as a command.
         run: String,
         /// Why.
         problem: String,
@@ -31,7 +31,7 @@ pub enum Error {
     /// The experiment itself is wrong.
     #[error("experiment {id}: {problem}")]
     Experiment {
-        /// Which.
+        /// The experiment.
         id: String,
         /// What is wrong.
         problem: String,

@@ -1,4 +1,4 @@
-//! What came out of an experiment.
+//! The findings of an experiment.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +8,20 @@ use schedlab_report::table::Table;
 
 use crate::{Ablation, Claim, ClaimData, Error, Outcome, Paper, Sample, Verdict};
 
-/// A figure, and what was run for it.
+/// A figure, and the runs it shows.
 #[derive(Clone, Debug)]
 pub struct Exhibit {
     /// The figure.
     pub figure: Figure,
-    /// What to see in it, and where the paper's numbers are.
+    /// What it shows, and where the paper's numbers are.
     pub caption: String,
-    /// Ids of the claims it has to do with.
+    /// Ids of the claims it is about.
     pub claims: Vec<String>,
     /// The commands of the runs it shows.
     pub commands: Vec<String>,
 }
 
-/// What came out of an experiment.
+/// The findings of an experiment.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     /// The claims, in the order of the paper's data.
@@ -71,7 +71,7 @@ impl Findings {
         judgement.holds = holds;
     }
 
-    /// Tells what became of a claim's number with something changed.
+    /// Adds a claim's number with one thing changed.
     pub fn ablation(
         &mut self,
         id: &str,
@@ -101,8 +101,7 @@ impl Findings {
         self.exhibit_of(figure, caption, &[], |_| true);
     }
 
-    /// Adds a figure that has to do with some claims and shows those of the runs noted so far whose command
-    /// is one of its own.
+    /// Adds a figure about some claims.  It shows those runs noted so far that have one of its commands.
     pub fn exhibit_of(
         &mut self,
         figure: Figure,
@@ -124,7 +123,7 @@ impl Findings {
         self.tables.push(table);
     }
 
-    /// Notes what was run, so that a reader can do it again.
+    /// Notes what was run, so that a reader can repeat it.
     pub fn ran(&mut self, outcome: &Outcome) {
         let hashes = outcome
             .runs
@@ -146,7 +145,7 @@ impl Findings {
         for data in &paper.claims {
             let claim = match (judged.remove(&data.id), &data.not_testable) {
                 (Some(_), Some(_)) => {
-                    return Err(wrong(&data.id, "is judged and yet not testable"))
+                    return Err(wrong(&data.id, "is judged although it is not testable"))
                 }
                 (None, None) => return Err(wrong(&data.id, "is not judged")),
                 (None, Some(reason)) => unjudged(data, reason),
@@ -195,7 +194,7 @@ fn unjudged(data: &ClaimData, reason: &str) -> Claim {
     }
 }
 
-/// What became of a claim.  One that fails without an explanation in paper.toml is news: the reason says so.
+/// A claim with its verdict.  If it fails without an explanation in paper.toml, the reason says so.
 fn verdict(data: &ClaimData, judgement: Judgement) -> Claim {
     let reason = match (judgement.holds, &data.explanation) {
         (true, _) => String::new(),
@@ -215,7 +214,7 @@ fn verdict(data: &ClaimData, judgement: Judgement) -> Claim {
     }
 }
 
-/// The reason of a claim that fails and that nobody has explained yet.
+/// The reason of a claim that fails without an explanation.
 pub const UNEXPLAINED: &str = "It is expected to hold: paper.toml has no explanation.";
 
 /// A sample's median and its interval, in one unit.

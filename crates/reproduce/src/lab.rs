@@ -10,16 +10,16 @@ use schedlab_trace::{Sink, TraceHash};
 
 use crate::{testbed, Error, Outcome, Run, Runner, Trial};
 
-/// Where an experiment runs its trials: on its testbed alone.
+/// Where an experiment runs its trials: only on its testbed.
 pub struct Lab<'a> {
     runner: &'a Runner<'a>,
     experiment: &'a str,
     testbed: &'a str,
-    /// Is the result no longer wanted?
+    /// Has the work been cancelled?
     cancelled: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// What a sink of one's own saw of a run.
+/// What an experiment's own sink recorded of a run.
 #[derive(Debug)]
 pub struct Observed<S> {
     /// The name of the run's trace.
@@ -35,10 +35,10 @@ impl<S> Deref for Observed<S> {
     }
 }
 
-/// A trial made ready.
+/// A prepared trial.
 struct Ready {
     trial: Trial,
-    /// With any seed.
+    /// The trial for any seed.
     one: schedlab_lab::Trial,
 }
 
@@ -57,7 +57,7 @@ impl<'a> Lab<'a> {
         }
     }
 
-    /// One of two, by whether it shall be quick.
+    /// `quick` in a quick run, else `full`.
     pub fn pick<T>(&self, full: T, quick: T) -> T {
         match self.runner.quick {
             true => quick,
@@ -65,8 +65,8 @@ impl<'a> Lab<'a> {
         }
     }
 
-    /// Shall claims that hold be tried, too, with a mechanism taken away or a parameter swept?  Not if it shall be
-    /// quick: that changes no verdict.
+    /// Are claims that hold also tried without a mechanism or with other parameters?  Not in a quick run: this
+    /// changes no verdict.
     pub fn thorough(&self) -> bool {
         !self.runner.quick
     }
@@ -90,7 +90,7 @@ impl<'a> Lab<'a> {
         Ok(trials.iter().zip(measured).map(outcome).collect())
     }
 
-    /// Runs each trial with each of its seeds before a sink of one's own; nothing is kept.
+    /// Runs each trial with each of its seeds into the experiment's own sink; nothing is kept.
     ///
     /// # Errors
     /// As [`Lab::run`].
@@ -104,7 +104,7 @@ impl<'a> Lab<'a> {
         })
     }
 
-    /// The same before a sink that begins empty, unless that was done before.
+    /// The same into a sink that begins empty, unless this was done before.
     ///
     /// # Errors
     /// As [`Lab::run`].
@@ -118,7 +118,7 @@ impl<'a> Lab<'a> {
         })
     }
 
-    /// Results by trial and seed, those of before where there are any.
+    /// Results by trial and seed, earlier ones where they exist.
     fn once<T: Any + Send + Sync>(
         &self,
         trials: &[Trial],

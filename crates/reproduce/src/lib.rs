@@ -6,8 +6,8 @@
 //! - `paper.toml`: the paper's numbers and claims as data ([`Paper`]);
 //! - `experiment.rs`: what to run and how to judge it, a function of a [`Lab`] that returns [`Findings`].
 //!
-//! Nothing registers it.  Machines and workloads are chosen once for each testbed, never for a claim:
-//! [`testbed`] lists them, and the lab refuses others.  A [`Runner`] does experiments, side by side.
+//! No list names it.  Machines and workloads are chosen once for each testbed, never for a claim:
+//! [`testbed`] lists them, and the lab refuses others.  A [`Runner`] runs experiments in parallel.
 
 mod book;
 mod claim;
@@ -36,7 +36,7 @@ pub use sample::Sample;
 pub use terminal::claims_table;
 pub use trial::{Outcome, Run, Trial, Work};
 
-/// One table, figure or section of a paper, done again.
+/// One table, figure or section of a paper, reproduced.
 #[derive(Clone, Copy, Debug)]
 pub struct Experiment {
     /// Its name: that of its folder.
@@ -47,14 +47,14 @@ pub struct Experiment {
     run: fn(&Lab, &Paper) -> Result<Findings, Error>,
 }
 
-/// An experiment and what came out of it.
+/// An experiment and its findings.
 #[derive(Debug)]
 pub struct Report {
-    /// Which.
+    /// The experiment.
     pub experiment: Experiment,
     /// What the paper says.
     pub paper: Paper,
-    /// What came out.
+    /// The findings.
     pub findings: Findings,
 }
 
@@ -67,10 +67,10 @@ impl Experiment {
         Paper::parse(self.id, self.data)
     }
 
-    /// Does it, unless `cancelled`.
+    /// Runs it, unless `cancelled`.
     ///
     /// # Errors
-    /// A run that cannot go on, a signal, or a claim that nobody judged.
+    /// A run that cannot go on, a signal, or a claim without a verdict.
     fn reproduce(
         &self,
         runner: &Runner,

@@ -33,12 +33,12 @@ pub struct ClaimData {
     pub sentence: String,
     /// The paper's own value.
     pub paper: String,
-    /// When it is said to hold here.
+    /// The condition under which it holds here.
     #[serde(default)]
     pub criterion: String,
     /// Why it fails here and under which conditions it would hold; needed where it fails.
     pub explanation: Option<String>,
-    /// Why it cannot be tested here; then nobody judges it.
+    /// Why it cannot be tested here; then it has no other verdict.
     pub not_testable: Option<String>,
 }
 
@@ -65,11 +65,13 @@ impl Paper {
     /// There is no such list of numbers.
     pub fn list(&self, path: &str) -> Vec<f64> {
         let Some(Value::Array(list)) = self.find(path) else {
-            panic!("{}: values.{path} is no list", self.title)
+            panic!("{}: values.{path} is not a list", self.title)
         };
         let number = |value: &Value| value.as_float().or(value.as_integer().map(|x| x as f64));
         list.iter()
-            .map(|value| number(value).unwrap_or_else(|| panic!("{path}: {value:?} is no number")))
+            .map(|value| {
+                number(value).unwrap_or_else(|| panic!("{path}: {value:?} is not a number"))
+            })
             .collect()
     }
 

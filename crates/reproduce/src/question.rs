@@ -1,4 +1,4 @@
-//! Questions that a real kernel with one CPU can answer, too: an experiment's in a smaller form.
+//! Questions for a real kernel with one CPU: experiments in a smaller form.
 
 use schedlab_lab::{in_parallel, Cancel};
 use schedlab_measure::{Measure, Metrics};
@@ -12,10 +12,10 @@ use crate::staircase::{Requests, Served};
 use crate::ule::Responses;
 use crate::{Error, Lab, Runner, Trial};
 
-/// Somewhere else than the simulator to run trials.
+/// A place other than the simulator to run trials.
 pub trait World: Sync {
-    /// Runs a trial with its first seed before a sink, unless `stop` says to; what the programs printed that
-    /// stand for its workload, if there are any.
+    /// Runs a trial with its first seed into a sink, until `stop`.  Returns the output of the programs that
+    /// replace its workload, if there are any.
     ///
     /// # Errors
     /// It cannot be run there.
@@ -28,11 +28,11 @@ pub trait World: Sync {
     ) -> Result<String, Error>;
 }
 
-/// Real programs that stand for the workload of a question's trials elsewhere than in the simulator.
+/// Real programs that replace the workload of a question's trials outside the simulator.
 pub struct Programs {
-    /// What the shell is told; it prints what is read.
+    /// The shell script; its output is read.
     pub script: &'static str,
-    /// Its programs, each with the package of Debian's that has it.
+    /// Its programs, each with its Debian package.
     pub needs: &'static [(&'static str, &'static str)],
     /// Files and folders they open by themselves.
     pub with: &'static [&'static str],
@@ -47,7 +47,7 @@ fn sinks() -> Sinks {
     )
 }
 
-/// What is seen of a run, in whichever world.
+/// What is known of a run, in any world.
 pub struct Look {
     /// What was measured.
     pub metrics: Metrics,
@@ -69,42 +69,42 @@ impl Look {
     }
 }
 
-/// What is read off each run: a name, the unit, the value.
+/// A value read from each run: its name, its unit, and how to read it.
 pub(crate) type Reading = (&'static str, Unit, fn(&Look) -> f64);
-/// Has a claim's smaller form been seen?  From the values, by trial and reading.
+/// Is a claim's smaller form true?  Decided from the values, by trial and reading.
 pub(crate) type Test = fn(&[Vec<f64>]) -> bool;
 
 /// A question.
 pub struct Question {
-    /// The experiment it is the smaller form of.
+    /// The experiment of which it is the smaller form.
     pub experiment: &'static str,
     pub(crate) title: &'static str,
     pub(crate) trials: fn() -> Vec<(&'static str, Trial)>,
     /// What a real kernel runs; none: the same workload, played.
     pub programs: Option<Programs>,
     pub(crate) readings: &'static [Reading],
-    /// A claim's id, what is left of it here, and the test of that.
+    /// A claim's id, its smaller form, and the test of it.
     pub(crate) claims: &'static [(&'static str, &'static str, Test)],
 }
 
-/// All that there are.
+/// All questions.
 pub fn questions() -> &'static [Question] {
     QUESTIONS
 }
 
-/// What a world answers.
+/// The answer of a world.
 #[derive(Clone, Debug, Serialize)]
 pub struct Answer {
     /// The world's name.
     pub world: String,
-    /// By trial: its name, the hash of its trace, and what was read off it.
+    /// By trial: its name, the hash of its trace, and the values read.
     pub rows: Vec<(String, String, Vec<f64>)>,
-    /// By claim: its id, what is left of it here, and whether that was seen.
+    /// By claim: its id, its smaller form, and whether that is true.
     pub claims: Vec<(String, String, bool)>,
 }
 
 impl Runner<'_> {
-    /// Asks a world; none: the simulator.
+    /// Runs the question in a world; none: the simulator.
     ///
     /// # Errors
     /// A run that cannot go on, a signal.
@@ -163,16 +163,17 @@ impl Question {
         let find = crate::experiments()
             .iter()
             .find(|e| e.id == self.experiment);
-        let experiment = find.ok_or_else(|| Error::experiment(self.experiment, "is not there"))?;
+        let experiment =
+            find.ok_or_else(|| Error::experiment(self.experiment, "does not exist"))?;
         Ok(experiment.paper()?.testbed)
     }
 
-    /// What is read off a run.
+    /// The values read from a run.
     fn read(&self, trial: &str, look: &Look) -> Result<Vec<f64>, Error> {
         let one = |(name, _, value): &Reading| match value(look) {
             value if value.is_finite() => Ok(value),
             _ => {
-                let problem = format!("{trial}: nothing to be seen of \"{name}\"");
+                let problem = format!("{trial}: there is no value of \"{name}\"");
                 Err(Error::experiment(self.experiment, problem))
             }
         };
@@ -227,7 +228,7 @@ impl Question {
         }
     }
 
-    /// What became of each claim in each world.
+    /// The verdict on each claim in each world.
     fn notes(&self, answers: &[Answer]) -> Vec<String> {
         let note = |(i, (id, text, _)): (usize, &(&str, &str, Test))| {
             let seen = |answer: &Answer| {

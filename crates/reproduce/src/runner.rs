@@ -1,4 +1,4 @@
-//! What all experiments share: runs, each done once, so many at a time.
+//! Runs the trials of all experiments: each trial once, a limited number at the same time.
 
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use schedlab_lab::{in_parallel, Cancel};
 
 use crate::{Error, Experiment, Report, Trial};
 
-/// How far things are: for a line of progress.
+/// The progress of the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Beat {
     /// Experiments that are done.
@@ -19,10 +19,10 @@ pub struct Beat {
     pub runs: usize,
 }
 
-/// Runs what experiments ask for.  Experiments go on side by side, so that there always is a run to do;
-/// a run that several ask for is done once.  Results do not depend on the number of threads.
+/// Runs the trials of experiments.  Experiments run in parallel, so that there is always a run to do;
+/// a run that several experiments need is done once.  Results do not depend on the number of threads.
 pub struct Runner<'a> {
-    /// Less of everything, for the same verdicts.
+    /// Shorter and fewer runs, with the same verdicts.
     pub(crate) quick: bool,
     pub(crate) threads: usize,
     stop: &'a (dyn Fn() -> bool + Sync),
@@ -32,13 +32,13 @@ pub struct Runner<'a> {
     kept: Mutex<BTreeMap<Key, Arc<Kept>>>,
 }
 
-/// What was looked for, and in which run: a trial of one seed, and the seed.
+/// The type of the result, and its run: a trial of one seed, and the seed.
 type Key = (TypeId, Trial, u64);
-/// A result.  Who finds it locked waits for whoever is at it.
+/// A result.  A thread that finds it locked waits for the thread that computes it.
 type Kept = Mutex<Option<Arc<dyn Any + Send + Sync>>>;
 
 impl<'a> Runner<'a> {
-    /// A runner of so many threads (none: one for each CPU) that asks `stop` now and then whether to give up.
+    /// A runner with this number of threads (none: one for each CPU) that checks `stop` from time to time.
     pub fn new(
         quick: bool,
         threads: Option<usize>,
@@ -57,7 +57,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Does experiments and calls `meanwhile` ten times a second.
+    /// Runs experiments and calls `meanwhile` ten times a second.
     ///
     /// # Errors
     /// The first of them, in their order, that has no result.
@@ -75,7 +75,7 @@ impl<'a> Runner<'a> {
             experiments: self.experiments.load(Ordering::Relaxed),
             runs: self.runs.load(Ordering::Relaxed),
         };
-        // A thread for each experiment: they mostly wait for their runs, of which only so many go on at once.
+        // A thread for each experiment: they mostly wait for their runs, whose number at a time is limited.
         in_parallel(experiments.len(), experiments.len(), one, || {
             meanwhile(&beat());
         })
@@ -92,7 +92,7 @@ impl<'a> Runner<'a> {
         (self.stop)()
     }
 
-    /// What `make` makes of a run, now or earlier.
+    /// The result of `make` for a run, computed now or earlier.
     pub(crate) fn once<T: Any + Send + Sync>(
         &self,
         trial: &Trial,
@@ -112,7 +112,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// So many at a time.
+/// The number of runs that may still start.
 struct Permits {
     free: Mutex<usize>,
     returned: Condvar,

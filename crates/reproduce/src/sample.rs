@@ -1,4 +1,4 @@
-//! Values of runs that differ in their seeds alone.
+//! Values of runs that differ only in their seeds.
 
 use schedlab_measure::Summary;
 use schedlab_report::table::Cell;
@@ -13,7 +13,7 @@ impl Sample {
         &self.0
     }
 
-    /// The middle one.
+    /// The median.
     pub fn median(&self) -> f64 {
         self.summary().map_or(f64::NAN, |s| s.median)
     }
@@ -43,7 +43,7 @@ impl Sample {
         self.0.iter().copied().fold(f64::NEG_INFINITY, f64::max)
     }
 
-    /// Each value changed alike.
+    /// Each value changed in the same way.
     pub fn map(&self, change: impl Fn(f64) -> f64) -> Sample {
         self.0.iter().map(|x| change(*x)).collect()
     }
@@ -71,7 +71,7 @@ impl Sample {
             .collect()
     }
 
-    /// Median and interval; none without values or with one that is no number.
+    /// Median and interval; none without values or if one is not a number.
     pub fn summary(&self) -> Option<Summary> {
         match self.0.iter().all(|x| x.is_finite()) {
             true => Summary::of(self.0.clone()),

@@ -1,9 +1,9 @@
-//! The papers' testbeds: which machine files stand for which hardware.
+//! The papers' testbeds: which machine files describe which hardware.
 //!
 //! Chosen once for each testbed, from the paper's hardware and stated sources: an experiment
 //! names its testbed, and the lab runs nothing of it on another machine.
 
-/// A testbed's name and the machine files that stand for it: one for each kernel it was used with.
+/// A testbed's name and its machine files: one for each kernel it was used with.
 pub const TESTBEDS: &[(&str, &[&str])] = &[
     (
         "netfinity-7000",

@@ -72,7 +72,7 @@ impl Trial {
         }
     }
 
-    /// The same with a description of its own as workload.
+    /// The same with a workload given as text.
     pub fn text(policy: &str, machine: &str, name: &str, text: impl Into<String>) -> Trial {
         let work = Work::Text {
             name: name.to_string(),
@@ -90,7 +90,7 @@ impl Trial {
         self
     }
 
-    /// Ends after so many simulated seconds.
+    /// Ends after this many simulated seconds.
     pub fn seconds(self, seconds: u64) -> Trial {
         Trial {
             duration: Some(Ns::from_secs(seconds)),
@@ -103,7 +103,7 @@ impl Trial {
         Trial { seeds, ..self }
     }
 
-    /// The command that does it; a description of its own is a file of the book.
+    /// The command that runs it; a workload given as text is a file of the book.
     pub fn command(&self) -> String {
         let workload = match &self.work {
             Work::Named(text) => text.clone(),
@@ -131,7 +131,7 @@ impl Trial {
         Ok(Tuned::new(policy, variant, &self.set)?)
     }
 
-    /// The workload, understood.
+    /// The workload, parsed.
     pub(crate) fn workload(&self) -> Result<Workload, Error> {
         Ok(match &self.work {
             Work::Text { name, text } => native::parse(&format!("{name}.toml"), text)?,

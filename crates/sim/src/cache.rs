@@ -6,13 +6,18 @@
 //! missing costs a stall for each byte; stalls and progress alternate, so the task runs at half
 //! speed for twice the stall.
 //!
+//! Where memory nodes have distances, a task's memory is on the node where it ran first, and what is
+//! missing costs the more the farther that node is.
+//!
+//! FIDELITY: memory does not move after its task, as NUMA balancing would move it.
+//!
 //! FIDELITY: only the largest cache of a CPU is modelled, only the last cache a task used is
 //! remembered, and the part of a working set beyond the cache's size is taken to be part of
 //! the task's normal speed.
 
 use std::collections::VecDeque;
 
-use schedlab_machine::Cache;
+use schedlab_machine::{Cache, LOCAL_DISTANCE};
 
 use crate::task::Task;
 
@@ -47,8 +52,9 @@ impl CacheState {
         self.size > 0 && self.ps_per_byte > 0 && task.working_set > 0
     }
 
-    /// The task starts to run on a CPU with this cache, which has number `index`.
-    pub fn enter(&self, index: u32, task: &mut Task) {
+    /// The task starts to run on a CPU with this cache, which has number `index`; its memory is at this
+    /// distance.
+    pub fn enter(&self, index: u32, distance: u32, task: &mut Task) {
         if !self.matters(task) {
             task.refill_ns = 0;
             return;
@@ -62,7 +68,8 @@ impl CacheState {
         };
         task.cache = index;
         task.warm_bytes = left.min(self.wanted(task));
-        task.refill_ns = 2 * self.stall_ns(self.wanted(task) - task.warm_bytes);
+        task.distance = distance;
+        task.refill_ns = 2 * self.stall_ns(self.wanted(task) - task.warm_bytes, distance);
     }
 
     /// The task stops running, or its stay is settled in between.
@@ -70,7 +77,7 @@ impl CacheState {
         if !self.matters(task) {
             return;
         }
-        let missing = (task.refill_ns / 2).saturating_mul(1000) / self.ps_per_byte;
+        let missing = missing_bytes(task.refill_ns / 2, self.ps_per_byte, task.distance);
         let warm = self.wanted(task).saturating_sub(missing);
         task.warm_bytes = warm;
         self.note_stay(task);
@@ -105,7 +112,14 @@ impl CacheState {
         task.working_set.min(self.size)
     }
 
-    fn stall_ns(&self, bytes: u64) -> u64 {
-        (u128::from(bytes) * u128::from(self.ps_per_byte) / 1000) as u64
+    fn stall_ns(&self, bytes: u64, distance: u32) -> u64 {
+        let local = u128::from(bytes) * u128::from(self.ps_per_byte);
+        (local * u128::from(distance) / (1000 * u128::from(LOCAL_DISTANCE))) as u64
     }
+}
+
+/// The bytes that are fetched in this time from memory at this distance.
+fn missing_bytes(stall_ns: u64, ps_per_byte: u64, distance: u32) -> u64 {
+    let local = u128::from(stall_ns) * 1000 * u128::from(LOCAL_DISTANCE) / u128::from(distance);
+    (local / u128::from(ps_per_byte)).min(u128::from(u64::MAX)) as u64
 }

@@ -45,6 +45,8 @@ pub(crate) struct Cpu {
     pub pending: VecDeque<KernelWork>,
     /// When the policy's next tick is due, where the kernel ticks at another rate.
     pub next_policy_tick: Time,
+    /// Since when it idles, if it does.
+    pub idle_since: Time,
     /// The lock it was just granted after spinning.
     pub held: Option<u32>,
     /// The address space loaded.
@@ -75,6 +77,7 @@ impl Cpu {
             kernel_until: Time::ZERO,
             pending: VecDeque::new(),
             next_policy_tick: Time::ZERO,
+            idle_since: Time::ZERO,
             held: None,
             mm: 0,
             siblings,

@@ -53,7 +53,7 @@ impl<S: Sink> Simulation<'_, S> {
 
     /// A CPU that can be interrupted looks at its kernel work; one in the kernel will when it is done.
     pub(crate) fn interrupt(&mut self, cpu: CpuId) -> Result<(), SimError> {
-        let idle_exit = self.setup.machine.costs.idle_exit;
+        let idle_exit = self.idle_exit(cpu);
         match self.cpu(cpu).mode {
             Mode::Idle if idle_exit > Ns::ZERO => {
                 self.queue
@@ -72,11 +72,20 @@ impl<S: Sink> Simulation<'_, S> {
     pub(crate) fn kick(&mut self, cpu: CpuId) {
         let costs = &self.setup.machine.costs;
         let delay = match self.cpu(cpu).mode {
-            Mode::Idle => costs.ipi + costs.idle_exit,
+            Mode::Idle => costs.ipi + self.idle_exit(cpu),
             Mode::User => costs.ipi,
             Mode::Kernel | Mode::Spinning => return,
         };
         self.queue.arm_no_later(Actor::Cpu(cpu.0), self.now + delay);
+    }
+
+    /// Time to leave the idle loop from the state the CPU has reached by now.
+    #[inline]
+    fn idle_exit(&self, cpu: CpuId) -> Ns {
+        let machine = self.setup.machine;
+        let reached = machine.idle_states.iter().rev();
+        let mut reached = reached.filter(|s| self.now.since(self.cpu(cpu).idle_since) >= s.after);
+        reached.next().map_or(machine.costs.idle_exit, |s| s.exit)
     }
 
     /// Books what the CPU did up to now and puts it into the kernel.
@@ -223,8 +232,10 @@ impl<S: Sink> Simulation<'_, S> {
 
     fn go_idle(&mut self, cpu: CpuId) {
         self.queue.cancel(Actor::Cpu(cpu.0));
+        let now = self.now;
         let c = self.cpu_mut(cpu);
         c.mode = Mode::Idle;
+        c.idle_since = now;
     }
 
     fn go_user(&mut self, cpu: CpuId, task: TaskId) {

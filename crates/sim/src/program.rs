@@ -402,16 +402,17 @@ impl<'p, S: Sink> Simulation<'p, S> {
         let mut left = self.task_mut(task).transfer_left.take().unwrap_or(count);
         while left > 0 {
             let c = &mut self.resources.channels[channel as usize];
-            let most = if c.senders.is_empty() { left } else { 1 };
-            let Some((clock, taken)) = c.messages.take(most) else {
+            let Some((clock, taken)) = c.messages.take(c.at_once(left)) else {
                 c.receivers.push_back(task);
                 self.pause_transfer(cpu, task, left);
                 return Ok(());
             };
             left -= taken;
-            let sender = c.senders.pop_front();
+            let relieved = c.relieved();
             self.task_mut(task).received_clock = clock;
-            if let Some(sender) = sender {
+            for _ in 0..relieved {
+                let senders = &mut self.resources.channels[channel as usize].senders;
+                let sender = senders.pop_front().expect("as many wait");
                 self.wake(cpu, sender)?;
             }
         }
@@ -454,6 +455,7 @@ impl<'p, S: Sink> Simulation<'p, S> {
         self.host.set_mm(task, mm);
         self.cpu_mut(cpu).mm = mm;
         let bytes = self.task(task).working_set;
+        self.task_mut(task).home = None;
         self.set_working_set(cpu, task, bytes);
         let target = self.call(cpu, |host| host.select_cpu(task, enq::EXEC))?;
         self.drain_requests(cpu)?;
@@ -471,7 +473,7 @@ impl<'p, S: Sink> Simulation<'p, S> {
         self.caches[cache as usize].leave(t); // What it brought in has pushed others out.
         t.working_set = bytes;
         t.cache = u32::MAX;
-        self.caches[cache as usize].enter(cache, t);
+        self.enter_cache(cpu, task);
     }
 
     fn sched_yield(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {

@@ -40,6 +40,7 @@ pub(crate) struct Barrier {
 #[derive(Debug)]
 pub(crate) struct Channel {
     pub capacity: u32,
+    pub low_water: Option<u32>,
     pub messages: Messages,
     pub senders: VecDeque<TaskId>,
     pub receivers: VecDeque<TaskId>,
@@ -55,6 +56,15 @@ pub(crate) struct Messages {
 }
 
 impl Messages {
+    /// So many.
+    pub fn of(count: u32) -> Messages {
+        let mut messages = Messages::default();
+        if count > 0 {
+            messages.put(Time::ZERO, count);
+        }
+        messages
+    }
+
     pub fn total(&self) -> u32 {
         self.total
     }
@@ -89,6 +99,25 @@ impl Messages {
         let &(clock, _) = self.batches.back()?;
         self.batches.clear();
         Some((clock, std::mem::take(&mut self.total)))
+    }
+}
+
+impl Channel {
+    /// How many of the blocked senders go on, now that one message was taken, or several.
+    pub fn relieved(&self) -> usize {
+        match self.low_water {
+            None => self.senders.len().min(1),
+            Some(low_water) if self.messages.total() <= low_water => self.senders.len(),
+            Some(_) => 0,
+        }
+    }
+
+    /// The most messages to take at once.
+    pub fn at_once(&self, wanted: u32) -> u32 {
+        match self.low_water.is_none() && !self.senders.is_empty() {
+            true => 1,
+            false => wanted,
+        }
     }
 }
 
@@ -140,7 +169,8 @@ impl Resources {
                 .iter()
                 .map(|c| Channel {
                     capacity: c.capacity.max(1),
-                    messages: Messages::default(),
+                    low_water: c.low_water,
+                    messages: Messages::of(c.initial.min(c.capacity)),
                     senders: VecDeque::new(),
                     receivers: VecDeque::new(),
                 })

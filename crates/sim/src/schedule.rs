@@ -237,8 +237,7 @@ impl<S: Sink> Simulation<'_, S> {
     fn enter_cpu(&mut self, cpu: CpuId, next: TaskId) -> Result<Ns, SimError> {
         self.set_state(next, State::Running(cpu));
         self.note_turn(cpu, next);
-        let cache = self.setup.machine.cpus[cpu.index()].cache;
-        self.caches[cache as usize].enter(cache, &mut self.tasks[next.index()]);
+        self.enter_cache(cpu, next);
         self.note_priority(cpu, next)?;
         let costs = &self.setup.machine.costs;
         let mm = self.host.task(next).mm;
@@ -249,6 +248,16 @@ impl<S: Sink> Simulation<'_, S> {
             self.cpu_mut(cpu).mm = mm;
         }
         Ok(cost)
+    }
+
+    /// The task uses the cache of this CPU from now on.
+    pub(crate) fn enter_cache(&mut self, cpu: CpuId, task: TaskId) {
+        let machine = self.setup.machine;
+        let place = &machine.cpus[cpu.index()];
+        let t = &mut self.tasks[task.index()];
+        let home = *t.home.get_or_insert(place.node);
+        let distance = machine.distance(place.node, home);
+        self.caches[place.cache as usize].enter(place.cache, distance, t);
     }
 
     /// The CPU became busy or idle: its siblings' speed and its tick depend on that.

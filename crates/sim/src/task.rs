@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 
+use schedlab_machine::LOCAL_DISTANCE;
 use schedlab_trace::{CpuId, TaskId, Time};
 use schedlab_workload::{Cursor, Stream, MAX_OWN_TIMERS};
 
@@ -109,6 +110,10 @@ pub(crate) struct Task {
     pub warm_bytes: u64,
     /// Its last stay in that cache; 0 before the first has ended.
     pub cache_stay: u64,
+    /// The memory node its memory is on: that of the CPU it ran on first.
+    pub home: Option<u32>,
+    /// The distance of that node from its CPU.
+    pub distance: u32,
     /// Time it still runs at half speed because its working set is being fetched, in ns.
     pub refill_ns: u64,
     pub parent: Option<TaskId>,
@@ -152,6 +157,8 @@ impl Task {
             cache: u32::MAX,
             warm_bytes: 0,
             cache_stay: 0,
+            home: None,
+            distance: LOCAL_DISTANCE,
             refill_ns: 0,
             parent: None,
             first_child: None,

@@ -1,4 +1,4 @@
-//! Output files that appear whole or not at all.
+//! Output files that appear complete or not at all.
 
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 /// A file written under a temporary name, in the folder of its target, and renamed by [`finish`](AtomicFile::finish).
-/// Dropped unfinished, it leaves nothing behind, and a file that had the target's name before keeps it.  A file that is
-/// replaced passes on its mode and, where permitted, its owner.
+/// Dropped unfinished, it leaves no file, and an earlier file of the target's name stays.  A file that replaces another
+/// gets its mode and, where permitted, its owner.
 ///
 /// A target that is not a regular file (a pipe, a terminal, `/dev/null`) is written to directly.
 ///
@@ -57,7 +57,7 @@ impl AtomicFile {
     /// Gives the file its name.
     ///
     /// # Errors
-    /// What the system says when it cannot be written or renamed; nothing is left behind then.
+    /// The system's error if it cannot be written or renamed; the temporary file is removed then.
     pub fn finish(mut self) -> io::Result<()> {
         self.flush()?;
         match self.target {
@@ -126,7 +126,7 @@ fn remove_stale(folder: &Path) {
         if is_file && name.starts_with(PREFIX) && name.ends_with(SUFFIX) {
             let stale = File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok());
             if stale {
-                // Whoever may not remove it leaves it.
+                // Without the permission to remove it, it stays.
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -170,7 +170,7 @@ mod tests {
         file.write_all(b"whole").unwrap();
         assert!(
             !path.exists(),
-            "the name must not appear before the content is whole"
+            "the name must not appear before the content is complete"
         );
         file.finish().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"whole");

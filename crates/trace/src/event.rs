@@ -3,7 +3,7 @@
 use crate::{CpuId, GroupId, MarkId, Ns, TaskId, Time};
 use serde::{Deserialize, Serialize};
 
-/// What became of the task a CPU stops running.
+/// The state of the task that a CPU stops running.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PrevState {
     /// Still runnable, displaced: its slice was over or a better task came (kernel: `R`, `R+`).
@@ -22,13 +22,15 @@ pub enum PrevState {
     Idle,
 }
 
-/// Who woke a task.
+/// The context that woke a task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WakeContext {
     /// The task running on the event's CPU.
     Task,
     /// A timer or device interrupt on the event's CPU.
     Irq,
+    /// A softirq on the event's CPU.  It may serve a device, or what the running task has just sent to itself.
+    SoftIrq,
 }
 
 /// Scheduling class in the sense of sched_setscheduler(2).
@@ -41,7 +43,7 @@ pub enum TaskClass {
     Batch,
     /// SCHED_IDLE
     Idle,
-    /// SCHED_ISO of the -ck kernels: soft real time for anybody
+    /// SCHED_ISO of the -ck kernels: soft real time for unprivileged tasks
     Iso,
     /// SCHED_FIFO: real time, no slice
     Fifo,
@@ -110,7 +112,7 @@ pub enum Overhead {
     Switch,
     /// Waking a task: choosing its CPU and queueing it.
     Wakeup,
-    /// Waiting for a run-queue lock somebody else holds.
+    /// Waiting for a run-queue lock that another CPU holds.
     Lock,
     /// Timer interrupts and what ticks do.
     Tick,
@@ -118,25 +120,25 @@ pub enum Overhead {
     Syscall,
 }
 
-/// One thing that happened.
+/// One event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Event {
-    /// When.  Never decreases along a trace.
+    /// The time.  Never decreases along a trace.
     pub time: Time,
-    /// On which CPU.
+    /// The CPU.
     pub cpu: CpuId,
-    /// What.
+    /// What happened.
     pub kind: EventKind,
 }
 
 /// What happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EventKind {
-    /// A task came into being; [`Sink::task`](crate::Sink::task) described it just before.
+    /// A task was created; [`Sink::task`](crate::Sink::task) described it just before.
     Fork {
         /// The new task.
         child: TaskId,
-        /// Who forked it; none for tasks that exist from the start.
+        /// The task that forked it; none for tasks that exist from the start.
         parent: Option<TaskId>,
     },
     /// A task replaced its program.
@@ -153,14 +155,14 @@ pub enum EventKind {
     Reap {
         /// The dead task.
         task: TaskId,
-        /// Who waited for it, if anybody.
+        /// The task that waited for it, if any.
         reaper: Option<TaskId>,
     },
-    /// Somebody on this CPU wants a sleeping task to run: its wakeup latency begins.
+    /// The waking of a sleeping task begins on this CPU: its wakeup latency begins.
     Waking {
         /// The sleeping task.
         task: TaskId,
-        /// Who.
+        /// The waker.
         by: WakeContext,
     },
     /// The woken or new task is on a run queue.
@@ -174,7 +176,7 @@ pub enum EventKind {
     Switch {
         /// The task it ran, none if it idled.
         prev: Option<TaskId>,
-        /// What became of it.
+        /// Its state from now on.
         prev_state: PrevState,
         /// The task it runs now, none to idle.
         next: Option<TaskId>,
@@ -207,7 +209,7 @@ pub enum EventKind {
     },
     /// From this moment this CPU spends `ns` on overhead; spans of one moment follow one another
     /// in the order of their events, and spans of different moments do not overlap on a CPU.
-    /// [`Overhead::Lock`] alone is told when it is over: the CPU spun for the `ns` before.
+    /// Only [`Overhead::Lock`] is reported at its end: the CPU spun for the `ns` before.
     Overhead {
         /// On what.
         kind: Overhead,
@@ -281,7 +283,7 @@ pub enum EventKind {
     },
     /// The workload did `count` of something it counts: the unit of throughput.
     Mark {
-        /// Who did it.
+        /// The task that did it.
         task: TaskId,
         /// What.
         mark: MarkId,
@@ -290,7 +292,7 @@ pub enum EventKind {
     },
     /// The workload timed something: request latency, frame time, lateness.
     Latency {
-        /// Who timed it.
+        /// The task that timed it.
         task: TaskId,
         /// What.
         mark: MarkId,

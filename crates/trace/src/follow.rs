@@ -1,4 +1,4 @@
-//! What the encoders must know while a trace goes by: who is who, who runs and who waits where.
+//! The state that the encoders need: names of tasks, and which task runs or waits on which CPU.
 
 use std::collections::BTreeMap;
 
@@ -152,7 +152,7 @@ impl Follower {
     }
 
     /// The move between CPUs that an event, not yet followed, implies: (task, from, to).
-    /// Waking up elsewhere and being picked by another CPU are moves too.
+    /// Waking up on another CPU and being picked by another CPU are moves, too.
     pub fn migration(&self, event: &Event) -> Option<(TaskId, CpuId, CpuId)> {
         let (task, to) = match event.kind {
             EventKind::Wakeup { task, target } => (task, target),
@@ -193,7 +193,7 @@ impl Follower {
         }
     }
 
-    /// The task waits on `cpu`, wherever it waited before.
+    /// The task waits on `cpu` and nowhere else.
     fn queue(&mut self, task: TaskId, cpu: CpuId) {
         self.leave_queue(task);
         let task = self.get_mut(task);
@@ -203,7 +203,7 @@ impl Follower {
         self.changed.push(cpu);
     }
 
-    /// The task waits nowhere any more, if it did.
+    /// The task no longer waits, if it did.
     fn leave_queue(&mut self, task: TaskId) {
         let task = self.get_mut(task);
         if task.place != Place::Waiting {

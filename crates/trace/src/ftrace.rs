@@ -10,20 +10,21 @@ use crate::{
     CpuId, Event, EventKind, PrevState, Sink, TaskId, TaskInfo, Time, TraceInfo, WakeContext,
 };
 
-/// The line that tells traces of simulations from those of kernels.
+/// The line that distinguishes traces of simulations from those of kernels.
 pub const SIMULATED_HEADING: &str = "# simulated by schedlab";
 
 /// Exactly four characters: interrupts off, no reschedule pending, interrupt context, depth of
 /// preemption-off.  Old and new versions of Perfetto's reader agree on four only.
 const IN_SCHEDULER: &str = "d..2";
 const IN_INTERRUPT: &str = "d.h2";
+const IN_SOFT_INTERRUPT: &str = "d.s2";
 const IN_SYSTEM_CALL: &str = "....";
 
 /// Writes the scheduler's tracepoints as lines of ftrace text.
 ///
-/// A name's white space and `=` become `_`, for readers split lines there.  Timestamps are seconds
-/// with nine digits.  A `sched_migrate_task` line stands wherever a task's CPU changes, be it
-/// by balancing, by waking up elsewhere or by being picked by another CPU.
+/// A name's white space and `=` become `_`, because readers split lines there.  Timestamps are seconds
+/// with nine digits.  A `sched_migrate_task` line is written whenever a task's CPU changes: by
+/// balancing, by waking up on another CPU or by being picked by another CPU.
 pub struct FtraceSink<W: Write> {
     out: Output<W>,
     follower: Follower,
@@ -41,7 +42,7 @@ impl<W: Write> FtraceSink<W> {
         }
     }
 
-    /// Gives the writer back once all is written.
+    /// Writes everything and returns the writer.
     ///
     /// # Errors
     /// The first error the writer reported; what follows it was not written.
@@ -49,7 +50,7 @@ impl<W: Write> FtraceSink<W> {
         self.out.finish()
     }
 
-    /// One line: who runs on the event's CPU, when, and what happened.
+    /// One line: the task that runs on the event's CPU, the time, and what happened.
     fn line(&mut self, event: &Event, flags: &str, what: fmt::Arguments<'_>) {
         let (cpu, time) = (event.cpu.0, event.time);
         match self.follower.running(event.cpu) {
@@ -163,7 +164,7 @@ impl<W: Write> FtraceSink<W> {
         );
     }
 
-    /// The flags of what completes a task's waking.
+    /// The flags of the event that completes a task's waking.
     fn context(&self, task: TaskId) -> &'static str {
         match self.last_waking {
             Some((waking, by)) if waking == task => wake_flags(by),
@@ -184,6 +185,10 @@ impl<W: Write> FtraceSink<W> {
                     IN_SYSTEM_CALL,
                     format_args!("sched_process_exit: {who}"),
                 );
+            }
+            // As the kernel's tracer of system calls prints it.
+            EventKind::Yield { .. } => {
+                self.line(event, IN_SYSTEM_CALL, format_args!("sys_sched_yield()"));
             }
             EventKind::Waking { task, by } => self.waking(event, task, by),
             EventKind::Wakeup { task, target } => self.wakeup(event, task, target),
@@ -248,6 +253,7 @@ fn wake_flags(by: WakeContext) -> &'static str {
     match by {
         WakeContext::Task => IN_SCHEDULER,
         WakeContext::Irq => IN_INTERRUPT,
+        WakeContext::SoftIrq => IN_SOFT_INTERRUPT,
     }
 }
 

@@ -6,7 +6,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::{
     CpuMax, Event, EventKind, GroupId, GroupInfo, GroupWeight, Overhead, PrevState, Sink,
-    TaskClass, TaskInfo, Time, TraceInfo, WakeContext,
+    TaskClass, TaskInfo, Time, TraceInfo,
 };
 
 /// The hash of a whole trace (XXH3, 128 bits), printed as 32 hexadecimal digits.
@@ -34,7 +34,7 @@ impl TraceHash {
     }
 }
 
-/// Names whatever is written to it by a hash, for what has no trace: sources, descriptions.
+/// The hash of the bytes written to it, for things without a trace: sources, descriptions.
 #[derive(Default)]
 pub struct TextHash(HashSink);
 
@@ -56,15 +56,15 @@ impl io::Write for TextHash {
     }
 }
 
-/// Hashes a trace as it goes by.  Every field of every event counts, in little-endian
-/// order whatever the machine, and so do the tasks' names and the end time.
+/// Hashes a trace as its events arrive.  Every field of every event counts, in little-endian
+/// order on every machine, and so do the tasks' names and the end time.
 #[derive(Default)]
 pub struct HashSink {
     state: Xxh3,
 }
 
 impl HashSink {
-    /// The hash of what has gone by.
+    /// The hash of the trace so far.
     pub fn finish(&self) -> TraceHash {
         TraceHash(self.state.digest128())
     }
@@ -188,7 +188,7 @@ fn encode(kind: &EventKind) -> (u64, u64, u64) {
         EventKind::Exec { task: t } => (2, task(t), 0),
         EventKind::Exit { task: t } => (3, task(t), 0),
         EventKind::Reap { task: t, reaper } => (4, task(t), task_code(reaper)),
-        EventKind::Waking { task: t, by } => (5, task(t), u64::from(by == WakeContext::Irq)),
+        EventKind::Waking { task: t, by } => (5, task(t), by as u64),
         EventKind::Wakeup { task: t, target } => (6, task(t), u64::from(target.0)),
         EventKind::Switch {
             prev,

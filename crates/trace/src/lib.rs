@@ -1,9 +1,9 @@
-//! One vocabulary for what happened on a machine, simulated or real.
+//! Events of a machine, simulated or real.
 //!
-//! A trace is a sequence of [`Event`]s in time order.  Whoever produces one (the
-//! simulator, a recording of a kernel) drives a [`Sink`]; whoever consumes one
-//! (metrics, hash, Perfetto file, text) is a sink.  Data flows one way: a sink
-//! never asks the producer anything.
+//! A trace is a sequence of [`Event`]s in time order.  A producer (the simulator,
+//! a recording of a kernel) drives a [`Sink`]; a consumer (metrics, hash, Perfetto
+//! file, text) is a sink.  Data flows one way: a sink never asks the producer
+//! anything.
 //!
 //! Everything schedlab publishes about a run is computed from these events.
 

@@ -1,9 +1,9 @@
-//! Where encoders write: errors are remembered until somebody can be told.
+//! The writer of the encoders: it keeps the first error until the end.
 
 use std::fmt;
 use std::io::{self, BufWriter, Write};
 
-/// A buffered writer that swallows everything after its first error and reports it at the end,
+/// A buffered writer that drops everything after its first error and reports the error at the end,
 /// since the methods of a [`Sink`](crate::Sink) cannot fail.
 pub(crate) struct Output<W: Write> {
     writer: BufWriter<W>,
@@ -30,7 +30,7 @@ impl<W: Write> Output<W> {
         }
     }
 
-    /// Writes out what is buffered and gives the writer back, or the first error.
+    /// Flushes the buffer and returns the writer, or the first error.
     pub fn finish(self) -> io::Result<W> {
         match self.error {
             Some(error) => Err(error),

@@ -1,4 +1,4 @@
-//! Text from outside, made safe to print: names of tasks, files and policies can hold anything.
+//! Makes text from outside safe to print: names of tasks, files and policies can hold any character.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ pub fn printable_lines(text: &str) -> Cow<'_, str> {
     )
 }
 
-/// JSON of the same meaning, in which such characters are escaped: JSON itself only asks for those below
+/// Equivalent JSON in which such characters are escaped; JSON itself requires it only below
 /// U+0020.
 pub fn printable_json(json: &str) -> Cow<'_, str> {
     let escape = |c: char| format!("\\u{:04x}", c as u32);
@@ -43,7 +43,7 @@ fn escaped<T: ToString>(
 }
 
 /// Control characters (C0, DEL, C1), separators of lines, characters that reorder the text around them, and
-/// what is no character.
+/// noncharacters.
 pub fn is_unprintable(c: char) -> bool {
     c.is_control()
         || matches!(c,

@@ -1,4 +1,4 @@
-//! Protocol Buffers on the wire, as far as writing needs them: varints, length-delimited
+//! An encoder of Protocol Buffers: varints, length-delimited
 //! fields and packed arrays (<https://protobuf.dev/programming-guides/encoding/>).
 
 /// Wire type of integers.
@@ -29,7 +29,7 @@ impl Message {
         self.delimited(field, text.as_bytes());
     }
 
-    /// A packed repeated field of integers; an empty one leaves no trace.
+    /// A packed repeated field of integers; an empty one is not written.
     pub fn packed(&mut self, field: u32, values: &Packed) {
         if !values.bytes.is_empty() {
             self.delimited(field, &values.bytes);
@@ -41,14 +41,14 @@ impl Message {
         self.tag(field, LEN);
         let start = self.bytes.len();
         build(self);
-        // The length stands before the content but is known only now: put it behind, then turn.
+        // The length stands before the content but is known only now: append it, then rotate.
         let end = self.bytes.len();
         push_varint(&mut self.bytes, (end - start) as u64);
         let length_bytes = self.bytes.len() - end;
         self.bytes[start..].rotate_right(length_bytes);
     }
 
-    /// All that another message holds, as if it had been written here.
+    /// Appends the content of another message.
     pub fn append(&mut self, other: &Message) {
         self.bytes.extend_from_slice(&other.bytes);
     }

@@ -1,4 +1,4 @@
-//! Who listens to a trace.
+//! Consumers of a trace.
 
 use crate::{Event, GroupInfo, TaskInfo, Time, TraceInfo};
 

@@ -1,11 +1,11 @@
-//! The units that cross module borders, as types that do not mix.
+//! Units as distinct types: times, durations, ids.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 
 use serde::{Deserialize, Serialize};
 
-/// A point in time: nanoseconds since the machine came up (or the recording began).
+/// A point in time: nanoseconds since the machine started (or the recording began).
 #[derive(
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug, Serialize, Deserialize,
 )]
@@ -35,7 +35,7 @@ pub struct GroupId(pub u32);
 pub struct MarkId(pub u32);
 
 impl Time {
-    /// When the machine comes up.
+    /// The start of the machine.
     pub const ZERO: Time = Time(0);
     /// Later than anything that happens.
     pub const MAX: Time = Time(u64::MAX);
@@ -69,7 +69,7 @@ impl CpuId {
 }
 
 impl Ns {
-    /// No time at all.
+    /// A duration of 0.
     pub const ZERO: Ns = Ns(0);
 
     /// Whole microseconds.
@@ -87,7 +87,7 @@ impl Ns {
         Ns(s * 1_000_000_000)
     }
 
-    /// In seconds, for people; never fed back into a simulation.
+    /// In seconds, for output; never an input of a simulation.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }

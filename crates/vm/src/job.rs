@@ -27,6 +27,9 @@ pub struct Job {
     pub scheduler: Option<Vec<String>>,
     /// The size of each CPU's trace buffer in KiB; none: nothing is recorded.
     pub buffer_kib: Option<u64>,
+    /// Whether system calls that move data or wait are recorded, too.
+    #[serde(default)]
+    pub data_flow: bool,
 }
 
 /// What the guest says when its kernel is up.

@@ -1,5 +1,5 @@
-//! Putting a workload together: numbering what programs share, nesting their loops, and the
-//! canonical order in the end.
+//! Builds a workload: numbers what programs share, nests their loops and puts tasks into
+//! canonical order.
 
 use schedlab_trace::{MarkId, Ns, TaskClass};
 
@@ -24,12 +24,12 @@ impl Builder {
         Builder { workload }
     }
 
-    /// Goes on with a workload.
+    /// Continues an existing workload.
     pub fn on(workload: Workload) -> Self {
         Builder { workload }
     }
 
-    /// Adds the tasks of another workload.  The two share no process; the duration does not change.
+    /// Adds the tasks of another workload.  The workloads share no process; the duration does not change.
     pub fn beside<E>(&mut self, add: impl FnOnce(&mut Builder) -> Result<(), E>) -> Result<(), E> {
         let number = |task: &TaskSpec| match task.process {
             Process::Shared(number) => number,
@@ -62,7 +62,7 @@ impl Builder {
 
     /// Adds a channel that holds `capacity` messages.
     pub fn channel(&mut self, capacity: u32) -> u32 {
-        push(&mut self.workload.channels, Channel { capacity })
+        push(&mut self.workload.channels, Channel::holding(capacity))
     }
 
     /// Adds a semaphore with this value.
@@ -151,7 +151,7 @@ impl Builder {
     }
 }
 
-/// A task specification with everything usual: one instance, nice 0, its own process, all CPUs.
+/// A task specification with the defaults: one instance, nice 0, its own process, all CPUs.
 pub(crate) fn task(name: impl Into<String>, program: ProgramId) -> TaskSpec {
     let name = name.into();
     TaskSpec {
@@ -239,13 +239,13 @@ impl Ops {
     }
 }
 
-/// Appends and says where.
+/// Appends an item; returns its index.
 fn push<T>(list: &mut Vec<T>, item: T) -> u32 {
     list.push(item);
     list.len() as u32 - 1
 }
 
-/// Where the item is, appended if it is new.
+/// The index of an item, which is appended if it is new.
 fn find_or_push<T: PartialEq>(list: &mut Vec<T>, item: T) -> u32 {
     match list.iter().position(|known| *known == item) {
         Some(index) => index as u32,

@@ -1,11 +1,11 @@
-//! Where a task is in its program: what walks the loops and draws the random amounts, in the simulator and
-//! in real threads alike.
+//! The position of a task in its program: follows the loops and draws the random amounts, both in the simulator and
+//! in real threads.
 
 use schedlab_trace::Ns;
 
 use crate::{Amount, Distribution, Op, Stream, Times, MAX_LOOP_DEPTH};
 
-/// Longer than any run: what lasts longer makes no difference, but could overflow.
+/// Longer than any run; longer amounts are cut to it, so that sums do not overflow.
 pub const LONGEST: Ns = Ns(1 << 53);
 
 /// A task's place in the operations of its program.
@@ -40,8 +40,8 @@ impl Cursor {
         ops.get(self.next as usize).copied()
     }
 
-    /// Goes past the next operation and returns it.  Where a loop begins or ends, it goes on at the operation
-    /// that follows from that.
+    /// Goes past the next operation and returns it.  At the begin or end of a loop it moves to the operation
+    /// that the loop continues with.
     pub fn step(&mut self, ops: &[Op]) -> Option<Op> {
         let op = self.peek(ops)?;
         self.next += 1;
@@ -53,7 +53,7 @@ impl Cursor {
         Some(op)
     }
 
-    /// Back to the operation gone past last, which is no loop: the task does it again.
+    /// Steps back to the last operation, which is no loop: the task repeats it.
     pub fn step_back(&mut self) {
         self.next -= 1;
     }

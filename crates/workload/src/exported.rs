@@ -1,5 +1,5 @@
-//! Complete workloads as JSON: what is written out so that it can be run again, by schedlab or by
-//! others.  People write the [native format](crate::native).
+//! Complete workloads as JSON, written so that schedlab or other programs can run them again.
+//! Users write the [native format](crate::native).
 
 use std::collections::BTreeSet;
 
@@ -52,7 +52,7 @@ pub fn is_exported(text: &str) -> bool {
 /// Reads a workload; it is called after the file.
 ///
 /// # Errors
-/// It is not JSON of this form, or does not fit together.
+/// It is not JSON of this form, or it contradicts itself.
 pub fn parse(file_name: &str, text: &str) -> Result<Workload, Diagnostic> {
     let read: Read = serde_json::from_str(text).map_err(|error| {
         let line = u32::try_from(error.line()).unwrap_or(u32::MAX);
@@ -71,7 +71,7 @@ pub fn parse(file_name: &str, text: &str) -> Result<Workload, Diagnostic> {
     })
 }
 
-/// What does not fit together.
+/// The first contradiction in the workload.
 fn check(workload: &Workload) -> Result<(), String> {
     let mut names = BTreeSet::new();
     for task in &workload.tasks {
@@ -103,7 +103,7 @@ fn check(workload: &Workload) -> Result<(), String> {
         return Err("barriers and channels hold at least 1".into());
     }
     if !workload.distributions.iter().all(is_possible) {
-        return Err("a distribution's parameters make no sense".into());
+        return Err("a distribution's parameters are invalid".into());
     }
     for (index, program) in workload.programs.iter().enumerate() {
         let wrong = |(at, what)| format!("program {index}, operation {at}: {what}");
@@ -171,7 +171,7 @@ fn in_range(index: Option<u32>, len: usize) -> bool {
     index.is_none_or(|index| (index as usize) < len)
 }
 
-/// Where a program is wrong, and what is.
+/// The first mistake in a program: its operation and what is wrong.
 fn check_program(workload: &Workload, ops: &[Op]) -> Result<(), (usize, &'static str)> {
     let mut open = Vec::new();
     for (at, op) in ops.iter().enumerate() {
@@ -182,10 +182,10 @@ fn check_program(workload: &Workload, ops: &[Op]) -> Result<(), (usize, &'static
             }
             Op::Loop { end, .. } => open.push((at, end)),
             Op::EndLoop { start } if open.pop() != Some((start as usize, at as u32)) => {
-                return Err((at, "it does not end the loop it says"));
+                return Err((at, "it names a loop that it does not end"));
             }
             _ if !refers_to_something(workload, op) => {
-                return Err((at, "it uses something that is not there"));
+                return Err((at, "it refers to something that does not exist"));
             }
             _ => {}
         }
@@ -307,7 +307,7 @@ mod tests {
             ),
             ("\"nice\":0", "\"nice\":40", "nice must be"),
             ("\"program\":0", "\"program\":99999", "no such program"),
-            ("\"channel\":0", "\"channel\":9999", "not there"),
+            ("\"channel\":0", "\"channel\":9999", "does not exist"),
             ("\"capacity\":", "\"capacity\":0,\"x\":", "at least 1"),
         ] {
             assert!(text.contains(from), "{from}");

@@ -1,7 +1,7 @@
 //! For tests: a machine with a CPU for every task, on which nothing but the programs takes time.
 //!
-//! It shows what a workload means apart from any scheduler: who does what when, what adds up
-//! to what, and whether everybody comes to an end.  Drawn amounts count as zero.
+//! It shows what a workload does without any scheduler: which task computes when, the sums of
+//! the marks, and whether every task ends.  Drawn amounts count as zero.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -149,7 +149,7 @@ impl<'a> Ideal<'a> {
         self.outcome
     }
 
-    /// Lets every task that can go on go on until it cannot; says whether any could.
+    /// Runs every task that can continue until it cannot; returns whether any could.
     fn settle(&mut self) -> bool {
         let mut any = false;
         for task in 0..self.tasks.len() {
@@ -162,7 +162,7 @@ impl<'a> Ideal<'a> {
         any
     }
 
-    /// Has what the task waits for come true?  Takes it if so.
+    /// Is what the task waits for available?  Takes it if so.
     fn may_go_on(&mut self, task: usize) -> bool {
         match self.tasks[task].wait {
             Wait::Mutex(m) if self.mutexes[m as usize].is_none() && self.is_first(task) => {

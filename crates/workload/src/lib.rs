@@ -1,4 +1,4 @@
-//! Workloads: tasks as programs, from files people write or as built-in benchmarks.
+//! Workloads: tasks as programs, from files or as built-in benchmarks.
 
 mod builder;
 pub mod builtin;

@@ -7,7 +7,7 @@
 use schedlab_trace::{CpuMax, GroupWeight, MarkId, Ns, TaskClass};
 use serde::{Deserialize, Serialize};
 
-/// The duration of a file that gives none and would never end.
+/// The duration of a workload that names none and would never end.
 pub const DURATION_OF_THE_ENDLESS: Ns = Ns::from_secs(10);
 
 /// The most tasks that exist from the start.
@@ -57,7 +57,7 @@ pub struct Workload {
     pub open_to_signals: bool,
     /// The duration unless the user gives another; none: until the foreground tasks have ended.
     pub duration: Option<Ns>,
-    /// Why it runs for [`DURATION_OF_THE_ENDLESS`], if it does: a warning that is printed unless the user
+    /// The reason if it runs for [`DURATION_OF_THE_ENDLESS`]: a warning that is printed unless the user
     /// gives a duration.
     pub assumed_duration: Option<String>,
     /// Warnings of the reader; printed once.
@@ -88,7 +88,7 @@ pub struct ControlGroup {
     pub max: Option<CpuMax>,
 }
 
-/// Some tasks that are alike.
+/// A specification of one or more equal tasks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TaskSpec {
     /// Its name, unique in the workload.  Instances are called NAME-0, NAME-1, … where there
@@ -113,12 +113,12 @@ pub struct TaskSpec {
     pub control_group: Option<u32>,
     /// Its address space.
     pub process: Process,
-    /// Memory it touches again and again; what of it is in the cache decides its speed.
+    /// Memory it touches repeatedly; the part of it in the cache decides its speed.
     pub working_set_bytes: u64,
     /// When it starts.
     pub start: Ns,
     /// It sleeps from the start, on the semaphore its program begins with, and is unknown to the
-    /// policy until it is first woken; `start` says nothing then.
+    /// policy until it is first woken; `start` has no meaning then.
     pub dormant: bool,
     /// The run does not wait for it to end.
     pub background: bool,
@@ -198,23 +198,23 @@ pub const MAX_OWN_TIMERS: usize = 4;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Op {
-    /// Computes: so much work, in nanoseconds of an unshared, warm CPU of capacity 1.
+    /// Computes: an amount of work, in nanoseconds of an unshared, warm CPU of capacity 1.
     Run(Amount),
-    /// Computes, in the kernel: so much work, and is not preempted before it is done, as in kernels
-    /// that are preempted on their way back to user mode.
+    /// Computes an amount of work in the kernel without being preempted, as in kernels that preempt
+    /// only on return to user mode.
     RunInKernel(Ns),
-    /// Computes until so much time has passed, whether it had the CPU or not (rt-app's `runtime`).
+    /// Computes until this time has passed, whether it had the CPU or not (rt-app's `runtime`).
     RunFor(Amount),
-    /// Sleeps (blocks) for so long, from now.
+    /// Sleeps (blocks) for this time, from now.
     Sleep(Amount),
-    /// Sleeps (blocks) until so long after the run's start; does nothing if that is over.
+    /// Sleeps (blocks) until this time after the run's start; does nothing if it has passed.
     SleepUntil(Ns),
     /// Sleeps (blocks) until the end of the run, which does not wait for the task.
     Rest,
     /// If the next operation blocks, the sleep is uninterruptible (state D), as a wait for a device is.
     Uninterruptible,
-    /// Sleeps (blocks) for so long and notes the moment it asked to be woken at, so that the next
-    /// [`Op::StopClock`] records how late it woke plus what it did since: a response time.
+    /// Sleeps (blocks) for this time and notes the time at which it is to be woken, so that the next
+    /// [`Op::StopClock`] records the delay of the wakeup plus the time since: a response time.
     TimedSleep(Amount),
     /// Sleeps (blocks) until its timer's next period.  The timer starts at the task's start; each
     /// time its expiry moves on by the period.  A missed expiry does not sleep; with `relative` it
@@ -247,7 +247,7 @@ pub enum Op {
     /// Takes one from a semaphore; blocks while it is 0.
     SemWait(u32),
     /// Takes one from a semaphore and sleeps (blocks) in any case: until the next post if it was 0,
-    /// else for a moment.  A recorded wait is one: it was seen to sleep.
+    /// else for a moment.  Recorded waits use it: the recorded task did sleep.
     SemSleep(u32),
     /// Blocks until as many tasks wait here as the barrier wants.
     Barrier(u32),
@@ -332,10 +332,10 @@ pub enum Op {
     },
     /// Notes the time for [`Op::StopClock`].
     StartClock,
-    /// Sets the task's clock to that of the message it received last: where its sender's stood when it
-    /// sent.  So a server's thread can time a request from the moment its client made it.
+    /// Sets the task's clock to that of the message it received last, which is the sender's clock at the
+    /// send.  So a server's thread can time a request from the moment its client made it.
     TakeClock,
-    /// Records how long it is since [`Op::StartClock`].
+    /// Records the time since [`Op::StartClock`].
     StopClock {
         /// As what.
         mark: MarkId,
@@ -349,6 +349,28 @@ pub enum Op {
 pub struct Channel {
     /// Messages it holds before senders block; at least 1.
     pub capacity: u32,
+    /// Senders that are blocked go on when it holds no more than this, all of them at once; none: one for each message
+    /// that is taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low_water: Option<u32>,
+    /// Messages in it from the start.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub initial: u32,
+}
+
+impl Channel {
+    /// An empty channel that holds so many messages.
+    pub fn holding(capacity: u32) -> Channel {
+        Channel {
+            capacity,
+            low_water: None,
+            initial: 0,
+        }
+    }
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// A random amount in nanoseconds.  All parameters are in nanoseconds; draws are rounded and
@@ -356,7 +378,7 @@ pub struct Channel {
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Distribution {
-    /// Evenly between both, inclusive.
+    /// Uniform between both, inclusive.
     Uniform {
         /// Least.
         low: u64,

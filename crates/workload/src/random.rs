@@ -1,8 +1,8 @@
-//! Random workloads: whatever a policy may meet, drawn from a seed.
+//! Random workloads for testing policies, drawn from a seed.
 //!
-//! Used to try policies, not to measure them: tasks come and go, change their nice values,
-//! classes and CPUs (their own and each other's), and die in every state.  Each seed leaves
-//! most of these out and exaggerates a few, so that different seeds try different things.
+//! They test policies and do not measure them: tasks start and end, change their nice values,
+//! classes and CPUs (their own and each other's), and die in every state.  Each seed omits most
+//! kinds of operations and repeats a few, so that different seeds test different things.
 
 use schedlab_trace::{Ns, TaskClass};
 
@@ -22,7 +22,7 @@ pub fn random(seed: u64, nr_cpus: u32) -> Workload {
         nr_mutexes: 2,
         nr_conditions: 1,
         semaphores: vec![1, 0],
-        channels: vec![Channel { capacity: 1 }, Channel { capacity: 16 }],
+        channels: vec![Channel::holding(1), Channel::holding(16)],
         nr_disks: 1,
         cpu_sets: (0..4).map(|_| cpu_set(&mut draw, nr_cpus)).collect(),
         ..Workload::default()
@@ -38,7 +38,7 @@ pub fn random(seed: u64, nr_cpus: u32) -> Workload {
     workload
 }
 
-/// What a seed's tasks like to do: a weight for each kind of operation, mostly 0.
+/// The operations of a seed's tasks: a weight for each kind, mostly 0.
 struct Habits {
     weights: [u32; 16],
     real_time: bool,
@@ -56,7 +56,7 @@ impl Habits {
                 0
             };
         }
-        weights[0] = 4; // Everybody computes,
+        weights[0] = 4; // Every task computes,
         weights[1] = weights[1].max(1); // and sleeps now and then.
         Habits {
             weights,

@@ -1,5 +1,5 @@
-//! Seeded numbers: one stream for each task, so that what one task draws never depends on
-//! another, and the same on every machine (no platform mathematics).
+//! Seeded random numbers.  Each task has its own stream, so its draws do not depend on other
+//! tasks.  They are the same on every machine (no platform mathematics).
 
 use schedlab_trace::Ns;
 
@@ -24,7 +24,7 @@ impl Stream {
         Stream::of_task(seed, "", u32::MAX)
     }
 
-    /// A time of at most `most`, each as likely.
+    /// A time of at most `most`, uniformly drawn.
     pub fn up_to(&mut self, most: Ns) -> Ns {
         Ns(self.draw(&Distribution::Uniform {
             low: 0,
@@ -74,7 +74,7 @@ impl Stream {
                 minimum as f64 * libm::pow(self.unit(), -1.0 / shape)
             }
         };
-        // The cast saturates; a day is longer than anything one draw should last.
+        // The cast saturates; a draw is at most a day.
         (libm::round(value.max(0.0)) as u64).min(86_400_000_000_000)
     }
 }

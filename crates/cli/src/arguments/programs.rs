@@ -17,10 +17,10 @@ pub struct PlayArguments {
     /// one in `list workloads`, or a file: .toml (schedlab's own format) or .json (rt-app's).
     #[arg(value_name = "WORKLOAD", value_hint = ValueHint::FilePath)]
     pub workload: String,
-    /// How it is executed.
+    /// How the workload is executed.
     #[command(flatten)]
     pub played: PlayedArguments,
-    /// Print no result, and no notes on what differs from the workload.
+    /// Print no result, and no notes on differences from the workload.
     #[arg(long)]
     pub quiet: bool,
 }
@@ -28,7 +28,7 @@ pub struct PlayArguments {
 /// How a workload is executed.
 #[derive(Args, Clone)]
 pub struct PlayedArguments {
-    /// Its end in the machine's time, such as 500ms, 10s, 2min.  Default: what the workload says, or
+    /// End of the run in the machine's time, such as 500ms, 10s, 2min.  Default: what the workload says, or
     /// until its tasks have ended, or 10s for tasks that never end.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = positive_time)]
     pub duration: Option<Ns>,
@@ -42,7 +42,7 @@ pub struct PlayedArguments {
 
 /// late, as the ULE paper describes it.
 ///
-/// All tasks begin together.  A line each second shows their delays; a table follows at the end.
+/// All tasks start at the same time.  A line each second shows their delays; a table follows at the end.
 #[derive(Args)]
 pub struct LateArguments {
     /// The tasks, as in the built-in workload.
@@ -74,9 +74,39 @@ pub struct FidelityArguments {
     /// Write the tables into this file, between its lines "tables: begin" and "tables: end".
     #[arg(long, value_name = "FILE.md", value_hint = ValueHint::FilePath)]
     pub write: Option<PathBuf>,
-    /// Virtual machines at the same time.  Default: the number of CPUs.
+    /// Number of virtual machines at the same time.  Default: the number of CPUs.
     #[arg(long, value_name = "N", value_parser = positive::<u16>)]
     pub jobs: Option<u16>,
+    /// The virtual machine.
+    #[command(flatten)]
+    pub machine: VmMachineArguments,
+}
+
+/// Predictions compared with the truth.
+///
+/// Each workload is recorded under the kernel's own scheduler in the deterministic virtual machine, replayed under each
+/// policy, and really run under each.
+#[derive(Args)]
+pub struct WhatifArguments {
+    /// The policies, separated by commas.
+    #[arg(
+        long,
+        value_name = "POLICIES",
+        default_value = "o1,ule,bsd43,cfs,linux24,staircase"
+    )]
+    pub policies: String,
+    /// A workload instead of the default ones: a command, or "play WORKLOAD".  Can be repeated.
+    #[arg(long = "workload", value_name = "WORKLOAD")]
+    pub workloads: Vec<String>,
+    /// Write the tables into this file, between its lines "tables: begin" and "tables: end".
+    #[arg(long, value_name = "FILE.md", value_hint = ValueHint::FilePath)]
+    pub write: Option<PathBuf>,
+    /// Keep the recordings of commands in this folder, and take those that are there instead of running again.
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub keep: Option<PathBuf>,
+    /// Write the figures as JSON as well.
+    #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
+    pub json: Option<PathBuf>,
     /// The virtual machine.
     #[command(flatten)]
     pub machine: VmMachineArguments,

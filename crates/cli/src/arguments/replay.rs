@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
-use schedlab_replay::{Mode, Symptom};
+use schedlab_replay::{End, Mode, Symptom};
 
 use super::{positive, seed, Bounds, Format, ReadingArguments};
 
@@ -23,6 +23,10 @@ pub struct ReplayArguments {
     /// When events from outside (timers, devices, the network) happen.
     #[arg(long, value_name = "MODE", default_value = "closed")]
     pub mode: ReplayMode,
+    /// What ends a replay: the recorded work is done, or the recorded time is over.  Default: time, if tasks that lived
+    /// on when the recording ended had done most of the work.
+    #[arg(long, value_name = "END", default_value = "auto")]
+    pub end: ReplayEnd,
     /// The hardware.  Default: the recorded CPUs, without costs beyond the recorded ones.
     #[arg(long, value_name = "MACHINE", value_hint = ValueHint::FilePath)]
     pub machine: Option<String>,
@@ -33,8 +37,8 @@ pub struct ReplayArguments {
     /// the recording does not name its kernel.
     #[arg(long, value_name = "POLICY")]
     pub recorded_under: Option<String>,
-    /// Reduce the recording to the smallest part that shows a symptom under the one policy given: "wait>TIME of TASK", where
-    /// TASK is a name, a group or a thread id.
+    /// Reduce the recording to the smallest part that shows a symptom: "wait>TIME of TASK", where TASK is a name, a group
+    /// or a thread id.  --policies must name one policy.
     #[arg(long, value_name = "SYMPTOM", value_parser = Symptom::parse)]
     pub minimise: Option<Symptom>,
     /// Write the rebuilt workload, for `run --workload`.
@@ -49,8 +53,8 @@ pub struct ReplayArguments {
     /// How to print the result.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub format: Format,
-    /// Write the traces: .tar, all of them with the recording on one timeline of ui.perfetto.dev;
-    /// .pftrace or .ftrace, a file for each policy and one for the recording.
+    /// Write the traces.  A .tar file holds all of them and the recording, on one timeline of ui.perfetto.dev;
+    /// .pftrace or .ftrace give one file for each policy and one for the recording.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub trace: Option<PathBuf>,
     /// Write a report with figures: one HTML file that needs nothing but a browser.
@@ -59,7 +63,7 @@ pub struct ReplayArguments {
     /// Write the result as JSON as well, whatever --format prints.
     #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
     pub json: Option<PathBuf>,
-    /// Replays at the same time; results do not depend on it.  Default: the number of CPUs.
+    /// Number of replays at the same time; results do not depend on it.  Default: the number of CPUs.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = positive::<u16>)]
     pub jobs: Option<u16>,
     /// Bounds that end a replay with an error.
@@ -73,7 +77,7 @@ pub struct ReplayArguments {
 /// When events from outside happen.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ReplayMode {
-    /// At the recorded distance from the time the task began to wait.
+    /// As long after the task began to wait as in the recording.
     Closed,
     /// At the recorded time.
     Open,
@@ -89,12 +93,43 @@ impl ReplayMode {
     }
 }
 
+/// What ends a replay.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReplayEnd {
+    /// Work or time, by what ended the recording.
+    Auto,
+    /// All recorded work is done.
+    Work,
+    /// As much time has passed as was recorded.
+    Time,
+}
+
+impl ReplayEnd {
+    /// What it means.
+    pub fn end(self) -> End {
+        match self {
+            ReplayEnd::Auto => End::Auto,
+            ReplayEnd::Work => End::Work,
+            ReplayEnd::Time => End::Time,
+        }
+    }
+
+    /// The flag's value, if it is not the default.
+    pub fn word(self) -> Option<&'static str> {
+        match self {
+            ReplayEnd::Auto => None,
+            ReplayEnd::Work => Some("work"),
+            ReplayEnd::Time => Some("time"),
+        }
+    }
+}
+
 /// Why a task had to wait.
 #[derive(Args)]
 pub struct ExplainArguments {
-    /// What happened: a recording, a trace written with --trace, or in quotes a command that has
+    /// What to explain: a recording, a trace written with --trace, or in quotes a command that has
     /// one policy, as results print it: "run --policy o1 --workload chat", "replay x.perf --policies o1".
-    /// Of two, also where they first differ.
+    /// With two, also show where they first differ.
     #[arg(required = true, num_args = 1..=2, value_name = "RUN", value_hint = ValueHint::FilePath)]
     pub runs: Vec<String>,
     /// The task: its name, its group or its thread id.  Default: all tasks.

@@ -1,4 +1,4 @@
-//! `schedlab reproduce --world vm`: the question asked of a real kernel beside the simulator.
+//! `schedlab reproduce --world vm`: a smaller form of experiments in a real kernel and in the simulator.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,21 +20,21 @@ use schedlab_lab::exact;
 
 use super::{note, print};
 
-/// The policy that stands for the kernel's own scheduler.
+/// The policy of the kernel's own scheduler.
 const OWN: &str = "eevdf";
 
-/// Some policies let nice tasks starve, which is one of the answers: the kernel's watchdog waits as long as it can.
+/// Some policies let nice tasks starve, which is a valid result: the kernel's watchdog gets its longest limit.
 const PATIENCE: Ns = Ns::from_secs(30);
 
-/// Asks both worlds and prints their answers side by side.
+/// Runs the questions in both worlds and prints the results side by side.
 pub fn ask(arguments: &ReproduceArguments, interrupt: &Interrupt) -> Result<(), Failure> {
     let chosen = choose(&arguments.experiments)?;
     if arguments.report.is_some() {
-        let mistake = Diagnostic::new("the book is of the simulator's results");
+        let mistake = Diagnostic::new("the book contains only results of the simulator");
         return Err(mistake.at("--report", 0).expected("--world sim").into());
     }
     if arguments.vm.cpus != 1 {
-        let mistake = Diagnostic::new("several CPUs of a virtual machine share one clock");
+        let mistake = Diagnostic::new("these experiments run with one CPU in a virtual machine");
         return Err(mistake.at("--cpus", 0).expected("1").into());
     }
     chosen
@@ -96,7 +96,7 @@ fn json(asked: &[(&Question, Vec<Answer>)]) -> Result<String, Failure> {
         .map_err(|e| Failure::Other(e.to_string()))
 }
 
-/// The questions a user means; all of them by "all".
+/// The questions of these names; "all" means all of them.
 fn choose(names: &[String]) -> Result<Vec<&'static Question>, Failure> {
     let all = || questions().iter();
     if names.iter().any(|name| name == "all") {
@@ -106,7 +106,7 @@ fn choose(names: &[String]) -> Result<Vec<&'static Question>, Failure> {
         all().find(|q| q.experiment == name).ok_or_else(|| {
             let ids: Vec<&str> = all().map(|q| q.experiment).collect();
             Diagnostic::new(format!(
-                "\"{name}\" is no question a real kernel with one CPU can answer"
+                "\"{name}\" has no form for a real kernel with one CPU"
             ))
             .at("--world vm", 0)
             .expected(format!("all, or some of {}", ids.join(", ")))
@@ -116,7 +116,7 @@ fn choose(names: &[String]) -> Result<Vec<&'static Question>, Failure> {
     names.iter().map(find).collect()
 }
 
-/// A guest's programs are this machine's.
+/// The guest uses programs of this machine: are they installed?
 fn have_programs(question: &Question) -> Result<(), Failure> {
     let needs = question.programs.iter().flat_map(|programs| programs.needs);
     let missing = needs.filter(|(program, _)| find_program(program, Path::new("/")).is_none());
@@ -126,7 +126,7 @@ fn have_programs(question: &Question) -> Result<(), Failure> {
     }
     let (id, programs) = (question.experiment, programs.join(" and "));
     Err(Failure::Other(format!(
-        "{id} asks real programs, and this machine has no {programs}\nhint: apt-get install {}",
+        "{id} needs real programs, and this machine has no {programs}\nhint: apt-get install {}",
         packages.join(" ")
     )))
 }
@@ -157,6 +157,7 @@ impl World for RealKernel<'_> {
             task: Task::Command(command(trial, programs)),
             with: programs.map_or(Vec::new(), files),
             record: true,
+            data_flow: false,
             timeout: self.timeout,
             watchdog: Some(self.watchdog),
         };
@@ -204,7 +205,7 @@ fn files(programs: &Programs) -> Vec<PathBuf> {
     programs.with.iter().map(PathBuf::from).collect()
 }
 
-/// The trial as a command in the guest: the programs that stand for its workload, or the workload played.
+/// The trial as a command in the guest: the programs that replace its workload, or `play`.
 fn command(trial: &Trial, programs: Option<&Programs>) -> Vec<String> {
     if let Some(programs) = programs {
         return ["sh", "-c", programs.script].map(str::to_string).to_vec();

@@ -1,4 +1,4 @@
-//! `schedlab dev conform`: does the BPF program decide as the native build does?
+//! `schedlab dev conform`: compares the decisions of the BPF program and the native build.
 
 use schedlab_live::Program;
 

@@ -27,7 +27,7 @@ const TARGETS: [(&str, Target); 3] = [
     (".perf-script.txt", Target::Text(TextFormat::PerfScript)),
 ];
 
-/// Reads one file and writes the other, which appears whole or not at all.
+/// Reads one file and writes the other, which appears complete or not at all.
 pub fn convert(arguments: &ConvertArguments) -> Result<(), Failure> {
     let target = target(&arguments.output)?;
     let (recording, report) = read_within(&arguments.input, arguments.reading.max_decompressed)?;
@@ -66,7 +66,7 @@ fn target(path: &Path) -> Result<Target, Diagnostic> {
     })
 }
 
-/// Writes a Perfetto file of the trace that the recording becomes, with run queues and with missing events added.
+/// Writes the recording as a Perfetto file, with run queues and with missing events added.
 fn perfetto(recording: &Recording, file: AtomicFile) -> std::io::Result<(AtomicFile, Vec<String>)> {
     let mut sink = PerfettoSink::new(file);
     let mended = recording.play(&TraceInfo::default(), &mut sink);

@@ -56,7 +56,7 @@ fn nobody(arguments: &ExplainArguments, groups: Vec<String>) -> Failure {
         .into()
 }
 
-/// Gives a run to a sink: a file, or a command that is done again.
+/// Feeds a run to a sink: a file, or a command that is run again.
 fn play(
     run: &str,
     reading: ReadingArguments,
@@ -82,6 +82,7 @@ fn play(
     }
     let parsed = Arguments::try_parse_from(words);
     let parsed = parsed.map_err(|mistake| crate::usage::diagnostic(&mistake))?;
+    schedlab_policy::check_undefined(parsed.command.sanitizes());
     match parsed.command {
         Command::Run(arguments) => play_run(&arguments, sink, interrupt),
         Command::Replay(arguments) => play_replay(&arguments, sink, interrupt),
@@ -98,7 +99,7 @@ fn play_run(
     let set = Assignments::read(&common.tunables, &common.set)?;
     let tuned = policy("--policy", &arguments.policy, &set, &interrupt.stop())?;
     let Some(workload) = &common.workload else {
-        let mistake = Diagnostic::new("commands in a real kernel are not done again").at("RUN", 0);
+        let mistake = Diagnostic::new("commands in a real kernel cannot be repeated").at("RUN", 0);
         return Err(mistake.expected("--workload").into());
     };
     let workload = choose::workload(workload, &common.rtapp.options())?;
@@ -133,7 +134,7 @@ fn play_replay(
     simulate(&bounded(trial, &arguments.bounds), &mut sink, interrupt)
 }
 
-/// Does a run again.  The sink has heard everything up to a fault, which is worth explaining, too.
+/// Repeats a run.  The sink has all events up to a fault, so faults can be explained, too.
 fn simulate(trial: &Trial, sink: &mut dyn Sink, interrupt: &Interrupt) -> Result<(), Failure> {
     match trial.run(sink, |_| interrupt.signal().is_some()) {
         Ok(_) => Ok(()),
@@ -144,7 +145,7 @@ fn simulate(trial: &Trial, sink: &mut dyn Sink, interrupt: &Interrupt) -> Result
 #[derive(Serialize)]
 struct Json {
     runs: Vec<RunJson>,
-    /// Of two runs: where they part; null if they do not.
+    /// The first difference of two runs; null if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     first_difference: Option<Option<Difference>>,
 }

@@ -1,4 +1,4 @@
-//! `schedlab dev fidelity`: how far the simulator is off, measured against a real kernel.
+//! `schedlab dev fidelity`: the error of the simulator, measured against a real kernel.
 
 mod compare;
 mod seen;
@@ -26,9 +26,10 @@ use crate::progress::Waiting;
 use super::{note, print};
 
 use compare::Compared;
-use seen::Seen;
+pub use seen::Seen;
+pub use tables::aligned;
 
-/// What runs in both worlds if the user does not say.
+/// The default workloads.
 const WORKLOADS: [&str; 6] = [
     "hogs --nice 0,5,10 --count 2",
     "late --aligned --task vi:count=4 --task mozilla:count=2 --task compiler:count=6",
@@ -38,10 +39,10 @@ const WORKLOADS: [&str; 6] = [
     "volanomark --rooms 1 --users 10",
 ];
 
-/// Of everything random in the runs that are compared.
+/// The seed of the runs that are compared.
 const SEED: u64 = 1;
 
-/// Further seeds in the simulator, to see what differs by chance.
+/// Further seeds in the simulator, for random differences.
 const OTHER_SEEDS: RangeInclusive<u64> = 2..=9;
 
 /// Where the tables go in a file.
@@ -91,7 +92,7 @@ pub fn fidelity(arguments: &FidelityArguments) -> Result<(), Failure> {
     }
 }
 
-/// Everything that runs twice: each workload under each policy.
+/// The runs in both worlds: each workload under each policy.
 struct Pairs {
     policies: Vec<(String, Tuned)>,
     workloads: Vec<String>,
@@ -166,12 +167,13 @@ impl Pairs {
         interrupt: &Interrupt,
         cancel: &Cancel,
     ) -> Result<Metrics, Failure> {
-        let scheduler = Scheduler::ours(written.clone(), tuned.clone(), interrupt)?;
+        let scheduler = Scheduler::ours(written.clone(), tuned.clone())?;
         let session = KernelSession {
             machine: self.machine.clone(),
             task: Task::Workload(workload.to_string(), self.played()),
             with: Vec::new(),
             record: true,
+            data_flow: false,
             timeout: self.timeout,
             watchdog: self.watchdog,
         };
@@ -201,14 +203,14 @@ impl Pairs {
 }
 
 /// A file with a place for the tables.
-struct Place<'a> {
+pub struct Place<'a> {
     path: &'a Path,
     before: String,
     after: String,
 }
 
 impl Place<'_> {
-    fn find(path: &Path) -> Result<Place<'_>, Failure> {
+    pub fn find(path: &Path) -> Result<Place<'_>, Failure> {
         let text = schedlab_input::read_text(path)?;
         let missing = || {
             let problem = format!("{} has no place for the tables", path.display());
@@ -224,7 +226,7 @@ impl Place<'_> {
         })
     }
 
-    fn write(&self, tables: &str) -> Result<(), Failure> {
+    pub fn write(&self, tables: &str) -> Result<(), Failure> {
         let text = format!("{}{BEGIN}\n{tables}{END}{}", self.before, self.after);
         std::fs::write(self.path, text).map_err(Failure::writing(self.path))
     }

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 
 use super::print;
 
-/// Names of variants hold colons, at which bash would break a word.
+/// Names of variants contain colons; by default bash breaks words there.
 const BASH_COLONS: &str = "\nCOMP_WORDBREAKS=${COMP_WORDBREAKS//:/}\n";
 
 /// Prints the completions of a shell.
@@ -42,8 +42,8 @@ fn visible(command: Command) -> Command {
         .subcommands(shown.cloned().collect::<Vec<_>>())
 }
 
-/// A command with the names that the values of its arguments can have.  Files are valid, too: shells offer them where
-/// no name fits.
+/// A command with the valid names of its arguments' values.  Files are valid, too: shells offer them if no name
+/// fits.
 fn with_names(command: Command) -> Command {
     let catalogue = command.get_name() == "list";
     command.mut_args(|argument| match argument.get_id().as_str() {

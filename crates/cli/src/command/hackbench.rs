@@ -1,4 +1,4 @@
-//! `schedlab dev hackbench`: hackbench for guests; hosts need not have a program of that name.
+//! `schedlab dev hackbench`: hackbench for guests, without a program of the host.
 
 use schedlab_overhead::{join_sched_ext, Hackbench};
 

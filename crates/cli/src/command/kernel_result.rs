@@ -1,4 +1,4 @@
-//! From flags to runs in a real kernel to what is printed: `run` and `compare` with `--world vm`.
+//! `run` and `compare` with `--world vm`: flags, runs in a real kernel, output.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -49,6 +49,7 @@ pub fn kernel_runs(
         task,
         with: common.vm.with.clone(),
         record: true,
+        data_flow: false,
         timeout: Duration::from_nanos(common.vm.timeout.0),
         watchdog: common.vm.watchdog,
     };
@@ -80,7 +81,7 @@ fn task(common: &CommonArguments) -> Result<Task, Failure> {
         return Ok(Task::Command(common.command.clone()));
     };
     if common.seeds.is_some() {
-        let mistake = Diagnostic::new("a real kernel plays a workload with one seed");
+        let mistake = Diagnostic::new("in a real kernel a workload runs with one seed");
         return Err(mistake.at("--seeds", 0).expected("--seed").into());
     }
     let arguments = PlayedArguments {
@@ -91,7 +92,7 @@ fn task(common: &CommonArguments) -> Result<Task, Failure> {
     played(workload, arguments)
 }
 
-/// A workload that exists and can be read; the user hears what is different in a real kernel.
+/// A workload, checked to be readable; prints how it differs in a real kernel.
 pub fn played(workload: &str, arguments: PlayedArguments) -> Result<Task, Failure> {
     let mut read = choose::workload(workload, &arguments.rtapp.options())?;
     if arguments.duration.is_none() {
@@ -101,7 +102,7 @@ pub fn played(workload: &str, arguments: PlayedArguments) -> Result<Task, Failur
     Ok(Task::Workload(workload.to_string(), arguments))
 }
 
-/// Every scheduler's run, in their order; what the commands say goes to standard error.
+/// Every scheduler's run, in order; the output of the commands goes to standard error.
 fn all_runs(
     session: &KernelSession,
     schedulers: &[Scheduler],
@@ -153,7 +154,7 @@ fn all_runs(
     results
 }
 
-/// With the host's clock runs would disturb one another.
+/// One thread with the host's clock, because parallel runs would disturb each other.
 fn threads_for(session: &KernelSession, common: &CommonArguments) -> usize {
     match (session.machine.clock, common.jobs) {
         (Clock::Fast, None) => 1,

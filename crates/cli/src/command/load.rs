@@ -85,7 +85,7 @@ fn print_verified(loaded: &Loaded) -> Result<(), Failure> {
     print(&lines.collect::<String>())
 }
 
-/// Prints a line a second until somebody or something ends it.
+/// Prints a line each second until a signal, the time limit or the kernel ends it.
 fn watch(
     loaded: &mut Loaded,
     tuned: &Tuned,
@@ -112,7 +112,7 @@ fn watch(
             )?;
             last = (now, statistics);
         }
-        // Seldom: this program is a task of the scheduler it watches.
+        // Rarely, because this program is a task of the scheduler it watches.
         let next = last.0 + SECOND;
         interrupt.sleep(
             end.map_or(next, |end| end.min(next))
@@ -120,7 +120,7 @@ fn watch(
         );
     }
     match (arguments.stats, loaded.statistics()) {
-        // Whoever adds the lines up needs the last, shorter one, too.
+        // Sums over all lines need the last, shorter one, too.
         (StatsFormat::Json, Some(statistics)) => {
             let rest = statistics.since(&last.1);
             show(arguments.stats, tuned, start.elapsed(), &rest)
@@ -188,7 +188,7 @@ fn object_of(tuned: &Tuned, time: Duration, s: &Statistics) -> serde_json::Value
     })
 }
 
-/// Says why it ended; a scheduler the kernel threw out is a failure.
+/// Prints why it ended; a scheduler that the kernel unloaded is a failure.
 fn report(tuned: &Tuned, ending: Option<Ending>) -> Result<(), Failure> {
     let name = tuned.name();
     match ending {
@@ -197,7 +197,7 @@ fn report(tuned: &Tuned, ending: Option<Ending>) -> Result<(), Failure> {
             Err(Failure::Ended(
                 Exit::PolicyFault,
                 format!(
-                    "the kernel has thrown out {name} and is back on its own scheduler: {ending}"
+                    "the kernel has unloaded {name} and uses its own scheduler again: {ending}"
                 ),
             ))
         }

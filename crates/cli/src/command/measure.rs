@@ -32,7 +32,7 @@ pub fn measure(arguments: &MeasureArguments) -> Result<(), Failure> {
     match arguments.view {
         View::Metrics => metrics(arguments, &recording, recorded),
         _ if arguments.format != Format::Table || arguments.report.is_some() => {
-            let problem = "this layout is perf's own text";
+            let problem = "this view is text in perf's own layout";
             let mistake = Diagnostic::new(problem).at("--view", 0);
             Err(mistake
                 .expected("neither --format nor --report, or --view metrics")
@@ -100,7 +100,7 @@ fn measured(path: &Path, recording: &Recording, recorded: &mut Recorded) -> Run 
     run
 }
 
-/// "make-j4.perf-script.txt.zst" is called make-j4.
+/// The name of a recording: "make-j4" for "make-j4.perf-script.txt.zst".
 fn first_stem(name: &str) -> String {
     let extensions = [
         "zst",
@@ -228,7 +228,7 @@ impl Recorded {
         warnings
     }
 
-    /// Prints on standard error what perf's layouts have no place for.
+    /// Prints the notes that perf's layouts cannot show on standard error.
     fn tell(&self, mended: Mended) {
         let made_up = (mended.switches + mended.wakeups > 0).then(|| {
             format!(
@@ -254,7 +254,7 @@ impl Recorded {
                 .iter()
                 .map(|(name, count)| (format!("· {name}"), *count)),
         );
-        held.push(("lines that are no events".into(), file.nr_other_lines));
+        held.push(("lines without an event".into(), file.nr_other_lines));
         held.push(("events lost".into(), self.nr_lost));
         let s = &self.switches;
         let switches = [
@@ -271,7 +271,7 @@ impl Recorded {
         let trap = "R+ alone is not preemption: a task preempted on its way to user mode is R";
         [
             counts(&format!("Read from {}", file.format), held.as_slice(), None),
-            counts("Switches by what became of the task", &switches, Some(trap)),
+            counts("Switches by the task's state", &switches, Some(trap)),
         ]
     }
 }
@@ -304,6 +304,9 @@ fn kind(kind: &KernelEventKind) -> &'static str {
         KernelEventKind::Rename { .. } => "task_rename",
         KernelEventKind::Exit { .. } => "sched_process_exit",
         KernelEventKind::Yield { .. } => "sched_yield",
+        KernelEventKind::Runtime { .. } => "sched_stat_runtime",
+        KernelEventKind::Enter { .. } => "sys_enter",
+        KernelEventKind::Return { .. } => "sys_exit",
     }
 }
 

@@ -12,7 +12,7 @@ use schedlab_lab::shell_word;
 
 use super::print;
 
-/// What a new policy consists of; NAME stands for its name.
+/// The files of a new policy; NAME is replaced by its name.
 const SOURCE: &str = include_str!("../../../../policy/template/template.c");
 const README: &str = include_str!("../../../../policy/template/README.md");
 
@@ -26,7 +26,7 @@ const CHECKOUT_FOLDERS: [&str; 3] = ["policy", "policies", "crates/native/includ
 /// Longest name of a policy.
 const MAX_NAME: usize = 32;
 
-/// Words that mean something else: to C, to its preprocessor or to `--policies`.
+/// Words with another meaning in C, in its preprocessor or in `--policies`.
 const RESERVED: [&str; 38] = [
     "all", "asm", "auto", "bool", "break", "case", "char", "const", "continue", "default", "do",
     "double", "else", "enum", "extern", "float", "for", "goto", "if", "inline", "int", "linux",
@@ -34,7 +34,7 @@ const RESERVED: [&str; 38] = [
     "switch", "typedef", "typeof", "union", "unix", "unsigned", "void",
 ];
 
-/// Writes DIR/NAME with a policy that runs at once, and says how to go on.
+/// Writes DIR/NAME with a policy that runs, and prints the next steps.
 pub fn new(arguments: &NewArguments) -> Result<(), Failure> {
     let (name, dir) = (arguments.name.as_str(), arguments.dir.as_path());
     check_name(name)?;
@@ -70,7 +70,7 @@ fn check_name(name: &str) -> Result<(), Diagnostic> {
         });
     }
     if RESERVED.contains(&name) {
-        return Err(mistake(format!("\"{name}\" means something else"))
+        return Err(mistake(format!("\"{name}\" is a reserved word"))
             .expected(format!("another name, such as \"my_{name}\"")));
     }
     if Policy::find(name).is_some() {
@@ -86,7 +86,7 @@ fn is_identifier(name: &str) -> bool {
     starts && name.chars().all(valid) && name.len() <= MAX_NAME
 }
 
-/// The valid name most like an invalid one.
+/// The valid name most similar to an invalid one.
 fn repaired(name: &str) -> Option<String> {
     let mut valid = name.to_lowercase();
     valid.retain(|c| c.is_ascii_alphanumeric() || "_- ".contains(c));
@@ -96,7 +96,7 @@ fn repaired(name: &str) -> Option<String> {
     nearest(name, [&valid[..end]]).filter(|name| is_identifier(name))
 }
 
-/// The folder appears whole: it is written aside and renamed.
+/// The folder appears complete: it is written under another name and renamed.
 fn write(dir: &Path, folder: &Path, name: &str) -> std::io::Result<()> {
     let aside = tempfile::Builder::new().prefix(".new-").tempdir_in(dir)?;
     fs::write(
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn taken_names_are_refused() {
-        assert!(refusal("linux").contains("means something else"));
+        assert!(refusal("linux").contains("is a reserved word"));
         assert!(refusal("linux24").contains("there is a policy \"linux24\" already"));
         assert!(RESERVED.is_sorted());
     }

@@ -1,4 +1,4 @@
-//! `schedlab dev overhead`: what switching costs under each scheduler, in this machine's kernel.
+//! `schedlab dev overhead`: the cost of switching under each scheduler, in this machine's kernel.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -35,25 +35,25 @@ const HACKBENCH: Hackbench = Hackbench {
 /// Slots for tasks: more than the programs have.
 const MOST_TASKS: u32 = 2048;
 
-/// Whose cost.
+/// A scheduler to measure.
 enum Scheduler {
     Own,
     Floor { preempts: bool },
     Policy { written: String, tuned: Box<Tuned> },
 }
 
-/// How long the scheduler's functions are timed, and how many tasks yield meanwhile.
+/// Rounds in which the scheduler's functions are timed, and the number of tasks that yield.
 const PROFILED_ROUNDS: u64 = 2_000;
 const PROFILED_TASKS: u32 = 4;
 
-/// What the programs took under one of them.
+/// The costs under one scheduler.
 struct Bill {
     name: String,
     ping_pong: Cost,
     hackbench: Cost,
-    /// One for each number of tasks, of a single call.
+    /// The time of a single call, for each number of tasks.
     yield_ns: Vec<f64>,
-    /// Of a yield among [`PROFILED_TASKS`], by the scheduler's own functions.
+    /// The time in the scheduler's own functions for a yield among [`PROFILED_TASKS`].
     calls: Vec<(String, f64)>,
 }
 
@@ -81,17 +81,17 @@ pub fn overhead(arguments: &OverheadArguments) -> Result<(), Failure> {
     print(&texts.collect::<Vec<_>>().join("\n"))
 }
 
-/// Several would share the work, and the times would say nothing of its price.
+/// Several CPUs would share the work, so times would not show its cost.
 fn only_one_cpu() -> Result<(), Failure> {
     match available_parallelism().map_or(1, usize::from) {
         1 => Ok(()),
         cpus => Err(Failure::Other(format!(
-            "costs are measured on one CPU, this machine has {cpus}: schedlab vm --no-record -- schedlab dev overhead"
+            "costs are measured on one CPU; this machine has {cpus}: schedlab vm --no-record -- schedlab dev overhead"
         ))),
     }
 }
 
-/// Those in a list: first what the others are compared with.
+/// The schedulers of a list; the first is the reference of the others.
 fn schedulers(list: &str, interrupt: &Interrupt) -> Result<Vec<Scheduler>, Failure> {
     let names: Vec<&str> = list.split(',').map(str::trim).collect();
     let mut found = Vec::new();
@@ -196,7 +196,7 @@ fn profile(loaded: &Loaded) -> io::Result<Vec<(String, f64)>> {
     Ok(each.collect())
 }
 
-/// What a switch costs, beside the kernel's own scheduler and beside the floor.
+/// The cost of a switch, compared with the kernel's own scheduler and with the floor.
 fn switches(bills: &[Bill]) -> Table {
     let own = bills.iter().find(|bill| bill.name.starts_with(OWN));
     let floor = bills.iter().find(|bill| bill.name == FLOOR);
@@ -240,7 +240,7 @@ fn switches(bills: &[Bill]) -> Table {
     }
 }
 
-/// What a decision costs by the number of tasks to decide between.
+/// The cost of a decision by the number of tasks to choose from.
 fn decisions(bills: &[Bill], yielding: &[u32]) -> Table {
     let numbers = yielding.iter();
     let subject = |bill: &Bill| bill.yield_ns.iter().map(|&ns| Cell::number(ns)).collect();
@@ -256,7 +256,7 @@ fn decisions(bills: &[Bill], yielding: &[u32]) -> Table {
     }
 }
 
-/// What the scheduler's own functions take, each time the kernel calls them.
+/// The time of the scheduler's own functions, for each call by the kernel.
 fn calls(bills: &[Bill]) -> Table {
     let names: BTreeSet<&str> = bills
         .iter()
@@ -283,11 +283,11 @@ fn calls(bills: &[Bill]) -> Table {
     }
 }
 
-/// Nodes of the lists in lists.bpf.c, and how often each program goes round.
+/// Nodes of the lists in lists.bpf.c, and rounds of each program.
 const LIST_NODES: f64 = 64.0;
 const LIST_ROUNDS: f64 = 256.0;
 
-/// What linked lists cost in the arena, and linked by index in an array instead.
+/// The cost of lists linked by pointers in the arena, and by indices in an array.
 fn lists() -> Result<Table, Failure> {
     let failed = |error: String| Failure::Other(format!("lists: {error}"));
     let _counting = schedlab_live::count_calls().map_err(|e| failed(e.to_string()))?;

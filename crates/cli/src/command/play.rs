@@ -56,7 +56,7 @@ pub(super) fn tell_caveats(workload: &schedlab_workload::Workload) {
         note(&format!("warning: {warning}"));
     }
     for difference in approximations(workload) {
-        note(&format!("not as in the simulator: {difference}"));
+        note(&format!("different from the simulator: {difference}"));
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus};
 use std::time::{Duration, Instant};
 
+use schedlab_readers::TextFormat;
 use schedlab_recording::{tracefs, Notes, Recording, NOTES_VARIABLE};
 use schedlab_report::table::Terminal;
 use schedlab_report::Run;
@@ -32,8 +33,11 @@ pub fn record(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
     let traces = Traces::parse(&arguments.output, 1).map_err(|m| Failure::flag("--output", m))?;
     let trace = traces.create(traces.path_of(None))?;
     let files = Files::create(arguments.report.as_deref(), arguments.json.as_deref())?;
+    let wanted = tracefs::Wanted {
+        data_flow: arguments.data_flow,
+    };
     let mut observed = Observed::new(arguments, &interrupt)?;
-    let recording = tracefs::record(|| observed.goes_on());
+    let recording = tracefs::record(wanted, || observed.goes_on());
     let mut recording = recording.map_err(|error| Failure::Other(error.to_string()))?;
     let status = observed.end()?;
     match observed.notes() {
@@ -47,6 +51,7 @@ pub fn record(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
     let runs = [run];
     finished.extend(files.write(&runs, &info)?);
     finished.into_iter().try_for_each(Finished::keep)?;
+    write_calls(&arguments.output, &recording)?;
     let form = Form {
         format: arguments.format,
         terminal: Terminal::stderr(),
@@ -56,7 +61,20 @@ pub fn record(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
     Ok(status.map_or(ExitCode::SUCCESS, status_code))
 }
 
-/// What happens while the machine is recorded: a command runs, time passes, signals come.
+/// Writes a recording with system calls again, with all its events, if the trace is text.
+pub fn write_calls(path: &Path, recording: &Recording) -> Result<(), Failure> {
+    if !path.extension().is_some_and(|ext| ext == "ftrace") || !recording.has_calls() {
+        return Ok(());
+    }
+    let file = fs::File::create(path).map_err(Failure::writing(path))?;
+    let mut out = io::BufWriter::new(file);
+    let written = schedlab_readers::write_text(recording, TextFormat::Ftrace, &mut out);
+    written
+        .and_then(|_| io::Write::flush(&mut out))
+        .map_err(Failure::writing(path))
+}
+
+/// The end of a recording: its command ends, its time is over, or a signal comes.
 struct Observed<'a> {
     command: &'a [String],
     limit: Option<Duration>,

@@ -1,4 +1,4 @@
-//! `schedlab replay`: what if a recorded machine had had another scheduler.
+//! `schedlab replay`: a recorded machine under other schedulers.
 
 mod archive;
 mod printed;
@@ -14,12 +14,13 @@ use schedlab_machine::{Machine, MAX_CPUS};
 use schedlab_measure::Measure;
 use schedlab_policy::Tuned;
 use schedlab_readers::ReadReport;
-use schedlab_recording::{Mended, Recording};
+use schedlab_recording::{Mended, Raw, Recording};
 use schedlab_replay::{
     fit, machine_like, own_scheduler, Identified, Identities, Options, Rebuild, Replay, SelfCheck,
+    WithoutCosts,
 };
 use schedlab_report::Run;
-use schedlab_trace::TraceInfo;
+use schedlab_trace::{Ns, TraceInfo};
 use schedlab_workload::Workload;
 
 use crate::arguments::{ReadingArguments, ReplayArguments};
@@ -34,7 +35,7 @@ use super::result::{bounded, tell_failures};
 use archive::ReplayTraces;
 use printed::Printed;
 
-/// What stands for the recording where results have a policy's name.
+/// The name of the recording where results have a policy's name.
 const RECORDED: &str = "recorded";
 
 /// Replays a recording under several policies and prints them beside what was recorded.
@@ -50,8 +51,10 @@ pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
     let mut traces = ReplayTraces::parse(arguments.trace.as_deref(), chosen.len() + 1)?;
     let mut replay = source.rebuild(&Options {
         mode: arguments.mode.mode(),
+        end: arguments.end.end(),
         ..Options::default()
     });
+    let raw = Raw::of(&source.recording);
     let machine = Arc::new(machine(&replay, arguments)?);
     let tuned: Vec<Tuned> = chosen.iter().map(|(_, tuned)| tuned.clone()).collect();
     let command = command(arguments, &under, &tuned).to_string();
@@ -62,7 +65,7 @@ pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
     }
     let mut check = Some(self_check(
         &mut replay,
-        &runs[0],
+        (&runs[0], &raw),
         under,
         arguments,
         &interrupt,
@@ -83,7 +86,7 @@ pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
         (runs, check) = (Vec::new(), None);
     }
     let identities = Identities::of(&replay);
-    // All of it goes to the trials: there may be a lot.
+    // Moved into the trials: it may be large.
     let mut workload = std::mem::take(&mut replay.workload);
     fit(&mut workload, machine.cpus.len() as u32);
     let workload = Arc::new(workload);
@@ -106,7 +109,7 @@ pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
         runs.push(trial.report(ending, hash, result.metrics, &command));
     }
     for run in &mut runs {
-        // Each task does the work that was recorded: how much of the CPU it gets is not the policy's doing.
+        // Each task does its recorded work, so its CPU time does not depend on the policy.
         run.metrics.drop_fairness();
     }
     let printed = Printed {
@@ -131,6 +134,9 @@ pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
     tell_failures(failures, partial)
 }
 
+/// Times are in no order if more than one event in so many is out of order.
+const OUT_OF_ORDER: u64 = 5;
+
 /// A recording that was read.
 pub struct Source {
     pub recording: Recording,
@@ -147,11 +153,9 @@ impl Source {
         let name = stem(&path);
         let name = name.split('.').next().unwrap_or(&name).to_string();
         if recording.events().is_empty() {
-            return Err(
-                Diagnostic::new("there are no events of the scheduler in it")
-                    .at(&path, 0)
-                    .expected("sched_switch and sched_wakeup"),
-            );
+            return Err(Diagnostic::new("it contains no scheduler events")
+                .at(&path, 0)
+                .expected("sched_switch and sched_wakeup"));
         }
         if recording.span.0 == recording.span.1 {
             let problem = "all events have one timestamp; the recording has no duration";
@@ -160,8 +164,27 @@ impl Source {
         let nr_cpus = recording.nr_cpus();
         if nr_cpus > MAX_CPUS {
             let problem = format!("the recorded machine has {nr_cpus} CPUs");
-            let expected = format!("at most {MAX_CPUS}, which a simulated machine can have");
+            let expected = format!("at most {MAX_CPUS}, the limit of simulated machines");
             return Err(Diagnostic::new(problem).at(&path, 0).expected(expected));
+        }
+        if report.is_sampled {
+            return Err(Diagnostic::new(
+                "only samples of the events were recorded (perf record -F)",
+            )
+            .at(&path, 0)
+            .expected("all events, as of `perf sched record`"));
+        }
+        if report.nr_out_of_order * OUT_OF_ORDER > report.nr_events {
+            return Err(
+                Diagnostic::new("its times are in no order (perf script --deltatime?)")
+                    .at(&path, 0)
+                    .expected("times of one clock, as of `perf script --ns`"),
+            );
+        }
+        if let Some(partial) = Raw::of(&recording).partial() {
+            return Err(Diagnostic::new(partial.to_string()).at(&path, 0).expected(
+                "a recording of the whole machine, as of `schedlab record` or `perf sched record`",
+            ));
         }
         Ok(Source {
             recording,
@@ -180,17 +203,21 @@ impl Source {
         }
     }
 
-    /// What was to be learnt from the events has been; they take most of the memory.
+    /// Drops the events once they have been evaluated; they take most of the memory.
     fn forget_events(&mut self) {
         let empty = Recording::new(self.recording.carries, self.recording.nr_cpus());
         self.recording = empty;
     }
 
-    /// The workload behind it.
+    /// The workload rebuilt from it.
     pub fn rebuild(&self, options: &Options) -> Replay {
-        let mut rebuild = Rebuild::new(options.clone());
-        self.recording.play(&self.info(), &mut rebuild);
-        rebuild.finish(&self.name, &self.path)
+        rebuild(
+            &self.recording,
+            &self.info(),
+            options,
+            &self.name,
+            &self.path,
+        )
     }
 
     /// The recording as it is, as if it were a run.
@@ -203,6 +230,33 @@ impl Source {
         };
         (run, recorded.mended)
     }
+}
+
+/// The workload behind a recording, with its data flow if that was recorded and all tasks are kept.
+pub fn rebuild(
+    recording: &Recording,
+    info: &TraceInfo,
+    options: &Options,
+    name: &str,
+    path: &str,
+) -> Replay {
+    let options = Options {
+        wakers_are_guessed: !recording.has_contexts,
+        call_cost_ns: Ns(recording.call_cost_ns),
+        ..options.clone()
+    };
+    let whole = options.keep.is_none() && options.until.is_none();
+    let mut rebuild = Rebuild::new(options);
+    match recording.flow().filter(|_| whole) {
+        Some(flow) => {
+            rebuild.flow(&flow);
+            recording.play_flow(info, &flow, &mut rebuild);
+        }
+        None => {
+            recording.play(info, &mut rebuild);
+        }
+    }
+    rebuild.finish(name, path)
 }
 
 /// The machine to replay on.
@@ -228,13 +282,13 @@ fn trials(
     policies.iter().map(trial).collect()
 }
 
-/// The kernel's own schedulers tick as their kernel does.  Others were loaded into it and get their own
-/// ticks, as many as have become due, when it ticks.
+/// The kernel's own schedulers tick with their kernel.  Loaded schedulers have their own tick rate: each tick of
+/// the kernel delivers the ticks that have become due.
 fn ticks_with_the_kernel(policy: &str) -> bool {
     matches!(policy.split(':').next(), Some("cfs" | "eevdf"))
 }
 
-/// The scheduler the recording was made under.
+/// The scheduler of the recorded machine.
 fn recorded_under(
     arguments: &ReplayArguments,
     recording: &Recording,
@@ -250,7 +304,7 @@ fn recorded_under(
 /// Replays under the recording's own scheduler on its own machine and compares with it.
 fn self_check(
     replay: &mut Replay,
-    recorded: &Run,
+    (recorded, raw): (&Run, &Raw),
     under: Tuned,
     arguments: &ReplayArguments,
     interrupt: &Interrupt,
@@ -261,26 +315,27 @@ fn self_check(
         machine.kernel_hz = Some(arguments.hz);
     }
     let identities = Identities::of(replay);
-    // Lent, not copied: there may be a lot of it.
+    // Moved, not copied: it may be large.
     let mut workload = std::mem::take(&mut replay.workload);
     fit(&mut workload, replay.nr_cpus);
     let workload = Arc::new(workload);
     let [trial] = trials(&workload, &Arc::new(machine), &[under], arguments)
         .try_into()
         .unwrap_or_else(|_| unreachable!("one policy is one trial"));
-    let sink = Identified::new(identities, Measure::new());
+    let sink = Identified::new(identities, WithoutCosts(Measure::new()));
     let ran = trial
         .run(sink, |_| interrupt.signal().is_some())
         .map_err(|unfinished| Failure::of_run(trial.name(), unfinished.reason))?;
     drop(trial);
     replay.workload =
         Arc::try_unwrap(workload).unwrap_or_else(|_| unreachable!("the trial is gone"));
-    let (identified, measure) = ran.sink.into_parts();
+    let (identified, WithoutCosts(measure)) = ran.sink.into_parts();
     let metrics = measure.finish();
     Ok(SelfCheck::new(
         &name,
         replay.counts,
         &recorded.metrics,
+        Some((raw, &replay.tasks)),
         &metrics,
         &identified,
     ))
@@ -295,6 +350,7 @@ fn command(arguments: &ReplayArguments, under: &Tuned, policies: &[Tuned]) -> Co
         .word(arguments.recording.display().to_string())
         .flag("--policies", names.join(","))
         .flag_if("--mode", open.then_some("open"))
+        .flag_if("--end", arguments.end.word())
         .flag_if("--machine", arguments.machine.as_deref())
         .flag("--recorded-under", given.unwrap_or_else(|| under.name()))
         .flag("--hz", arguments.hz.to_string())

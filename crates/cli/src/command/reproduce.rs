@@ -131,7 +131,7 @@ fn write_book(
     Ok(())
 }
 
-/// Experiments take minutes: a place that cannot be written to is known before them.  Nothing is left there.
+/// Checks before the experiments, which take minutes, that the folder is writable.  The check leaves no file.
 fn can_be_written(folder: &Path) -> Result<(), Failure> {
     let parents = folder.ancestors().filter(|a| !a.as_os_str().is_empty());
     let there = parents.into_iter().find(|a| a.symlink_metadata().is_ok());

@@ -1,4 +1,4 @@
-//! From flags to simulations to what is printed: what `run` and `compare` have in common.
+//! `run` and `compare` in the simulator: flags, runs, output.
 
 use std::sync::Arc;
 
@@ -25,18 +25,18 @@ use super::{note, print};
 pub struct Asked<'a> {
     /// "run" or "compare".
     pub command: &'static str,
-    /// The policies, each beside what the user called it.
+    /// The policies, each with the user's name of it.
     pub policies: Vec<(String, Tuned)>,
     pub set: Assignments,
     pub interrupt: Interrupt,
     pub common: &'a CommonArguments,
 }
 
-/// Does all runs, writes all files and prints the result.  Of runs that fail the others are shown all the same.
+/// Does all runs, writes all files and prints the result.  If runs fail, the others are still shown.
 pub fn perform(asked: Asked) -> Result<Exit, Failure> {
     let common = asked.common;
     let Some(workload) = &common.workload else {
-        let problem = "commands run in a real kernel only";
+        let problem = "commands run only in a real kernel";
         let mistake = Diagnostic::new(problem).at("--", 0);
         return Err(mistake.expected("--world vm, or --workload").into());
     };
@@ -84,12 +84,12 @@ pub fn perform(asked: Asked) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Tells of every failure, in the order of the runs, and of the traces up to there.  The last one is the command's.
+/// Reports every failure, in the order of the runs, and the traces up to them.  The last one is the command's.
 pub fn tell_failures(mut failures: Vec<Failure>, partial: Vec<Finished>) -> Result<(), Failure> {
     for trace in partial {
         let path = trace.path().display().to_string();
         trace.keep()?;
-        note(&format!("{path} has the trace up to the failure"));
+        note(&format!("{path} contains the trace up to the failure"));
     }
     let last = failures.pop();
     for failure in failures {
@@ -98,7 +98,7 @@ pub fn tell_failures(mut failures: Vec<Failure>, partial: Vec<Finished>) -> Resu
     last.map_or(Ok(()), Err)
 }
 
-/// The workload a user means; its warnings are on standard error.
+/// The workload of this name; its warnings go to standard error.
 fn read(workload: &str, common: &CommonArguments) -> Result<Arc<Workload>, Failure> {
     let mut workload = choose::workload(workload, &common.rtapp.options())?;
     if common.duration.is_none() {
@@ -143,7 +143,7 @@ pub fn bounded(trial: Trial, bounds: &Bounds) -> Trial {
     }
 }
 
-/// The command that gives this result again.
+/// The command that reproduces this result.
 fn command(asked: &Asked, workload: &Workload) -> CommandLine {
     let names = asked
         .policies

@@ -1,4 +1,4 @@
-//! Starting this program again as root: sudo does not find what `cargo install` installed.
+//! Starts this program again as root: sudo does not find programs of `cargo install`.
 
 use std::ffi::OsString;
 use std::fs;
@@ -17,8 +17,8 @@ pub fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }
 
-/// Starts this program again with the same arguments through sudo; returns only if that fails.  A command that is to
-/// be observed would become root's as well, so the user decides that.
+/// Starts this program again with the same arguments through sudo; returns only if this fails.  A command to be
+/// recorded would run as root, too, so the user has to start it.
 pub fn again(observed: &[String]) -> Failure {
     let program = match std::env::current_exe() {
         Ok(program) => program,

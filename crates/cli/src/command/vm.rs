@@ -21,7 +21,7 @@ use crate::results::{report_info, Files, Form};
 use super::kernel_result::{played, with_tunables};
 use super::note;
 
-/// Runs a command in a virtual machine; its status.
+/// Runs a command in a virtual machine; returns its status.
 pub fn vm(arguments: &VmArguments) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::listen()?;
     let stop = || interrupt.signal().is_some();
@@ -37,6 +37,7 @@ pub fn vm(arguments: &VmArguments) -> Result<ExitCode, Failure> {
         task: task(arguments)?,
         with: arguments.machine.with.clone(),
         record: !arguments.no_record,
+        data_flow: arguments.data_flow,
         timeout: Duration::from_nanos(arguments.machine.timeout.0),
         watchdog: arguments.machine.watchdog,
     };
@@ -65,7 +66,7 @@ pub fn vm(arguments: &VmArguments) -> Result<ExitCode, Failure> {
     conclude(&session, result, files, command, arguments)
 }
 
-/// What is run: the command, or a workload that exists and can be read.
+/// What to run: the command, or a workload, checked to be readable.
 fn task(arguments: &VmArguments) -> Result<Task, Failure> {
     match &arguments.workload {
         None => Ok(Task::Command(arguments.command.clone())),
@@ -73,7 +74,7 @@ fn task(arguments: &VmArguments) -> Result<Task, Failure> {
     }
 }
 
-/// Writes the files, tells the rest, and gives the command's status.
+/// Writes the files, prints the result, and returns the command's status.
 fn conclude(
     session: &KernelSession,
     result: KernelRun,
@@ -97,6 +98,9 @@ fn conclude(
         form.tell(&runs)?;
     }
     finished.into_iter().try_for_each(Finished::keep)?;
+    if let (Some(path), Some(recording)) = (&arguments.trace, &outcome.recording) {
+        super::record::write_calls(path, recording)?;
+    }
     let ended = &outcome.ended;
     let seconds = |ns: u64| ns as f64 / 1e9;
     note(&format!(

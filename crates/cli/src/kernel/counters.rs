@@ -1,10 +1,10 @@
-//! What a scheduler's program counted, from the lines it printed.
+//! The counters of a scheduler's program, from the lines it printed.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-/// Counts of the host a policy runs in; the policy's own stand under `COUNTERS`.
+/// Counters of the policy's host; the policy's own counters are under `COUNTERS`.
 const HOST: [&str; 6] = [
     "schedule_calls",
     "examined",

@@ -1,36 +1,36 @@
-//! Which scheduler a kernel shall run under.
+//! The scheduler of a kernel.
 
 use std::path::Path;
 
 use schedlab_bpf::CompileError;
 use schedlab_input::Diagnostic;
-use schedlab_policy::{compile_library, Assignment, Tuned};
+use schedlab_policy::{Assignment, Tuned};
 use schedlab_trace::Ns;
 
 use crate::failure::{Exit, Failure};
 use crate::interrupt::Interrupt;
-use schedlab_lab::choose::{names, policies, policy, policy_file, Assignments};
+use schedlab_lab::choose::{expand, names, policies, policy, policy_file, Assignments};
 use schedlab_lab::exact;
 
-/// What the user calls the kernel's own scheduler.
+/// The user's name of the kernel's own scheduler.
 const NONE: &str = "none";
 
 /// A scheduler of a real kernel.
 pub enum Scheduler {
     /// The kernel's own.
     Own,
-    /// One of ours, beside what the user called it.
+    /// One of ours, with the user's name of it.
     Policy {
         written: String,
         tuned: Tuned,
-        /// Of a policy in a C file, what the guest needs.
+        /// For a policy in a C file: the files that the guest needs.
         compiled: Option<Compiled>,
     },
-    /// Anybody's: a program that attaches a sched_ext scheduler, and its arguments.
+    /// Another one: a program that attaches a sched_ext scheduler, and its arguments.
     Program(Vec<String>),
 }
 
-/// A policy of the user's, compiled on this machine, as the guest has no compiler.
+/// A user's policy, compiled on this machine because the guest has no compiler.
 pub struct Compiled {
     /// For the loader, which reads the policy's tables in it.
     library: Vec<u8>,
@@ -42,13 +42,13 @@ pub struct Compiled {
 const FOLDER: &str = "/etc/schedlab";
 
 impl Compiled {
-    fn from_source(source: &Path, interrupt: &Interrupt) -> Result<Compiled, Failure> {
-        let library = compile_library(source, &|| interrupt.signal().is_some());
-        interrupt.check()?;
-        Ok(Compiled {
-            library: library.map_err(Failure::Compile)?,
-            object: compile_for_kernel(source)?,
-        })
+    /// None of a policy that comes with the program.
+    fn of(tuned: &Tuned, source: Option<&Path>) -> Result<Option<Compiled>, Failure> {
+        let (Some(library), Some(source)) = (tuned.policy.library(), source) else {
+            return Ok(None);
+        };
+        let object = compile_for_kernel(source)?;
+        Ok(Some(Compiled { library, object }))
     }
 }
 
@@ -65,15 +65,9 @@ pub fn compile_for_kernel(source: &Path) -> Result<Vec<u8>, Failure> {
 
 impl Scheduler {
     /// One of ours.
-    pub fn ours(
-        written: String,
-        tuned: Tuned,
-        interrupt: &Interrupt,
-    ) -> Result<Scheduler, Failure> {
-        let source = policy_file(&written);
-        let compiled = source.map(|source| Compiled::from_source(source, interrupt));
+    pub fn ours(written: String, tuned: Tuned) -> Result<Scheduler, Failure> {
         Ok(Scheduler::Policy {
-            compiled: compiled.transpose()?,
+            compiled: Compiled::of(&tuned, policy_file(&written))?,
             written,
             tuned,
         })
@@ -87,7 +81,7 @@ impl Scheduler {
         }
     }
 
-    /// What a user may call it.
+    /// The names a user can give it.
     pub fn names(&self) -> Vec<String> {
         match self {
             Scheduler::Policy { written, tuned, .. } => names(&(written.clone(), tuned.clone())),
@@ -96,7 +90,7 @@ impl Scheduler {
         }
     }
 
-    /// What `--policy` says.
+    /// The scheduler of `--policy`.
     pub fn of_policy(
         written: &str,
         set: &Assignments,
@@ -106,12 +100,12 @@ impl Scheduler {
             NONE => Ok(Scheduler::Own),
             written => {
                 let tuned = policy("--policy", written, set, &interrupt.stop())?;
-                Scheduler::ours(written.to_string(), tuned, interrupt)
+                Scheduler::ours(written.to_string(), tuned)
             }
         }
     }
 
-    /// What `--scheduler` says.
+    /// The scheduler of `--scheduler`.
     pub fn of_program(words: &str) -> Result<Scheduler, Failure> {
         let problem = |problem: &str| Diagnostic::new(problem).at("--scheduler", 0);
         let words = shlex::split(words).ok_or_else(|| problem("a quote has no end"))?;
@@ -121,7 +115,7 @@ impl Scheduler {
         }
     }
 
-    /// What `--policies` says: policies, "none", and paths of programs.
+    /// The schedulers of `--policies`: policies, "none", and paths of programs.
     pub fn of_list(
         flag: &str,
         list: &str,
@@ -134,7 +128,7 @@ impl Scheduler {
             name if name.contains('/') => Some(Scheduler::Program(vec![name.to_string()])),
             _ => None,
         };
-        let names: Vec<&str> = list.split(',').map(str::trim).collect();
+        let names: Vec<&str> = list.split(',').map(str::trim).flat_map(expand).collect();
         let ours: Vec<&str> = names
             .iter()
             .copied()
@@ -147,15 +141,12 @@ impl Scheduler {
         .into_iter();
         let mut schedulers = Vec::new();
         for name in names {
-            match special(name) {
-                Some(special) => schedulers.push(special),
-                // "all" stands for several, so they come all at once.
-                None => {
-                    for (written, tuned) in ours.by_ref() {
-                        schedulers.push(Scheduler::ours(written, tuned, interrupt)?);
-                    }
-                }
-            }
+            let own = special(name).map(Ok);
+            let mut next = || {
+                ours.next()
+                    .map(|(written, tuned)| Scheduler::ours(written, tuned))
+            };
+            schedulers.extend(own.or_else(|| next()).transpose()?);
         }
         Ok(schedulers)
     }
@@ -174,7 +165,7 @@ impl Scheduler {
         }
     }
 
-    /// What the user writes for it.
+    /// Its flags on the command line.
     pub fn flags(&self) -> Vec<String> {
         match self {
             Scheduler::Own => vec!["--policy".into(), NONE.into()],
@@ -204,7 +195,7 @@ impl Scheduler {
         }
     }
 
-    /// What `load` calls the policy in the guest.
+    /// The policy's name for `load` in the guest.
     fn named_in_guest(&self, tuned: &Tuned, is_compiled: bool) -> Vec<String> {
         if !is_compiled {
             return vec![tuned.name()];
@@ -217,7 +208,7 @@ impl Scheduler {
         vec![policy, "--object".into(), object]
     }
 
-    /// Files the guest has for it, by their places there.
+    /// Files for the guest, by their paths there.
     pub fn files(&self) -> Vec<(String, Vec<u8>)> {
         match self {
             Scheduler::Policy {
@@ -232,16 +223,16 @@ impl Scheduler {
         }
     }
 
-    /// A watchdog is set for policies of ours only.
+    /// A watchdog is set only for our policies.
     ///
     /// # Errors
-    /// One is wanted, but none of the schedulers is ours.
+    /// A watchdog is given, but none of the schedulers is ours.
     pub fn check_watchdog(all: &[Scheduler], watchdog: Option<Ns>) -> Result<(), Failure> {
         let ours = |one: &Scheduler| matches!(one, Scheduler::Policy { .. });
         if watchdog.is_none() || all.iter().any(ours) {
             return Ok(());
         }
-        let mistake = Diagnostic::new("there is no policy that it is for");
+        let mistake = Diagnostic::new("there is no policy to which it applies");
         Err(mistake
             .at("--watchdog", 0)
             .expected("a policy of schedlab's beside it")
@@ -249,7 +240,7 @@ impl Scheduler {
     }
 }
 
-/// Where the guest has the two files of a compiled policy.
+/// The paths of the two files of a compiled policy in the guest.
 fn places(tuned: &Tuned) -> [String; 2] {
     ["so", "bpf.o"].map(|extension| format!("{FOLDER}/{}.{extension}", tuned.policy.name()))
 }
@@ -264,4 +255,28 @@ pub fn watchdog_flag(watchdog: Option<Ns>) -> Vec<String> {
 
 fn assignment(set: &Assignment) -> String {
     format!("{}={}", set.target(), set.values_text())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_keeps_its_order() {
+        let interrupt = Interrupt::listen().unwrap();
+        let set = Assignments::read(&[], &[]).unwrap();
+        let labels = |list| {
+            let schedulers = Scheduler::of_list("--policies", list, &set, &interrupt);
+            let schedulers = schedulers.unwrap_or_else(|_| panic!("{list} is a list"));
+            schedulers
+                .iter()
+                .map(|one| one.label().0)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(labels("o1,none,ule"), ["o1", "none", "ule"]);
+        assert_eq!(labels("/bin/x,o1, none"), ["x", "o1", "none"]);
+        let all = labels("none,all,/bin/x");
+        assert_eq!((&*all[0], &*all[1]), ("none", "eevdf"));
+        assert_eq!(all.last().unwrap(), "x");
+    }
 }

@@ -31,8 +31,10 @@ pub struct KernelSession {
     /// Files and folders to take along.
     pub with: Vec<PathBuf>,
     pub record: bool,
+    /// Whether system calls that move data or wait are recorded, too.
+    pub data_flow: bool,
     pub timeout: Duration,
-    /// Of the policies' schedulers; none: as `load` has it.
+    /// The watchdog of the policies; none: the default of `load`.
     pub watchdog: Option<Ns>,
 }
 
@@ -40,7 +42,7 @@ pub struct KernelSession {
 pub enum Task {
     /// A command.
     Command(Vec<String>),
-    /// A workload, executed: what the user calls it, and how.
+    /// A workload to execute: its name on the command line, and how.
     Workload(String, PlayedArguments),
 }
 
@@ -69,7 +71,7 @@ impl Task {
             .collect()
     }
 
-    /// What it is called in results.
+    /// Its name in results.
     pub fn name(&self) -> String {
         match self {
             Task::Command(words) => quoted(words),
@@ -77,7 +79,7 @@ impl Task {
         }
     }
 
-    /// A command line that asks for it.
+    /// Adds it to a command line.
     pub fn asked_in(&self, line: CommandLine) -> CommandLine {
         match self {
             Task::Command(words) => line.behind_dashes(words.iter().cloned()),
@@ -95,7 +97,7 @@ impl Task {
     }
 }
 
-/// What a run brought back.
+/// The results of a run.
 pub struct KernelRun {
     pub outcome: Outcome,
     /// What was measured, if it was recorded.
@@ -119,7 +121,7 @@ impl Listener for Echo<'_> {
     }
 
     fn stderr(&mut self, bytes: &[u8]) -> Result<(), VmError> {
-        // When standard error is gone, nobody misses what went there.
+        // If standard error is closed, its output is lost.
         let _ = self.stderr.write_all(bytes);
         Ok(())
     }
@@ -150,7 +152,7 @@ pub fn machine(
     })
 }
 
-/// What the user hears of a machine that brought nothing back.
+/// The failure of a machine without results.
 pub fn failure(error: VmError, interrupt: &Interrupt) -> Failure {
     match (error, interrupt.signal()) {
         (VmError::Interrupted, signal) => Failure::Interrupted(signal.unwrap_or(0)),
@@ -190,6 +192,7 @@ impl KernelSession {
             with: self.with.clone(),
             folder: place("the current folder", std::env::current_dir())?,
             buffer_kib: self.record.then(|| self.buffer_kib()),
+            data_flow: self.data_flow,
         };
         schedlab_vm::run(&self.machine, &content, self.timeout, echo, stop)
     }
@@ -199,7 +202,7 @@ impl KernelSession {
         mib * 1024 / u64::from(self.machine.cpus)
     }
 
-    /// Measures what a run left.
+    /// Measures the recording of a run.
     pub fn measured(
         &self,
         scheduler: &Scheduler,
@@ -227,7 +230,7 @@ impl KernelSession {
         })
     }
 
-    /// What a trace of it says of itself.
+    /// The head of its trace.
     pub fn info(&self, scheduler: &Scheduler, outcome: &Outcome) -> TraceInfo {
         let (policy, variant) = scheduler.label();
         TraceInfo {
@@ -265,7 +268,7 @@ impl KernelSession {
         }
     }
 
-    /// What decides how a run goes besides scheduler and command.
+    /// The machine: what affects a run besides scheduler and command.
     pub fn machine_name(&self, outcome: &Outcome) -> String {
         let clock = match self.machine.clock {
             Clock::Deterministic => "deterministic",
@@ -281,7 +284,7 @@ impl KernelSession {
         )
     }
 
-    /// The flags that make this machine again.
+    /// The flags that describe this machine.
     pub fn flags(&self, arguments: &VmMachineArguments) -> Vec<String> {
         let mut flags = vec!["--cpus".into(), self.machine.cpus.to_string()];
         flags.extend(["--memory".into(), format!("{}MiB", self.machine.memory_mib)]);

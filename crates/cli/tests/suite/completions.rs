@@ -1,4 +1,4 @@
-//! Completions as bash makes them.
+//! Completions in bash.
 
 use std::fs;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! What is printed and written does not depend on threads, or on who listens.
+//! Output does not depend on the number of threads or on the sinks.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What the documents say exists.
+//! Commands, flags and files that the documents name exist.
 
 use std::collections::BTreeSet;
 use std::fs;

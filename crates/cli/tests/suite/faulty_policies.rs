@@ -1,4 +1,4 @@
-//! Policies that misbehave: each is named with its hook, costs nothing but a message and leaves no file.
+//! Policies that misbehave: each gives a message with its hook, and leaves no file.
 
 use crate::common::{argument, failure, names, refusal, refused, root, schedlab, text};
 use crate::common::{BAD_INPUT, POLICY_FAULT};
@@ -30,7 +30,7 @@ fn message(policy: &str) -> String {
     .unwrap();
     let message = failure(POLICY_FAULT, output);
     let told = format!(
-        "{} has the trace up to the failure\nschedlab: ",
+        "{} contains the trace up to the failure\nschedlab: ",
         trace.display()
     );
     match message.strip_prefix(&told) {
@@ -108,7 +108,7 @@ fn a_crash_is_placed() {
         message("trapping"),
         format!(
             "at 0.000000000 on CPU 0, task 0: policy trapping, hook enqueue: \
-             crashed (it reached what it calls unreachable) at trapping.c:{line}"
+             crashed (it reached code marked unreachable) at trapping.c:{line}"
         )
     );
 }
@@ -138,10 +138,17 @@ fn undefined_behaviour_is_found() {
     assert_eq!(said.matches("-Wuninitialized]").count(), 1, "{said}");
 
     let said = failure(POLICY_FAULT, run(&["--sanitize"]));
-    assert!(
-        said.contains("hook enqueue: crashed (undefined behaviour"),
-        "{said}"
+    let found = "hook enqueue: crashed (undefined behaviour";
+    assert!(said.contains(found), "{said}");
+
+    // A run that is done again to be explained is done in the same way.
+    let again = format!(
+        "run --policy {} --workload hogs --sanitize",
+        argument(&source)
     );
+    let explained = schedlab(&["explain", &again]).output().unwrap();
+    let said = failure(POLICY_FAULT, explained);
+    assert!(said.contains(found), "{said}");
 }
 
 #[test]
@@ -154,7 +161,7 @@ fn unreachable_code() {
     says(
         "trapping",
         "enqueue",
-        "crashed (it reached what it calls unreachable)",
+        "crashed (it reached code marked unreachable)",
     );
 }
 
@@ -165,7 +172,7 @@ fn endless_loop() {
 
 #[test]
 fn endless_recursion_that_needs_no_stack() {
-    says("recursive", "enqueue", "does not come back");
+    says("recursive", "enqueue", "does not return");
 }
 
 #[test]
@@ -252,7 +259,9 @@ fn compiler_with_options() {
     assert!(compile("cc -O1", POLICY_FAULT).contains("policy losing, hook enqueue"));
     let silent = compile("false", BAD_INPUT);
     assert!(
-        silent.ends_with("losing.c does not compile:\nfalse says nothing but exit status: 1"),
+        silent.ends_with(
+            "losing.c does not compile:\nfalse printed nothing and ended with exit status: 1"
+        ),
         "{silent}"
     );
 }

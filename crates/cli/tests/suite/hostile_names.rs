@@ -1,4 +1,4 @@
-//! Names of tasks that try to command the terminal, to forge lines or to reorder text: no output has them raw.
+//! Task names that contain terminal escapes, line breaks or bidirectional controls: all output escapes them.
 
 use std::fs;
 use std::path::{Path, PathBuf};

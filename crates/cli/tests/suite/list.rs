@@ -1,4 +1,4 @@
-//! `schedlab list`: everything listed exists, and is described.
+//! `schedlab list`: every item listed exists and has a description.
 
 use crate::common::{argument, json, output, refused};
 

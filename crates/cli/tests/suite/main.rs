@@ -9,6 +9,7 @@ mod hostile_names;
 mod interrupt;
 mod licences;
 mod list;
+mod machine;
 mod mistakes;
 mod new;
 mod portable;

@@ -1,4 +1,4 @@
-//! Every kind of mistake, and the one message it gets.  Lists of valid names are cut short here.
+//! Every kind of mistake and its message.  Lists of valid names are shortened here.
 
 use std::fs;
 
@@ -241,7 +241,7 @@ fn pipes_are_refused_not_waited_for() {
         assert_eq!(
             message,
             format!(
-                "{}: this is no file; expected a regular file",
+                "{}: this is not a file; expected a regular file",
                 path.display()
             )
         );

@@ -129,7 +129,7 @@ fn bad_names_are_refused_with_advice() {
     assert!(refused("My-Fifo").ends_with("(did you mean \"my_fifo\"?)"));
     assert!(refused("../x").contains("cannot be the name of a policy"));
     assert!(refused("o1").starts_with("NAME: there is a policy \"o1\" already"));
-    assert!(refused("int").starts_with("NAME: \"int\" means something else"));
+    assert!(refused("int").starts_with("NAME: \"int\" is a reserved word"));
     assert!(names(dir.path()).is_empty());
 }
 

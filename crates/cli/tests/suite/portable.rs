@@ -1,5 +1,5 @@
 //! Every policy, and the template of new ones, compiles without a warning: natively with gcc and
-//! clang, and for BPF, where what the kernel could not load shows.
+//! clang, and for BPF, where a compile shows constructs that the kernel cannot load.
 
 use std::fs;
 use std::path::{Path, PathBuf};

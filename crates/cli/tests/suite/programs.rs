@@ -1,4 +1,4 @@
-//! Real programs on the machine the tests run on: what they count is exact, whatever it takes.
+//! Workloads as real programs on the machine of the tests: their counts are exact.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! The README's figures are what the program prints.
+//! The README's figures equal the program's output.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! `schedlab measure` and `schedlab convert`: what they say of recordings.
+//! `schedlab measure` and `schedlab convert` on recordings.
 
 use std::fs;
 
@@ -40,7 +40,7 @@ fn switches_are_counted_by_kind() {
     // R and R+ alike are preemption.
     assert_eq!(result["total"]["nr_involuntary_switches"], 2571 + 17);
     let warnings = result["warnings"].to_string();
-    assert!(warnings.contains("were made up for"), "{warnings}");
+    assert!(warnings.contains("were added"), "{warnings}");
     assert!(warnings.contains("times are in microseconds"), "{warnings}");
 }
 
@@ -140,7 +140,7 @@ fn mistakes() {
     assert!(message.contains("did you mean \"pftrace\"?"), "{message}");
     let message = refused(&["measure", "README.md"]);
     assert!(
-        message.starts_with("README.md: this is no recording"),
+        message.starts_with("README.md: this is not a recording"),
         "{message}"
     );
     let cut = folder.path().join("cut.txt");
@@ -155,7 +155,7 @@ fn mistakes() {
         "measure", HACKBENCH, "--view", "latency", "--format", "json",
     ]);
     assert!(
-        message.starts_with("--view: this layout is perf's own text"),
+        message.starts_with("--view: this view is text in perf's own layout"),
         "{message}"
     );
 }

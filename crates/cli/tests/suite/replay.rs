@@ -1,4 +1,4 @@
-//! `schedlab replay` and `schedlab explain` as their users see them.
+//! `schedlab replay` and `schedlab explain` on the command line.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ fn the_first_line_says_whether_to_trust_it() {
     let first = text.lines().next().unwrap();
     assert!(first.starts_with("self-check under eevdf"), "{first}");
     assert!(
-        text.contains("CPU time equal for 142 of 142 tasks"),
+        text.contains("CPU time as rebuilt for 142 of 142 tasks"),
         "{text}"
     );
     for part in [
@@ -290,7 +290,7 @@ fn mistakes_are_named() {
                 "--minimise",
                 "wait>1min of cc1",
             ],
-            "nobody waits so long",
+            "no task waits this long",
         ),
         (vec!["replay", MAKE, "--trace", "x.zip"], ".pftrace"),
         (vec!["explain", "nowhere.perf"], "no file \"nowhere.perf\""),

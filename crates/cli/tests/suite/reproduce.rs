@@ -1,4 +1,4 @@
-//! `schedlab reproduce` as a user sees it.
+//! `schedlab reproduce` on the command line.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -147,7 +147,7 @@ fn links_within_the_book_lead_somewhere() {
 fn a_real_kernel_answers_some_questions_only() {
     let message = refused(&["reproduce", "elsc-table-2", "--world", "vm"]);
     assert!(
-        message.contains("\"elsc-table-2\" is no question a real kernel"),
+        message.contains("\"elsc-table-2\" has no form for a real kernel"),
         "{message}"
     );
     assert!(
@@ -165,7 +165,7 @@ fn a_real_kernel_answers_some_questions_only() {
         "x",
     ]);
     assert!(
-        message.contains("the book is of the simulator's results"),
+        message.contains("the book contains only results of the simulator"),
         "{message}"
     );
 }
@@ -180,7 +180,7 @@ fn programs_that_are_not_here_are_named_with_their_packages() {
     assert_eq!(refused.status.code(), Some(SYSTEM));
     assert_eq!(
         text(&refused.stderr),
-        "schedlab: staircase-mysql asks real programs, and this machine has no mariadbd and sysbench\n\
+        "schedlab: staircase-mysql needs real programs, and this machine has no mariadbd and sysbench\n\
          hint: apt-get install mariadb-server-core sysbench\n"
     );
 }

@@ -1,4 +1,4 @@
-//! `schedlab run` and `schedlab compare` as their users see them.
+//! `schedlab run` and `schedlab compare` on the command line.
 
 use std::fs;
 

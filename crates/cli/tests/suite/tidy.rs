@@ -1,4 +1,4 @@
-//! What the house rules ask of every file.
+//! Rules for every file of the source.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,13 +8,13 @@ use crate::common::root;
 /// Most lines of a source file.
 const MOST_LINES: usize = 800;
 
-/// Files that are longer, with the lines they may have: they shall shrink, and cannot grow.
+/// Files that are longer, with their most lines: they may shrink, but not grow.
 const LONGER: &[(&str, usize)] = &[
     // One policy is one file, and this one is four kernels in one.
     ("policies/o1/o1.c", 970),
 ];
 
-/// What is made, not written.
+/// Generated folders.
 const MADE: &[&str] = &[
     "target",
     "out",
@@ -24,7 +24,7 @@ const MADE: &[&str] = &[
     "fuzz/artifacts",
 ];
 
-/// Every file somebody wrote, relative to the root.
+/// Every file that is not generated, relative to the root.
 fn files() -> Vec<PathBuf> {
     let (mut files, mut folders) = (Vec::new(), vec![root()]);
     while let Some(folder) = folders.pop() {
@@ -47,7 +47,7 @@ fn is_source(path: &Path) -> bool {
     ["rs", "c", "h", "py", "sh", "toml", "css", "js"].contains(&extension)
 }
 
-/// Lines of all files that a rule finds fault with, as file:line: text.
+/// Lines of all files that break a rule, as file:line: text.
 fn faults(concerns: impl Fn(&Path) -> bool, wrong: impl Fn(&str) -> bool) -> Vec<String> {
     let mut faults = Vec::new();
     for path in files().into_iter().filter(|path| concerns(path)) {
@@ -116,7 +116,7 @@ fn licences_are_named() {
     none(files().iter().filter_map(alone).collect());
 }
 
-/// What is knowingly unlike a kernel is marked in the source; docs/limitations.md names each such file.
+/// Deliberate differences from a kernel are marked in the source; docs/limitations.md names each such file.
 #[test]
 fn limitations_are_listed() {
     let listed = fs::read_to_string(root().join("docs/limitations.md")).unwrap();

@@ -1,4 +1,4 @@
-//! Tunables from the command line, from files and from variants, tables among them.
+//! Tunables, including tables, from the command line, from files and from variants.
 
 use std::fs;
 
@@ -104,7 +104,7 @@ fn mistakes_name_the_row() {
     );
     says(
         &["--set", "step[1=1"],
-        "--set: step[1: this is no row of a table; expected NAME=VALUE, NAME[ROW]=VALUE or \
+        "--set: step[1: this is not a row of a table; expected NAME=VALUE, NAME[ROW]=VALUE or \
          POLICY.NAME=VALUE, VALUE being a whole number",
     );
 }

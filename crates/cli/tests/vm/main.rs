@@ -1,7 +1,7 @@
-//! A real kernel, in short: what `make test` boots.  The rest is in `long.rs` (`make test-vm`).
+//! The short tests in a real kernel, which `make test` runs.  The others are in `long.rs` (`make test-vm`).
 //!
-//! Where no kernel image can be had, each test says so on standard error and in the file
-//! `SCHEDLAB_SKIPPED` names, which `make test` counts.  `SCHEDLAB_REQUIRE_VM=1` makes it an error.
+//! Without a kernel image each test is skipped; it says so on standard error and in the file named by
+//! `SCHEDLAB_SKIPPED`, whose lines `make test` counts.  `SCHEDLAB_REQUIRE_VM=1` makes it an error.
 
 #[path = "../suite/common/mod.rs"]
 mod common;
@@ -166,7 +166,7 @@ fn mistakes_are_named() {
         "3",
     ]);
     assert!(
-        message.starts_with("--seeds: a real kernel plays a workload with one seed"),
+        message.starts_with("--seeds: in a real kernel a workload runs with one seed"),
         "{message}"
     );
     let message = refused(&["run", "--policy", "o1", "--", "true"]);

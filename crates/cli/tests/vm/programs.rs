@@ -158,7 +158,7 @@ fn a_policy_loses_no_tick() {
 
 /// Tasks of three weights that block often, so that CPUs pull from each other all the time.
 const BALANCED: &str = r#"
-duration = "4s"
+duration = "1s"
 [task.light]
 count = 8
 nice = -5

@@ -1,7 +1,7 @@
-//! Recordings of a real kernel, replayed under the scheduler they were made under.
+//! Recordings of a real kernel, replayed under the recorded scheduler.
 
-use crate::common::{argument, json};
-use crate::guest::{have_kernel, vm};
+use crate::common::{argument, json, output};
+use crate::guest::{have_kernel, number, vm};
 
 /// Records a command and replays it; the self-check has to meet all its targets.
 #[track_caller]
@@ -27,8 +27,8 @@ fn replays_itself(policy: &str, command: &[&str], flags: &[&str], checked_under:
         targets += 1;
     }
     assert_eq!(
-        targets, 4,
-        "span, work, switches and median run delay: {check}"
+        targets, 5,
+        "span, work, switches, median run delay and its 99th percentile: {check}"
     );
 }
 
@@ -38,6 +38,32 @@ fn what_the_kernel_did_itself_is_replayed() {
     if have_kernel("what_the_kernel_did_itself_is_replayed") {
         let hogs = ["play", "--duration", "500ms", "hogs --nice 0 --count 3"];
         replays_itself("none", &hogs, &[], "eevdf:7.1");
+    }
+}
+
+/// Recorded under EEVDF and predicted for a scheduler that switches at each message, which a timeline cannot tell: it has a
+/// tenth of the switches.
+#[test]
+#[ignore = "long: make test-vm"]
+fn what_if_of_tasks_that_communicate() {
+    if !have_kernel("what_if_of_tasks_that_communicate") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("whatif.json");
+    let asked = ["--workload", "hackbench -g 1 -l 10", "--policies", "bsd43"];
+    let command = ["dev", "whatif", "--json", argument(&file)];
+    output(&[&command[..], &asked].concat());
+    let studied: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let counts = &studied[0]["counts"];
+    let [understood, data] = ["understood", "woken_by_data"].map(|name| number(&counts[name]));
+    assert!(understood * 10 > data * 9 && data > 100, "{counts}");
+    let run = &studied[0]["runs"][1];
+    for (figure, most) in [("duration_ns", 1.2), ("switches", 1.3)] {
+        let [predicted, actual] = ["predicted", "actual"].map(|w| run[w][figure].as_f64().unwrap());
+        let off = (predicted / actual).max(actual / predicted);
+        assert!(off < most, "{figure}: {predicted}, in truth {actual}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! The papers' questions asked of a real kernel.
+//! Experiments of the papers in a real kernel.
 
 use crate::common::{schedlab, text};
 use crate::guest::have_kernel;

@@ -1,4 +1,4 @@
-//! Whatever happens to a scheduler: the kernel is back on its own, and every program finishes.
+//! After any failure of a loaded scheduler the kernel's own scheduler takes over, and every program finishes.
 
 use std::fs;
 use std::process::Output;
@@ -64,6 +64,9 @@ fn survives(cpus: &str, with: &[&str], script: &str) -> Output {
 
 const UNLOAD: &str = "sleep 0.05; kill $loader; wait $loader || exit 8; await disabled";
 
+/// A closed terminal ends the loader as Ctrl-C does.
+const HANG_UP: &str = "sleep 0.05; kill -HUP $loader; wait $loader || exit 8; await disabled";
+
 const KILL: &str = "sleep 0.2; kill -9 $loader; wait $loader; await disabled";
 
 /// Sets the CPUs of all that is at work to one of two, to the other, and to both.
@@ -127,6 +130,21 @@ fn a_stray_pointer_never_gets_into_the_kernel() {
     assert!(said.contains("invalid mem access"), "{said}");
 }
 
+/// The verifier takes one policy of each family, and real programs run under it.  Of the fair ones `programs.rs` has one.
+#[test]
+fn one_policy_of_each_family_schedules() {
+    if !have_kernel("one_policy_of_each_family_schedules") {
+        return;
+    }
+    let play = "schedlab play --quiet massive-intr --duration 100ms || exit 7";
+    let script = format!(
+        "for policy in linux24 o1 bsd4 ule14 svr4 mlfq; do load $policy; {play}; {UNLOAD}; done\n\
+         schedlab status; echo 'all programs finished'"
+    );
+    let said = text(&survives("1", &[], &script).stdout);
+    assert!(said.contains("enabled so far: 6\n"), "{said}");
+}
+
 /// Loaded and unloaded, loaded and its tasks moved about, killed with no chance to clean up.
 #[test]
 fn schedulers_come_and_go() {
@@ -134,7 +152,7 @@ fn schedulers_come_and_go() {
         return;
     }
     let script = format!(
-        "work; for policy in elsc mlfq; do load $policy; {UNLOAD}; done\n\
+        "work; load elsc; {UNLOAD}; load mlfq; {HANG_UP}\n\
          load o1; {MOVE_ABOUT}; {KILL}; finish; schedlab status"
     );
     let said = text(&survives("2", &[], &script).stdout);

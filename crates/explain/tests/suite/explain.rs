@@ -1,4 +1,4 @@
-//! Waits of a trace made by hand, and what is said about them.
+//! Waits of a handwritten trace, and their explanations.
 
 use schedlab_explain::{first_difference, Explain, Explanation, Order};
 use schedlab_trace::{

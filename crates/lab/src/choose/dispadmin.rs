@@ -3,16 +3,16 @@
 use schedlab_input::Diagnostic;
 use schedlab_policy::Assignment;
 
-/// The columns of a row, as the tables of a policy are called.
+/// The columns of a row, with the names of the policy's tables.
 const COLUMNS: [&str; 5] = ["quantum", "tqexp", "slpret", "maxwait", "lwait"];
 
-/// The rate of the clock in whose ticks a policy counts quanta.
+/// The rate of the clock that counts a policy's quanta.
 const TICKS_PER_SECOND: i64 = 100;
 
 /// Units of a quantum per second, unless the file says otherwise.
 const DEFAULT_RES: i64 = 1000;
 
-/// Numbers are 32 bits wide there, too.
+/// The largest number: they have 32 bits in Solaris, too.
 const MOST: i64 = i32::MAX as i64;
 
 /// Reads one table for each column.
@@ -42,7 +42,7 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<Assignment>, Diagnostic> {
         let &[Some(quantum), Some(tqexp), Some(slpret), Some(maxwait), Some(lwait)] = &row[..]
         else {
             return Err(
-                mistake(format!("\"{content}\" is no row of a dispatch table"))
+                mistake(format!("\"{content}\" is not a row of a dispatch table"))
                     .expected(format!("five whole numbers: {}", COLUMNS.join(", "))),
             );
         };
@@ -116,7 +116,7 @@ RES=1000
         says(
             "  5         1        #     1",
             " #  1",
-            "t:6: \"15         0         1\" is no row of a dispatch table; \
+            "t:6: \"15         0         1\" is not a row of a dispatch table; \
              expected five whole numbers: quantum, tqexp, slpret, maxwait, lwait",
         );
         assert_eq!(

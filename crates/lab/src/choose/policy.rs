@@ -1,4 +1,4 @@
-//! Which policies a user means.
+//! Finds the policies that a user names.
 
 use std::path::Path;
 
@@ -11,9 +11,9 @@ use crate::Error;
 /// A policy and, if the user named one, its variant.
 type Choice<'a> = (Policy, Option<&'a str>);
 
-/// The policy a user means by NAME, NAME:VARIANT, PATH.c or PATH.c:VARIANT; PATH.so is one that `vm` compiled.
+/// The policy called NAME, NAME:VARIANT, PATH.c or PATH.c:VARIANT; PATH.so is one that `vm` compiled.
 ///
-/// `flag` is where the user wrote it; `stop` ends a compilation.
+/// `flag` is the flag with the name; `stop` ends a compilation.
 ///
 /// # Errors
 /// There is no such policy or variant, the file does not compile, an assignment is wrong, or `stop`.
@@ -41,7 +41,7 @@ fn in_file<'a>(text: &'a str, extension: &str) -> Option<(&'a Path, Option<&'a s
     Some((Path::new(&text[..end]), Some(&text[end + 1..])))
 }
 
-/// The policies a user means by a list with commas, each beside the name the user wrote.
+/// The policies of a list with commas, each with the name the user wrote.
 ///
 /// # Errors
 /// As [`policy`], for the first policy that is wrong; a policy and variant that is named twice.
@@ -100,7 +100,7 @@ pub fn to_front<T>(
     )
 }
 
-/// What a user may call a policy: as on the command line, with its variant, without it.
+/// The names of a policy: as on the command line, with its variant, without it.
 pub fn names((written, tuned): &(String, Tuned)) -> Vec<String> {
     vec![
         written.clone(),
@@ -113,7 +113,7 @@ pub fn names((written, tuned): &(String, Tuned)) -> Vec<String> {
 const PRESENT: &str = "eevdf";
 
 /// "all" is every policy that comes with the program: [`PRESENT`], then the others by name.
-fn expand(name: &str) -> Vec<&str> {
+pub fn expand(name: &str) -> Vec<&str> {
     if name != "all" {
         return vec![name];
     }

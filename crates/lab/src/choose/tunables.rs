@@ -1,4 +1,4 @@
-//! `--set NAME=VALUE` and `--tunables FILE`: which policy gets which value.
+//! `--set NAME=VALUE` and `--tunables FILE`: the values that each policy gets.
 
 use std::path::{Path, PathBuf};
 
@@ -10,10 +10,10 @@ use super::dispadmin;
 /// Most names a message lists.
 const MOST_NAMES: usize = 12;
 
-/// Everything the user set, in the order in which it counts.
+/// Everything the user set, in order; later values override earlier ones.
 pub struct Assignments(Vec<Scoped>);
 
-/// An assignment and whom it is for.
+/// An assignment and the policy it is for.
 struct Scoped {
     /// A `--set`, as it was written.
     text: Option<String>,
@@ -40,7 +40,7 @@ impl Assignments {
         self.0.iter().try_for_each(|set| set.check(policies))
     }
 
-    /// One of several policies, with what it gets.
+    /// One of several policies, with its values set.
     pub fn apply(&self, mut policy: Tuned) -> Result<Tuned, Diagnostic> {
         for scoped in &self.0 {
             if scoped.concerns(&policy) {

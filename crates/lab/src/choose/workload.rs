@@ -1,11 +1,11 @@
-//! Which workload a user means.
+//! Finds the workload that a user names.
 
 use std::path::Path;
 
 use schedlab_input::{read_text, Diagnostic};
 use schedlab_workload::{builtin, exported, native, rtapp, Workload};
 
-/// The workload a user means: a built-in with its options, a file by its extension, or one that
+/// The workload a user names: a built-in with its options, a file by its extension, or one that
 /// comes with the program by its name.
 pub fn workload(text: &str, options: &rtapp::Options) -> Result<Workload, Diagnostic> {
     let text = text.trim();
@@ -27,7 +27,7 @@ pub fn workload(text: &str, options: &rtapp::Options) -> Result<Workload, Diagno
     }
 }
 
-/// What a line such as "my.toml --help" asks for, if it asks for help.
+/// The help text for a line such as "my.toml --help"; none for other lines.
 pub fn help(text: &str) -> Result<Option<String>, Diagnostic> {
     let (name, args) = words(text.trim())?;
     if !args.iter().any(|word| word == "--help" || word == "-h") {

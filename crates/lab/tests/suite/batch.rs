@@ -1,4 +1,4 @@
-//! Many trials: what becomes of those that fail, and of seeds that change nothing.
+//! Batches of trials: trials that fail, and seeds that change nothing.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
 //! Equal inputs give equal traces: in other processes, with other numbers of threads, in test and release builds,
-//! today and tomorrow.
+//! and in later versions.
 //!
 //! `tests/golden/hashes.txt` at the root holds what every build must compute.  A change to a scheduler, to the
 //! engine, to a machine or to a workload may change hashes; then `make golden` renews the file, and the diff shows

@@ -1,5 +1,7 @@
 //! A native host whose every hook call is written down, with its outcome.
 
+use std::fmt;
+
 use schedlab_policy::{
     Class, Disturbance, Fault, Host, Met, NewTask, Platform, Prev, Topology, Tuned,
 };
@@ -56,6 +58,66 @@ enum Kind {
     Priority,
 }
 
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Reset => "a new machine",
+            Kind::New => "fork",
+            Kind::Exit => "exit",
+            Kind::Forget => "end of a task",
+            Kind::SelectCpu => "select_cpu",
+            Kind::SetCpu => "change of CPU",
+            Kind::Enqueue => "enqueue",
+            Kind::Dequeue => "dequeue",
+            Kind::PickNext => "pick_next",
+            Kind::Switch => "switched",
+            Kind::Tick => "tick",
+            Kind::Yield => "yield",
+            Kind::SetNice => "set_nice",
+            Kind::SetClass => "set_class",
+            Kind::SetCpus => "set_cpumask",
+            Kind::Timer => "timer",
+            Kind::Hrtick => "hrtick",
+            Kind::Priority => "priority",
+        }
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Event {
+            now,
+            mask,
+            locks,
+            kind,
+            this_cpu,
+            task,
+            other,
+            a,
+            b,
+        } = self;
+        write!(f, "{} at {now} ns on CPU {this_cpu}", kind.name())?;
+        for (what, task) in [("task", *task), ("other task", *other)] {
+            if task != NO_TASK {
+                write!(f, ", {what} {task}")?;
+            }
+        }
+        write!(f, ", arguments {a:#x} {b:#x} {mask:#x}, second locks")?;
+        // After the last one that was given nobody knows which were asked for.
+        let given = locks.iter().rposition(|&lock| lock > 0);
+        for lock in &locks[..given.map_or(0, |last| last + 1)] {
+            match lock {
+                0 => write!(f, " refused")?,
+                time => write!(f, " {time}")?,
+            }
+        }
+        match given {
+            Some(_) => Ok(()),
+            None => write!(f, " none"),
+        }
+    }
+}
+
 impl Event {
     /// As the C side reads it.
     pub fn bytes(&self) -> [u8; size_of::<Event>()] {
@@ -87,6 +149,25 @@ pub struct Outcome {
     resched: u64,
     placement: u64,
     counted: u64,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Outcome {
+            answer,
+            resched,
+            placement,
+            counted,
+        } = self;
+        match *answer {
+            answer if answer == u64::from(NO_TASK) => write!(f, "no task")?,
+            answer => write!(f, "answer {}", answer as i64)?,
+        }
+        write!(
+            f,
+            ", reschedules CPUs {resched:#x}, places {placement:016x}, counts {counted:016x}"
+        )
+    }
 }
 
 impl Outcome {
@@ -410,6 +491,40 @@ mod tests {
 
     use super::super::kernel;
     use super::*;
+
+    #[test]
+    fn calls_and_answers_are_sentences() {
+        let event = Event {
+            now: 1200,
+            mask: 3,
+            locks: [0; MOST_LOCKS],
+            kind: Kind::Enqueue,
+            this_cpu: 1,
+            task: 4,
+            other: NO_TASK,
+            a: 1,
+            b: 0,
+        };
+        let said = "enqueue at 1200 ns on CPU 1, task 4, arguments 0x1 0x0 0x3, second locks";
+        assert_eq!(event.to_string(), format!("{said} none"));
+        let mut locks = [0; MOST_LOCKS];
+        locks[1] = 1300;
+        let event = Event { locks, ..event };
+        assert_eq!(event.to_string(), format!("{said} refused 1300"));
+        let outcome = Outcome {
+            answer: u64::from(NO_TASK),
+            resched: 2,
+            placement: 5,
+            counted: 6,
+        };
+        let said = "reschedules CPUs 0x2, places 0000000000000005, counts 0000000000000006";
+        assert_eq!(outcome.to_string(), format!("no task, {said}"));
+        let outcome = Outcome {
+            answer: -7i64 as u64,
+            ..outcome
+        };
+        assert_eq!(outcome.to_string(), format!("answer -7, {said}"));
+    }
 
     /// Locks are refused, and others renew the time, in what is played.
     #[test]

@@ -104,7 +104,7 @@ impl OverheadNs {
             .fold(self.scheduling(), saturating_sum)
     }
 
-    /// What the scheduler is to blame for: choosing, switching, waking and waiting for run-queue locks.
+    /// The cost of scheduling: choosing, switching, waking and waiting for run-queue locks.
     pub fn scheduling(&self) -> Ns {
         [self.switch, self.wakeup, self.lock]
             .iter()

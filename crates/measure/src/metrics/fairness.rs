@@ -2,7 +2,7 @@
 
 use crate::Fairness;
 
-/// A task that was there from the trace's start to its end.
+/// A task that existed from the trace's start to its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lasting {
     pub run_ns: u64,
@@ -21,8 +21,8 @@ const WEIGHTS: [u64; 40] = [
 ];
 const NICE_0_WEIGHT: u64 = 1024;
 
-/// The index over CPU times; over CPU times by weight if nice values differ and `nice_is_weighted`.  None if
-/// they differ and nice promises no shares.
+/// The index over CPU times.  If nice values differ: over CPU times divided by weight; none if nice promises no
+/// shares.
 pub(crate) fn fairness(tasks: &[Lasting], nice_is_weighted: bool) -> Fairness {
     let equal = tasks.windows(2).all(|pair| pair[0].nice == pair[1].nice);
     let known = tasks.iter().all(|task| task.nice.is_some());
@@ -42,7 +42,7 @@ pub(crate) fn fairness(tasks: &[Lasting], nice_is_weighted: bool) -> Fairness {
 fn jain(times: impl Iterator<Item = (u64, u64)>) -> Option<f64> {
     let (mut n, mut sum, mut squares) = (0u64, 0u128, 0u128);
     for (time, weight) in times {
-        // What is rounded off is less than a nanosecond at nice 0.
+        // The rounding error is less than a nanosecond at nice 0.
         let x = u128::from(time) * u128::from(NICE_0_WEIGHT) / u128::from(weight);
         n += 1;
         sum += x;

@@ -41,7 +41,7 @@ impl Idling {
         self.level = level;
     }
 
-    /// A stretch begins, or goes on if it was interrupted for no time at all.
+    /// A stretch begins; the last one goes on if it ended at this very time.
     fn open(&mut self, now: u64) {
         if self.current.is_none_or(|last| last.end != now) {
             self.current = Some(Stretch {

@@ -6,7 +6,7 @@ use crate::{Distribution, LatencyPlot};
 
 /// With more tasks than this their own distributions are dropped.
 pub(crate) const MAX_TASKS: usize = 20_000;
-/// So much memory may the tasks' distributions take in all before they are dropped.
+/// The tasks' distributions are dropped when they take more memory than this in all.
 pub(crate) const MAX_TASK_BYTES: usize = 64 << 20;
 
 /// Both latencies of a task, a group or all.
@@ -99,7 +99,7 @@ impl Latencies {
         }
     }
 
-    /// Keeps those of groups alone: the tasks' are too many, or nobody asks for them.
+    /// Keeps only those of groups: those of tasks are too many, or not asked for.
     pub fn drop_tasks(&mut self) {
         self.tasks = None;
     }

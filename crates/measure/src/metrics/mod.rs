@@ -1,4 +1,4 @@
-//! The metric families, one file each, and who of them hears what.
+//! The metric families, one file each, and which observations each of them gets.
 
 mod control_groups;
 mod cpus;
@@ -28,7 +28,7 @@ pub(crate) use tasks::{Tally, Tasks};
 pub(crate) use timeline::Timeline;
 pub(crate) use waiting::Waiting;
 
-/// All families.  The methods are what can be observed.
+/// All families, with a method for each kind of observation.
 #[derive(Debug)]
 pub(crate) struct Families {
     pub tasks: Tasks,
@@ -98,7 +98,7 @@ impl Families {
         self.timeline.switched_out(cpu, now);
     }
 
-    /// A task got a CPU, and perhaps another one than it ran on last.
+    /// A task got a CPU, which may differ from the one it ran on last.
     #[inline]
     pub fn switched_in(&mut self, cpu: CpuId, task: TaskId, migrated: bool, now: u64) {
         self.tasks.switched_in(task, migrated);
@@ -111,7 +111,7 @@ impl Families {
         self.cpus.switched(cpu);
     }
 
-    /// From now on so many tasks wait and so many CPUs idle.
+    /// The numbers of waiting tasks and idle CPUs from now on.
     #[inline]
     pub fn load(&mut self, load: Load, now: u64) {
         self.idling.load(load, now);

@@ -1,4 +1,4 @@
-//! Who used the CPUs, over time.
+//! Shares of CPU time by group, over time.
 
 use std::sync::Arc;
 

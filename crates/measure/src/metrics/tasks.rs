@@ -1,4 +1,4 @@
-//! What each task did and had to endure: integers that add up over groups and the whole.
+//! Times and counts of each task: integers that add up over groups and the whole run.
 
 use schedlab_trace::{Ns, PrevState, TaskId, Time};
 
@@ -17,7 +17,7 @@ pub(crate) struct Tally {
     migrations: u64,
     wakeups: u64,
     longest: Option<Wait>,
-    /// Was it there when the trace began?
+    /// Did it exist when the trace began?
     pub from_start: bool,
 }
 

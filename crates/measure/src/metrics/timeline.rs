@@ -1,4 +1,4 @@
-//! Excerpts of who ran where: the begin of the run, and the time around the longest wait.
+//! Excerpts of which task ran where: the begin of the run, and the time around the longest wait.
 
 use std::collections::VecDeque;
 
@@ -32,7 +32,7 @@ pub(crate) struct Timeline {
     nr_slices: u64,
     longest_wait_ns: u64,
     longest_wait_end: u64,
-    /// Cut the other excerpt when there are so many slices.
+    /// The number of slices at which the other excerpt is cut.
     cut_at: Option<u64>,
     longest_wait: Option<TimelineWindow>,
 }

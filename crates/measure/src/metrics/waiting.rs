@@ -38,7 +38,7 @@ impl Waiting {
         }
     }
 
-    /// A task more waits on a CPU's queue.
+    /// One more task waits on a CPU's queue.
     #[inline]
     pub fn enqueued(&mut self, cpu: CpuId, now: u64) {
         if let Some(level) = self.integrate(1 + cpu.index(), now) {
@@ -46,7 +46,7 @@ impl Waiting {
         }
     }
 
-    /// A task less waits on a CPU's queue.
+    /// One task fewer waits on a CPU's queue.
     #[inline]
     pub fn dequeued(&mut self, cpu: CpuId, now: u64) {
         if let Some(level) = self.integrate(1 + cpu.index(), now) {

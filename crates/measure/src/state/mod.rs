@@ -1,7 +1,7 @@
-//! Who runs and who waits where, reconstructed from the events, with exact accounting of CPU time.
+//! Which task runs or waits on which CPU, reconstructed from the events, with exact accounting of CPU time.
 //!
 //! [`State`] follows the events, checks that they fit together, and tells the metric
-//! families ([`Families`]) what happened in their terms: a task ran, a wait ended, a CPU
+//! families ([`Families`]) what happened: a task ran, a wait ended, a CPU
 //! idled.  Time between two events on a CPU belongs to the task it runs (or to idling)
 //! except for the spans of overhead, so a CPU's time is always dealt out exactly once.
 
@@ -19,12 +19,12 @@ use crate::observation::{Load, WaitEnd, Who};
 use crate::AccountingError;
 use throttling::Throttling;
 
-/// Ids may skip so many tasks not announced yet; more means a damaged trace.
+/// Ids may skip at most this many tasks not announced yet; a larger gap means a damaged trace.
 const MAX_ID_GAP: usize = 1 << 20;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Status {
-    /// Ids may be announced out of order; this one was not yet.
+    /// Not announced yet: ids may be announced out of order.
     Unannounced,
     /// Announced or forked, not yet on a run queue.
     New,
@@ -40,9 +40,9 @@ struct Task {
     group: u32,
     /// When the current wait began.
     waiting_since: u64,
-    /// On whose run queue it waits, or waited last.
+    /// The CPU of the run queue it waits on, or waited on last.
     queue: CpuId,
-    /// When somebody began to want it to run: its wakeup latency counts from here.
+    /// When its wakeup began: its wakeup latency counts from here.
     wanted_since: Option<u64>,
     /// Where it ran last.
     last_cpu: Option<CpuId>,
@@ -76,9 +76,9 @@ struct Cpu {
     accounted: u64,
     /// Overhead from `accounted` on, one span after the other.
     spans: VecDeque<Span>,
-    /// When the last span was told.
+    /// When the last span was reported.
     overhead_told: u64,
-    /// Has it switched yet?  A recording may begin while a CPU runs a task nobody has told of.
+    /// Has it switched yet?  A recording may begin while a CPU runs a task that no event has named.
     switched: bool,
 }
 
@@ -89,7 +89,7 @@ pub(crate) struct State {
     tasks: Vec<Task>,
     throttling: Throttling,
     load: Load,
-    /// Recordings (of kernels, without costs) begin in the middle of things.
+    /// Recordings (of kernels, without costs) begin while tasks run and wait.
     is_recording: bool,
     last: u64,
     error: Option<AccountingError>,
@@ -116,7 +116,7 @@ impl State {
         self.renew(task, families);
     }
 
-    /// Takes note of a task; false if its id is no id.
+    /// Registers a task; false if its id is invalid.
     pub fn announce(&mut self, id: TaskId, group: u32) -> bool {
         let index = id.index();
         if index > self.tasks.len() + MAX_ID_GAP {
@@ -273,7 +273,7 @@ impl State {
         families.load(self.load, self.last);
     }
 
-    /// The first switch of a CPU tells what it did since the recording began.
+    /// The first switch of a CPU shows what the CPU did since the recording began.
     #[inline]
     fn first_switch(&mut self, id: CpuId, prev: Option<TaskId>, families: &mut Families) {
         if std::mem::replace(&mut self.cpus[id.index()].switched, true) || !self.is_recording {
@@ -336,8 +336,8 @@ impl State {
         true
     }
 
-    /// A task runs that was on no run queue.  Recordings without wakeup events leave the
-    /// queueing to be guessed from the waking, and begin with tasks queued already.
+    /// A task runs that was on no run queue.  A recording without wakeup events shows only the
+    /// waking, from which queueing is inferred; and it begins with tasks already queued.
     #[cold]
     fn start_unqueued(&mut self, id: CpuId, next: TaskId, families: &mut Families) {
         let task = &self.tasks[next.index()];
@@ -362,8 +362,8 @@ impl State {
         });
     }
 
-    /// A task comes into being.  One that is forked is wanted from then on; one that was
-    /// there from the start is wanted when it is woken.
+    /// A task is created.  The wakeup latency of a forked task counts from here; that of a
+    /// task that exists from the start counts from its wakeup.
     fn fork(&mut self, id: TaskId, from_start: bool, families: &mut Families) {
         let Some(_) = self.who(id) else { return };
         families.tasks.forked(id, from_start);
@@ -377,7 +377,7 @@ impl State {
         }
     }
 
-    /// Somebody wants a sleeping task to run.
+    /// The wakeup of a sleeping task begins.
     #[inline]
     fn waking(&mut self, id: TaskId) {
         let Some(_) = self.who(id) else { return };
@@ -452,7 +452,7 @@ impl State {
         }
     }
 
-    /// A waiting task changes queues.  One that does not wait has none, and its wakeup will tell.
+    /// A waiting task changes queues.  A task that does not wait is on none; its wakeup names the queue.
     #[inline]
     fn migrate(&mut self, id: TaskId, to: CpuId, families: &mut Families) {
         let (Some(_), true) = (self.who(id), self.has_cpu(to)) else {

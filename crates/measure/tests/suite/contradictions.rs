@@ -1,4 +1,4 @@
-//! Traces that contradict themselves are named, and never bring the measuring down.
+//! A trace that contradicts itself gives an error and never stops the measuring.
 
 use crate::script::*;
 use oorandom::Rand64;

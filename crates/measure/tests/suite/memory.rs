@@ -1,4 +1,4 @@
-//! What a million tasks cost.
+//! The memory that a million tasks take.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

@@ -1,4 +1,4 @@
-//! What is published: the JSON, the headlines, the points to draw, and their bounds.
+//! The published results: the JSON, the headlines, the points of plots, and their bounds.
 
 use crate::script::*;
 use schedlab_measure::{Better, Headline, Measure, Metrics, ShareOf, Slice, MAX_PLOT_GROUPS};

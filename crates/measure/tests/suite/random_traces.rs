@@ -1,4 +1,4 @@
-//! Random valid traces, measured event by event by the crate and nanosecond by nanosecond here.
+//! Random valid traces: the crate's results, event by event, equal a measurement nanosecond by nanosecond here.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! Small traces with all numbers worked out by hand.
+//! Small traces with all numbers calculated by hand.
 
 use crate::script::*;
 use schedlab_measure::{Activity, Measure, Wait};

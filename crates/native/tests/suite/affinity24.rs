@@ -1,4 +1,4 @@
-//! affinity24 driven alone: every number is worked out from the patch in the comment beside it.
+//! affinity24 without a simulator: every number is calculated from the patch in the comment beside it.
 //!
 //! Notation: 6/2 is a task with a counter of 6 of which 2 ticks are used (timer_ticks).  Goodness is
 //! linux24's: counter + 20 - nice, and 1 more in the previous task's address space.

@@ -1,9 +1,9 @@
-//! bsd4 driven alone: every number is worked out from the algorithm in the comment beside it.
+//! bsd4 without a simulator: every number is calculated from the algorithm in the comment beside it.
 //!
 //! 5.x: a user priority is 160 + estcpu / 8 + (nice + 20), 160 to 223; a queue holds four, so 180 is
-//! in queue 45; who wakes is queued at 92 (queue 23), from a disk at 76 (queue 19).  4.x: 50 +
+//! in queue 45; a woken task is queued at 92 (queue 23), from a disk at 76 (queue 19).  4.x: 50 +
 //! estcpu / 8 + 2 * nice, at most 127; 32 (real-time) queues come first, so 50 is in queue 32 + 12;
-//! who wakes is queued at 32 (queue 40), from a disk at 16 (queue 36).
+//! a woken task is queued at 32 (queue 40), from a disk at 16 (queue 36).
 
 mod classes;
 mod timeshare;

@@ -1,7 +1,7 @@
-//! bsd43 driven alone: every number is worked out from the algorithm in the comment beside it.
+//! bsd43 without a simulator: every number is calculated from the algorithm in the comment beside it.
 //!
 //! A user priority is 50 + estcpu / 4 + 2 * nice, at most 127; a queue holds four priorities, so
-//! 50 is in queue 12 (48 to 51).  Who wakes is queued at 30 (queue 7), from a disk at 20 (queue 5).
+//! 50 is in queue 12 (48 to 51).  A woken task is queued at 30 (queue 7), from a disk at 20 (queue 5).
 
 mod autonice;
 mod clock;

@@ -1,4 +1,4 @@
-//! CFS driven alone: every number is worked out from the formulas in policies/cfs/README.md.
+//! CFS without a simulator: every number is calculated from the formulas in policies/cfs/README.md.
 //!
 //! A tick is 10 ms here.  On one CPU the sysctls are not scaled.
 

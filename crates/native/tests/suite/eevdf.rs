@@ -1,4 +1,4 @@
-//! EEVDF driven alone: every number is worked out from the formulas in policies/eevdf/README.md.
+//! EEVDF without a simulator: every number is calculated from the formulas in policies/eevdf/README.md.
 //!
 //! A slice is 3 ms here and a tick 10 ms.  On one CPU the slice is not scaled.
 

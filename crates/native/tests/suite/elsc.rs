@@ -1,8 +1,8 @@
-//! elsc driven alone: its table is compared, list by list, with what the paper's rules give.
+//! elsc without a simulator: its table is compared, list by list, with the paper's rules.
 //!
 //! Unless said otherwise tasks are of nice 0: a slice of 20 ticks, priority 20, static goodness
 //! 40, list 40 / 4 = 10, where they also are when exhausted ((20 + 20) / 4).  They have address
-//! spaces of their own, so that on one CPU no bonus tells them apart and the front of a list wins.
+//! spaces of their own, so that on one CPU no bonus differs and the front of a list wins.
 
 mod search;
 mod table;

@@ -1,4 +1,4 @@
-//! linux24 driven alone: every number is worked out from the algorithm in the comment beside it.
+//! linux24 without a simulator: every number is calculated from the algorithm in the comment beside it.
 //!
 //! Notation: a task's goodness is counter + weight (+15 on the CPU it ran on last, SMP only; +1 in
 //! the previous task's address space), weight being 20 - nice.  `priority()` is goodness without

@@ -1,4 +1,4 @@
-//! mlfq driven alone: the rules of the textbook, one by one.
+//! mlfq without a simulator: the rules of the textbook, one by one.
 //!
 //! Three queues with slices of 10, 20 and 40 ms and allotments of 20, 40 and 80 ms; a tick of the
 //! script is 10 ms.  The policy's numbers: 100 is the top queue, 101 and 102 those below.

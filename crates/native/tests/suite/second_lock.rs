@@ -1,5 +1,5 @@
 //! Active balancing when the lock of the other run queue is refused: the running task that should be pushed away
-//! stays, and must not be forgotten.
+//! stays and must remain queued.
 
 use schedlab_policy::Disturbance;
 use schedlab_trace::CpuId;

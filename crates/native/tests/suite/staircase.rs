@@ -1,7 +1,7 @@
 //! Staircase against hand-computed values, hook by hook.
 //!
 //! At HZ = 100 a jiffy is 10 ms, which is also RR_INTERVAL: every tick is a step.  A task of nice
-//! n begins at priority 120 + n and has 20 - n steps, the last of which is 139.
+//! n begins at priority 120 + n and has 20 - n steps; the last step is 139.
 
 mod calls;
 mod classes;

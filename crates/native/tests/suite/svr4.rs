@@ -1,7 +1,7 @@
-//! svr4 driven alone: every row of its tables, and each event that moves a task between them.
+//! svr4 without a simulator: every row of its tables, and each event that moves a task between them.
 //!
 //! A tick is 10 ms.  Unless said otherwise tasks are new members of TS with nice 0: level 29, the
-//! middle of the table, whose row says quantum 12, tqexp 19, slpret 52, maxwait 0, lwait 52.
+//! middle of the table, with quantum 12, tqexp 19, slpret 52, maxwait 0, lwait 52.
 
 mod classes;
 mod cpus;

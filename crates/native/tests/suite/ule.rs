@@ -1,4 +1,4 @@
-//! ULE of 2003 driven alone: every number is worked out from the algorithm in the comment beside it.
+//! ULE of 2003 without a simulator: every number is calculated from the algorithm in the comment beside it.
 //!
 //! A tick is 10 ms.  Histories are in ticks with ten fractional bits: 1 tick = 1024.  A hog's score
 //! is 100 and its priority 160 + 64 * 100 / 100 + nice, cut at 223; a thread that only sleeps

@@ -1,4 +1,4 @@
-//! FreeBSD 14's ULE driven alone: every number is worked out from the algorithm in the comment
+//! FreeBSD 14's ULE without a simulator: every number is calculated from the algorithm in the comment
 //! beside it.
 //!
 //! Ticks are made 10 ms, so a slice is 100 / 10 = 10 of them and the shortest 10 / 6 = 1.  Histories

@@ -1,4 +1,4 @@
-//! The programs come to an end, and what they took adds up.
+//! The measured programs end, and their times add up.
 
 use schedlab_overhead::{marginal, ping_pong, yields, Cost, Hackbench};
 

@@ -1,4 +1,4 @@
-//! How tasks are scheduled, as far as they decide it themselves.
+//! Scheduling attributes that tasks set themselves: class, priority, nice value, CPUs.
 
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -11,7 +11,7 @@ use crate::system::{set_nice, set_standing, Standing};
 use super::{in_words, Actor, Problem};
 
 impl Actor {
-    /// A new task has its parent's standing.
+    /// A new task inherits its parent's attributes.
     pub(super) fn take_standing(&self) -> Result<(), Problem> {
         match self.play.spec(self.me) {
             TaskSpec {
@@ -62,7 +62,7 @@ impl Actor {
     }
 }
 
-/// Has this thread the standing of tasks nobody said anything about?
+/// Does this thread have the default attributes?
 fn is_ordinary() -> bool {
     // SAFETY: it takes a number.
     let class = unsafe { libc::sched_getscheduler(0) };

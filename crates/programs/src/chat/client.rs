@@ -31,7 +31,7 @@ impl Turns {
     }
 }
 
-/// Connects all users, lets them chat, and counts.
+/// Connects all users, runs their threads, and counts messages.
 pub fn run(plan: Plan, server: SocketAddr, work: Work, counts: Counts) -> io::Result<()> {
     let ready = Arc::new(Barrier::new(2 * (plan.rooms * plan.users) as usize + 1));
     let mut threads = Vec::new();
@@ -58,7 +58,7 @@ pub fn run(plan: Plan, server: SocketAddr, work: Work, counts: Counts) -> io::Re
     let start = now();
     for thread in threads {
         let ended = thread.join();
-        ended.map_err(|_| io::Error::other("a thread did not end in order"))?;
+        ended.map_err(|_| io::Error::other("a thread failed"))?;
     }
     counts.time(now().since(start));
     Ok(())

@@ -28,7 +28,7 @@ impl Queue {
         self.news.notify_one();
     }
 
-    /// Takes all that are there, or one.
+    /// Takes all messages in the queue, or one.
     fn take(&self, all: bool) -> VecDeque<Message> {
         let messages = self.messages.lock();
         let messages = messages.unwrap_or_else(PoisonError::into_inner);
@@ -48,7 +48,7 @@ pub fn serve(plan: Plan, listener: &TcpListener, work: Work) -> io::Result<()> {
     for _ in 0..plan.rooms * plan.users {
         let mut socket = listener.accept()?.0;
         socket.set_nodelay(true)?;
-        // The first message says who it is.
+        // The first message names the user.
         let broken = || io::Error::from(io::ErrorKind::UnexpectedEof);
         let who = Message::read(&mut socket)?.ok_or_else(broken)?;
         let suffix = format!("{}-{}", who.room, who.user);
@@ -93,7 +93,7 @@ fn receive(
     Ok(())
 }
 
-/// Writes what comes into a user's queue.
+/// Writes the messages of a user's queue.
 fn send(plan: &Plan, mut socket: TcpStream, queue: &Queue, mut labour: Labour) -> io::Result<()> {
     loop {
         for message in queue.take(plan.polite) {

@@ -1,10 +1,10 @@
-//! What late tells: a line each second, a table in the end.
+//! The output of late: a line each second, a table at the end.
 
 use schedlab_trace::Ns;
 
 use super::{Kind, Tally, What};
 
-/// What has happened up to a second, in a line.
+/// The progress up to a second, as a line.
 pub fn each_second(second: u64, kinds: &[Kind]) -> String {
     let kinds: Vec<String> = kinds.iter().map(so_far).collect();
     format!("{second:>4} s  {}", kinds.join("   "))

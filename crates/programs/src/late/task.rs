@@ -15,17 +15,17 @@ use super::{Stage, Tally, What};
 /// What one round of work copies.
 const PIECE_BYTES: usize = 1024;
 
-/// Memory a task works on if nobody says how much.
+/// The default size of the memory a task works on.
 const USUAL_BYTES: usize = 64 << 10;
 
-/// How long to wait before looking again whether the batch before has ended.
+/// The time between two checks whether the last batch has ended.
 const LOOK_AGAIN: Ns = Ns::from_ms(1);
 
 thread_local! {
     static MEMORY: RefCell<(Vec<u8>, usize)> = RefCell::new((vec![1; USUAL_BYTES], 0));
 }
 
-/// Copies so many pieces of memory.
+/// Copies this number of pieces of memory.
 pub fn copy(rounds: u64) {
     MEMORY.with_borrow_mut(|(memory, at)| {
         let half = memory.len() / 2;
@@ -50,7 +50,7 @@ fn start_signal() -> libc::sigset_t {
     }
 }
 
-/// SIGUSR1 waits until somebody asks for it, here and in all that is started from here.
+/// Blocks SIGUSR1 in this thread and in all threads and processes it starts.
 pub fn block_start_signal() {
     // SAFETY: the set lives through the call.
     unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &start_signal(), std::ptr::null_mut()) };
@@ -62,7 +62,7 @@ fn wait_for_start_signal() {
     while unsafe { libc::sigwait(&start_signal(), &mut signal) } != 0 {}
 }
 
-/// From getting ready to the end.
+/// A task from its set-up to its end.
 pub fn life(stage: &Stage, kind: usize, index: usize) {
     let group = &stage.kinds[kind];
     let (task, tally) = (&group.task, group.tallies[index]);
@@ -182,7 +182,7 @@ impl Actor<'_> {
         }
     }
 
-    /// What the kernel says this thread has used so far.
+    /// Notes the CPU time and switches of this thread, from the kernel.
     fn note_usage(&self) {
         // SAFETY: an all-zero `rusage` is a valid one, and the place lives through the call.
         let usage = unsafe {

@@ -4,7 +4,7 @@ use schedlab_recording::{KernelEventKind, Pid, TaskRef};
 use schedlab_trace::{CpuId, Time};
 
 use super::message::Fields;
-use super::schema::event;
+use super::schema::{event, SCHED_YIELD};
 use super::{Reader, Wrong};
 use crate::intake;
 
@@ -96,6 +96,10 @@ impl Reader {
                 task: self.task(&a()?, 1, 2, 4)?,
             },
             event::SCHED_PROCESS_EXEC => KernelEventKind::Exec { pid: a()?.pid(2)? },
+            event::SYS_ENTER if a()?.numbers[1] == SCHED_YIELD => {
+                let pid = intake::pid(pid).unwrap_or(Pid::IDLE);
+                KernelEventKind::Yield { pid }
+            }
             event::TASK_NEWTASK => {
                 let a = a()?;
                 KernelEventKind::NewTask {

@@ -68,5 +68,9 @@ pub mod event {
     pub const SCHED_PROCESS_EXEC: u32 = 237;
     pub const SCHED_PROCESS_EXIT: u32 = 238;
     pub const SCHED_PROCESS_FORK: u32 = 239;
+    pub const SYS_ENTER: u32 = 329;
     pub const SCHED_MIGRATE_TASK: u32 = 491;
 }
+
+/// The number of sched_yield(2) on x86-64.
+pub const SCHED_YIELD: u64 = 24;

@@ -3,7 +3,7 @@
 //! Names may contain anything, also blanks and `=`.  So keys are searched from the end of the line, where no name can
 //! be taken for a key.
 
-use schedlab_recording::{Comm, KernelEventKind, KernelState, TaskRef};
+use schedlab_recording::{Comm, KernelEventKind, KernelState, Pid, TaskRef};
 use schedlab_trace::CpuId;
 
 use super::head::{thread, Head};
@@ -47,6 +47,9 @@ pub fn read(head: &Head<'_>, intake: &mut Intake) -> Said {
         "sys_enter_sched_yield" | "sys_sched_yield()" => {
             head.pid.map(|pid| KernelEventKind::Yield { pid })
         }
+        "sched_stat_runtime" => runtime(head.arguments, intake),
+        "sys_enter" => head.pid.and_then(|pid| enter(pid, head.arguments)),
+        "sys_exit" => head.pid.and_then(|pid| leave(pid, head.arguments)),
         _ => return Said::Other,
     };
     kind.map_or(Said::Nonsense, Said::Event)
@@ -178,6 +181,33 @@ fn rename(head: &Head<'_>, intake: &mut Intake) -> Option<KernelEventKind> {
     };
     let comm = intake.comm(comm);
     Some(KernelEventKind::Rename { pid, comm })
+}
+
+/// "comm=X pid=1 runtime=1000 [ns]"
+fn runtime(text: &str, intake: &mut Intake) -> Option<KernelEventKind> {
+    let (comm, rest) = last_key(text.strip_prefix("comm=")?, " pid=")?;
+    let task = task(comm, rest, " prio=", intake)?;
+    let ns = value(rest, " runtime=")?.parse().ok()?;
+    Some(KernelEventKind::Runtime { task, ns })
+}
+
+/// "NR 0 (3, 7ffd10, 40, 0, 0, 0)": the number and the arguments in hexadecimal digits.
+fn enter(pid: Pid, text: &str) -> Option<KernelEventKind> {
+    let (call, arguments) = text.strip_prefix("NR ")?.split_once(" (")?;
+    let mut words = arguments.strip_suffix(')')?.split(", ");
+    let mut word = || u64::from_str_radix(words.next()?, 16).ok();
+    let arguments = [word()?, word()?, word()?];
+    Some(KernelEventKind::enter(pid, call.parse().ok()?, arguments))
+}
+
+/// "NR 0 = 64"
+fn leave(pid: Pid, text: &str) -> Option<KernelEventKind> {
+    let (call, result) = text.strip_prefix("NR ")?.split_once(" = ")?;
+    Some(KernelEventKind::Return {
+        pid,
+        call: call.parse().ok()?,
+        result: result.parse().ok()?,
+    })
 }
 
 /// The value of a key in "1 key=value key=value"; values contain no blanks.

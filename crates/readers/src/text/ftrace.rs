@@ -6,6 +6,7 @@ use schedlab_trace::{CpuId, WakeContext};
 use super::head::{cpus, event, thread, time, Head};
 use super::split::{last, once, positions};
 use super::Other;
+use crate::write::{CALL_COST, RELEASE};
 
 /// An example of a line, for messages.
 pub const EXAMPLE: &str =
@@ -97,14 +98,16 @@ fn are_flags(text: &str) -> bool {
 /// The context by the flags.  Kernels print different numbers of flags, but these letters mean the same in all of them:
 /// hard interrupt (`h`, or `H` inside a soft one), soft (`s`), non-maskable (`z`, or `Z` inside a hard one).
 fn context(flags: Option<&str>, pid: Pid) -> WakeContext {
-    let interrupt = match flags {
-        Some(flags) => flags
-            .bytes()
-            .any(|b| matches!(b, b'h' | b'H' | b's' | b'z' | b'Z')),
-        None => pid == Pid::IDLE,
+    let Some(flags) = flags else {
+        return match pid {
+            Pid::IDLE => WakeContext::Irq,
+            _ => WakeContext::Task,
+        };
     };
-    match interrupt {
+    let has = |letters: &[u8]| flags.bytes().any(|flag| letters.contains(&flag));
+    match has(b"hHzZ") {
         true => WakeContext::Irq,
+        false if has(b"s") => WakeContext::SoftIrq,
         false => WakeContext::Task,
     }
 }
@@ -113,6 +116,12 @@ fn context(flags: Option<&str>, pid: Pid) -> WakeContext {
 pub fn other(line: &str) -> Option<Other> {
     if let Some(lost) = lost(line) {
         return Some(lost);
+    }
+    if let Some(release) = line.strip_prefix(RELEASE) {
+        return Some(Other::Release(release.trim().to_string()));
+    }
+    if let Some(cost) = line.strip_prefix(CALL_COST) {
+        return cost.trim().parse().ok().map(Other::CallCost);
     }
     let text = line.trim_start();
     let number = |text: &str| text.trim().parse().ok().map(Other::Cpus);

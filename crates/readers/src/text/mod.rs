@@ -144,13 +144,17 @@ impl Reader {
                 self.intake.report.nr_other_lines += 1;
                 self.intake.recording.release = Some(release);
             }
+            Some(Other::CallCost(ns)) => {
+                self.intake.report.nr_other_lines += 1;
+                self.intake.recording.call_cost_ns = ns;
+            }
             Some(Other::Simulated) => {
                 self.intake.report.nr_other_lines += 1;
                 self.intake.recording.is_simulated = true;
             }
             Some(Other::Lost(events)) => self.intake.lost(events),
             None => {
-                let problem = format!("this is no line of {}: \"{line}\"", self.format);
+                let problem = format!("this is not a line of {}: \"{line}\"", self.format);
                 return Err(Failure::new(problem).expected(match self.format {
                     FileFormat::PerfScript => perf_script::EXAMPLE,
                     _ => ftrace::EXAMPLE,
@@ -189,6 +193,8 @@ enum Other {
     Cpus(u64),
     /// The kernel's release.
     Release(String),
+    /// What recording a system call cost, in ns.
+    CallCost(u64),
     /// There was no kernel: schedlab simulated one.
     Simulated,
     /// Events were lost; their number, if it is known.

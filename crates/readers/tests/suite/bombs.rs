@@ -1,4 +1,4 @@
-//! Small files that decompress to much are refused, in each layer of compression.
+//! Small files that decompress to large ones are refused, in each layer of compression.
 
 use std::io::Write;
 

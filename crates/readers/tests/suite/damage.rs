@@ -1,6 +1,6 @@
-//! Damaged files of every format: an error or a recording, never a panic, never without end.
+//! Damaged files of every format give an error or a recording, never a panic or an endless loop.
 //!
-//! The damage is pseudo-random but always the same, so that a failure can be looked at again.
+//! The damage is pseudo-random but always the same, so that a failure can be reproduced.
 
 use std::cell::Cell;
 use std::panic::{catch_unwind, AssertUnwindSafe};

@@ -40,7 +40,10 @@ fn counts(recording: &Recording) -> BTreeMap<&'static str, u64> {
             KernelEventKind::NewTask { .. }
             | KernelEventKind::Exec { .. }
             | KernelEventKind::Rename { .. }
-            | KernelEventKind::Yield { .. } => "others",
+            | KernelEventKind::Yield { .. }
+            | KernelEventKind::Runtime { .. }
+            | KernelEventKind::Enter { .. }
+            | KernelEventKind::Return { .. } => "others",
         };
         *counts.entry(name).or_default() += 1;
     }

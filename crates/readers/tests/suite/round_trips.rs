@@ -1,4 +1,4 @@
-//! What is written is read back as it was.
+//! Written recordings are read back unchanged.
 
 use std::collections::BTreeSet;
 

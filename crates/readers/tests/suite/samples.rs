@@ -269,11 +269,11 @@ fn mistakes_are_told_where_they_are() {
     says(b"", "f: the file is empty; expected perf.data");
     says(
         b"hello\n",
-        "f: this is no recording schedlab can read; expected perf.data",
+        "f: this is not a recording that schedlab can read; expected perf.data",
     );
     says(
         format!("{line}junk\n").as_bytes(),
-        "f:2: this is no line of perf script text: \"junk\"; expected \"comm pid",
+        "f:2: this is not a line of perf script text: \"junk\"; expected \"comm pid",
     );
     says(
         format!("{line}a 1 [000] 6.0: sched:sched_switch: prev_comm=a prev_p").as_bytes(),

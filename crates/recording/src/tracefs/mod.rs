@@ -10,4 +10,4 @@ mod recorder;
 mod tasks;
 
 pub use record::record;
-pub use recorder::{is_permitted, Recorder, Report};
+pub use recorder::{is_permitted, Recorder, Report, Wanted};

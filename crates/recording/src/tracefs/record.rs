@@ -8,7 +8,7 @@ use schedlab_trace::CpuId;
 use crate::decode::Decoder;
 use crate::{Recording, RecordingError};
 
-use super::Recorder;
+use super::{Recorder, Wanted};
 
 /// Memory of the buffers in KiB: of all CPUs together, and the most and the least of one CPU.
 const ALL_BUFFERS_KIB: u64 = 512 << 10;
@@ -25,10 +25,13 @@ const BEAT: Timespec = Timespec {
 ///
 /// # Errors
 /// Those of [`Recorder`], or a trace that cannot be read.
-pub fn record(mut go_on: impl FnMut() -> bool) -> Result<Recording, RecordingError> {
+pub fn record(
+    wanted: Wanted,
+    mut go_on: impl FnMut() -> bool,
+) -> Result<Recording, RecordingError> {
     let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64);
     let buffer_kib = (ALL_BUFFERS_KIB / cpus).clamp(LEAST_KIB, MOST_KIB);
-    let mut recorder = Recorder::new(buffer_kib, &[])?;
+    let mut recorder = Recorder::new(buffer_kib, &[], wanted)?;
     let mut decoder = Decoder::new(recorder.description())?;
     let mut decode = |cpu: CpuId, page: &[u8]| decoder.page(cpu, page);
     let start = recorder.start()?;

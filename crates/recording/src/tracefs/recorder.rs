@@ -13,7 +13,7 @@ use schedlab_trace::{CpuId, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::decode::{Description, YIELD};
-use crate::RecordingError;
+use crate::{flow, RecordingError};
 
 use super::instance::{append, Instance};
 use super::tasks::all_tasks;
@@ -43,6 +43,12 @@ const WANTED: [&str; 6] = [
 /// of system calls would slow down every system call.
 const YIELD_FUNCTIONS: [&str; 2] = ["__x64_sys_sched_yield", "__arm64_sys_sched_yield"];
 
+/// The events of system calls.
+const CALLS: [&str; 2] = ["raw_syscalls/sys_enter", "raw_syscalls/sys_exit"];
+
+/// Calls that are made to measure what recording them costs.
+const TRIED_CALLS: u32 = 1000;
+
 /// Fill of a buffer, in percent, at which its reader is woken.
 const WAKE_AT: &str = "50";
 
@@ -54,6 +60,7 @@ pub struct Recorder {
     instance: Instance,
     description: Description,
     page: Vec<u8>,
+    call_cost_ns: u64,
 }
 
 /// Times and losses of a recording.
@@ -65,6 +72,16 @@ pub struct Report {
     pub end_ns: u64,
     /// Events lost because they came faster than they were read.
     pub nr_lost: u64,
+    /// What recording a system call costs the task that makes it; 0 if they are not recorded.
+    #[serde(default)]
+    pub call_cost_ns: u64,
+}
+
+/// What to record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Wanted {
+    /// System calls that move data or wait, too.
+    pub data_flow: bool,
 }
 
 impl Recorder {
@@ -73,7 +90,11 @@ impl Recorder {
     ///
     /// # Errors
     /// No tracefs, no permission, no `sched_switch`.
-    pub fn new(buffer_kib: u64, observers: &[u32]) -> Result<Recorder, RecordingError> {
+    pub fn new(
+        buffer_kib: u64,
+        observers: &[u32],
+        wanted: Wanted,
+    ) -> Result<Recorder, RecordingError> {
         let tracefs = find_tracefs()?;
         let instance = Instance::create(&tracefs).map_err(RecordingError::file(&tracefs))?;
         let mut recorder = Recorder {
@@ -88,9 +109,14 @@ impl Recorder {
                 release: uname().release().to_string_lossy().into_owned(),
             },
             page: vec![0; 1 << 16],
+            call_cost_ns: 0,
         };
         recorder.set_up(buffer_kib)?;
-        recorder.description.tasks = all_tasks(&[&[std::process::id()], observers].concat());
+        if wanted.data_flow {
+            recorder.record_calls()?;
+        }
+        let observers = [&[std::process::id()], observers].concat();
+        recorder.description.tasks = all_tasks(&observers, wanted.data_flow);
         Ok(recorder)
     }
 
@@ -113,6 +139,33 @@ impl Recorder {
         }
         self.probe_yields();
         self.open_pipes()
+    }
+
+    /// Records system calls, as few as tell the flow of data, and measures what that costs.
+    fn record_calls(&mut self) -> Result<(), RecordingError> {
+        let without = self.time_of_calls();
+        for event in CALLS {
+            self.write(&format!("events/{event}/filter"), &flow::filter())?;
+            self.enable(event)?;
+        }
+        self.write("tracing_on", "1")?;
+        let with = self.time_of_calls();
+        self.write("tracing_on", "0")?;
+        self.write("trace", "")?;
+        self.call_cost_ns = with.saturating_sub(without) / u64::from(TRIED_CALLS);
+        Ok(())
+    }
+
+    /// How long some calls take that do nothing, in ns.
+    fn time_of_calls(&self) -> u64 {
+        let Ok(nothing) = File::open("/dev/null") else {
+            return 0;
+        };
+        let begun = now();
+        for _ in 0..TRIED_CALLS {
+            let _ = (&nothing).read(&mut [0]);
+        }
+        now().since(begun).0
     }
 
     /// Enables an event and keeps its format.
@@ -179,6 +232,7 @@ impl Recorder {
             start_ns: start.0,
             end_ns: end.0,
             nr_lost: lost.sum(),
+            call_cost_ns: self.call_cost_ns,
         })
     }
 

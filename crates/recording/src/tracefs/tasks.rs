@@ -5,23 +5,53 @@ use std::path::{Path, PathBuf};
 
 use schedlab_trace::TaskClass;
 
-use crate::identity::KnownTask;
+use crate::identity::{KnownFile, KnownTask};
 
 /// The kernel's flag of its own threads (`PF_KTHREAD`).
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
+/// `O_ACCMODE`, `O_WRONLY`, `O_CLOEXEC`
+const ACCESS: u64 = 0o3;
+const WRITE_ONLY: u64 = 0o1;
+const CLOSE_ON_EXEC: u64 = 0o2_000_000;
+
 /// All tasks of the machine.  Those of the processes `observers` belong to the program that records.
 ///
 /// Tasks may start and end meanwhile.  A task that is missed here is introduced by its first event.
-pub fn all_tasks(observers: &[u32]) -> Vec<KnownTask> {
+pub fn all_tasks(observers: &[u32], with_files: bool) -> Vec<KnownTask> {
     let mut tasks = Vec::new();
     for (tgid, process) in numbered(Path::new("/proc")) {
-        for (_, task) in numbered(&process.join("task")) {
+        for (pid, task) in numbered(&process.join("task")) {
             let stat = fs::read_to_string(task.join("stat")).unwrap_or_default();
-            tasks.extend(parse_stat(&stat, tgid, observers.contains(&tgid)));
+            let known = parse_stat(&stat, tgid, observers.contains(&tgid));
+            tasks.extend(known.map(|known| KnownTask {
+                files: match with_files && pid == tgid {
+                    true => files(&process),
+                    false => Vec::new(),
+                },
+                ..known
+            }));
         }
     }
     tasks
+}
+
+/// The open files of a process, by what procfs says of its descriptors.
+fn files(process: &Path) -> Vec<KnownFile> {
+    let known = |(fd, link): (u32, PathBuf)| {
+        let target = fs::read_link(link).ok()?.to_string_lossy().into_owned();
+        let info = fs::read_to_string(process.join(format!("fdinfo/{fd}"))).ok()?;
+        let flags = info.lines().find_map(|line| line.strip_prefix("flags:"))?;
+        let flags = u64::from_str_radix(flags.trim(), 8).ok()?;
+        Some(KnownFile {
+            fd,
+            target,
+            written: flags & ACCESS == WRITE_ONLY,
+            closed_by_exec: flags & CLOSE_ON_EXEC != 0,
+        })
+    };
+    let descriptors = numbered(&process.join("fd"));
+    descriptors.into_iter().filter_map(known).collect()
 }
 
 /// The entries of a folder that have a number as their name, in numerical order.
@@ -62,6 +92,7 @@ fn parse_stat(line: &str, tgid: u32, observer: bool) -> Option<KnownTask> {
         nice: number(19)?.clamp(-20, 19) as i8,
         class,
         rt_priority: number(40)?.clamp(0, 99) as u8,
+        files: Vec::new(),
     })
 }
 
@@ -108,8 +139,9 @@ mod tests {
     #[test]
     fn finds_its_own_process() {
         let me = std::process::id();
-        let tasks = all_tasks(&[me]);
+        let tasks = all_tasks(&[me], true);
         let mine = tasks.iter().find(|task| task.pid == me).unwrap();
         assert!(mine.observer && !mine.kernel && mine.tgid == me);
+        assert!(mine.files.iter().any(|file| file.fd == 0));
     }
 }

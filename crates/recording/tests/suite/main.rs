@@ -1,3 +1,4 @@
 //! One program for all tests of this crate: it is linked once.
 
+mod flow;
 mod play;

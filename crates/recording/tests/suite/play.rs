@@ -2,7 +2,8 @@
 
 use schedlab_measure::{Measure, Metrics};
 use schedlab_recording::{
-    Carries, KernelEvent, KernelEventKind, KernelState, KnownTask, Mended, Pid, Recording, TaskRef,
+    Carries, KernelEvent, KernelEventKind, KernelState, KnownTask, Mended, Partial, Pid, Raw,
+    Recording, TaskRef,
 };
 use schedlab_trace::{
     CpuId, Event, EventKind, PrevState, Sink, TaskClass, TaskId, TaskInfo, Time, TraceInfo,
@@ -81,6 +82,19 @@ impl Script {
         self.push(time, kind)
     }
 
+    /// A wakeup by a softirq.
+    fn softirq(&mut self, time: u64, pid: u32) -> &mut Script {
+        let (task, by, target) = (self.task(pid), WakeContext::SoftIrq, CpuId(self.cpu));
+        self.push(time, KernelEventKind::Waking { task, by, target });
+        self.push(time, KernelEventKind::Wakeup { task, by, target })
+    }
+
+    /// The kernel accounts CPU time.
+    fn ran(&mut self, time: u64, pid: u32, ns: u64) -> &mut Script {
+        let task = self.task(pid);
+        self.push(time, KernelEventKind::Runtime { task, ns })
+    }
+
     fn fork(&mut self, time: u64, parent: u32, child: u32) -> &mut Script {
         let child_comm = self.recording.comm(&format!("t{parent}"));
         let (parent, child) = (Pid(parent), Pid(child));
@@ -139,6 +153,11 @@ impl Played {
         let id = self.task(name).id;
         let task = self.metrics.tasks.iter().find(|task| task.id == id);
         task.unwrap().activity.run_ns.0
+    }
+
+    fn pid(&self, task: TaskId) -> u32 {
+        let info = self.tasks.iter().find(|info| info.id == task);
+        info.and_then(|info| info.pid).unwrap()
     }
 
     fn kinds(&self) -> Vec<EventKind> {
@@ -463,6 +482,7 @@ fn counters_are_told_at_the_end() {
 fn known_tasks_and_groups() {
     let mut script = Script::new(BOTH);
     let known = |pid: u32, tgid: u32, kernel: bool, observer: bool| KnownTask {
+        files: Vec::new(),
         pid,
         tgid,
         comm: String::new(),
@@ -540,4 +560,125 @@ fn nonsense_is_mended_too() {
         }
         script.play(0, time + 5);
     }
+}
+
+/// A client (1) and a server (2) on a busy CPU: the server's answer arrives in a softirq that runs on the server's way out
+/// of send().  A third task gets packets of a device, also while the CPU idles.
+#[test]
+fn what_is_sent_on_the_machine_itself_is_the_senders() {
+    let mut script = Script::new(BOTH);
+    script.switch(0, 0, "R", 2);
+    for round in 0..10 {
+        let at = 1000 * round;
+        script.softirq(at + 100, 1);
+        script.switch(at + 200, 2, "S", 1);
+        script.softirq(at + 300, 2);
+        script.switch(at + 400, 1, "S", 2);
+        script.softirq(at + 450, 3);
+        script.switch(at + 500, 2, "R", 3);
+        script.switch(at + 550, 3, "S", 0);
+        script.softirq(at + 600, 3);
+        script.switch(at + 620, 0, "R", 3);
+        script.switch(at + 650, 3, "S", 2);
+    }
+    let played = script.play(0, 20_000);
+    let mut by_task = [0; 4];
+    for kind in played.kinds() {
+        if let EventKind::Waking { task, by } = kind {
+            by_task[played.pid(task) as usize] += u64::from(by == WakeContext::Task);
+        }
+    }
+    assert_eq!(by_task, [0, 10, 10, 0]);
+}
+
+/// Task 1 seems to run until 900, but the kernel accounts 2's 500 ns at 800: it began at 300.
+#[test]
+fn an_account_tells_when_a_task_began() {
+    for (later, place) in [
+        ("wakes", PrevState::Sleeping),
+        ("runs on", PrevState::Preempted),
+    ] {
+        let mut script = Script::new(BOTH);
+        script.switch(0, 0, "R", 1);
+        script.ran(800, 2, 500);
+        script.switch(900, 2, "S", 0);
+        if later == "wakes" {
+            script.wakeup(950, 1);
+        }
+        script.switch(1000, 0, "R", 1);
+        script.switch(1200, 1, "S", 0);
+        let played = script.play(0, 1200);
+        assert_eq!(
+            (played.run_ns("t1"), played.run_ns("t2")),
+            (300 + 200, 600),
+            "{later}"
+        );
+        let left = |kind: &EventKind| match kind {
+            EventKind::Switch {
+                prev: Some(_),
+                prev_state,
+                next: Some(_),
+            } => Some(*prev_state),
+            _ => None,
+        };
+        assert_eq!(played.kinds().iter().find_map(left), Some(place), "{later}");
+        assert_eq!(played.mended.switches, 1);
+    }
+}
+
+/// CPU 0 queues a task on CPU 1 and brings the account of the task that runs there up to date.
+#[test]
+fn an_account_may_be_of_another_cpus_task() {
+    let mut script = Script::new(BOTH);
+    script.switch(0, 0, "R", 1);
+    script.on(1).switch(0, 0, "R", 2);
+    script.on(0).ran(500, 2, 500);
+    script.switch(900, 1, "S", 0);
+    script.on(1).switch(900, 2, "S", 0);
+    let played = script.play(0, 900);
+    assert_eq!((played.run_ns("t1"), played.run_ns("t2")), (900, 900));
+    assert_eq!(played.mended.switches, 0);
+}
+
+/// The kernel's accounts are what CPU times are compared with; without them, switches that agree.
+#[test]
+fn raw_cpu_times_are_not_mended_ones() {
+    let mut script = Script::new(BOTH);
+    script.switch(0, 0, "R", 1);
+    // 1's end and 2's begin are missing.
+    script.switch(900, 2, "S", 3);
+    script.switch(1000, 3, "S", 0);
+    script.recording.finish(None);
+    let raw = Raw::of(&script.recording);
+    let run_ns = |raw: &Raw, pid| raw.run_ns.get(&Pid(pid)).copied().unwrap_or_default().0;
+    assert_eq!([1, 2, 3].map(|pid| run_ns(&raw, pid)), [0, 0, 100]);
+    script.ran(950, 2, 700);
+    script.recording.finish(None);
+    assert_eq!(run_ns(&Raw::of(&script.recording), 2), 700);
+}
+
+#[test]
+fn recordings_of_a_part_of_the_machine_are_known() {
+    // Of one task alone: nothing says when it was switched to.
+    let mut script = Script::new(BOTH);
+    for at in 0..100 {
+        script.switch(100 * at, 1, "S", 2);
+    }
+    script.recording.finish(None);
+    let partial = Raw::of(&script.recording).partial();
+    assert_eq!(
+        partial,
+        Some(Partial::Switches {
+            unfounded_percent: 99
+        })
+    );
+    // Of CPU 0 alone: tasks are queued on CPU 1, of which nothing is known.
+    let mut script = Script::new(BOTH);
+    script.switch(0, 0, "R", 1);
+    let (task, by) = (script.task(2), WakeContext::Task);
+    let target = CpuId(1);
+    script.push(10, KernelEventKind::Wakeup { task, by, target });
+    script.recording.finish(None);
+    let partial = Raw::of(&script.recording).partial();
+    assert_eq!(partial, Some(Partial::Cpus(vec![CpuId(1)])));
 }

@@ -10,7 +10,11 @@ fn self_check(name: &str) -> SelfCheck {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/recordings");
     let path = format!("{folder}/{name}.perf-script.txt.zst");
     let (recording, _) = schedlab_readers::read(path.as_ref()).unwrap();
-    let mut sink = Tee(Measure::new(), Rebuild::new(Options::default()));
+    let options = Options {
+        wakers_are_guessed: !recording.has_contexts,
+        ..Options::default()
+    };
+    let mut sink = Tee(Measure::new(), Rebuild::new(options));
     recording.play(&TraceInfo::default(), &mut sink);
     let Tee(measure, rebuild) = sink;
     let (recorded, replay) = (measure.finish(), rebuild.finish(name, name));
@@ -28,7 +32,7 @@ fn self_check(name: &str) -> SelfCheck {
     let (_, sink) = simulation.run().unwrap_or_else(|error| panic!("{error}"));
     let (who, measure) = sink.into_parts();
     let counts = replay.counts;
-    SelfCheck::new("eevdf", counts, &recorded, &measure.finish(), &who)
+    SelfCheck::new("eevdf", counts, &recorded, None, &measure.finish(), &who)
 }
 
 /// Medians of run delays are missed by three of them; docs/replay.md says why.

@@ -98,7 +98,7 @@ pub(super) fn waiting(comparison: &Comparison) -> Option<Figures> {
     (end > 0.0).then(|| curves.figures(comparison, WIDTH, 260.0))
 }
 
-/// Who got the CPUs: a bar for each set-up.
+/// Shares of CPU time: a bar for each set-up.
 pub fn shares(comparison: &Comparison) -> Option<Figure> {
     let names = group_names(comparison);
     let row = |setup: &Setup| {
@@ -128,7 +128,7 @@ pub fn shares(comparison: &Comparison) -> Option<Figure> {
     (!names.is_empty()).then(|| figure.figure())
 }
 
-/// Overhead and idling: what the groups left.
+/// Overhead and idling: CPU time not used by groups.
 fn rest(metrics: &Metrics, groups: &[Segment]) -> Vec<Segment> {
     let whole = metrics.duration_ns.0 as f64 * f64::from(metrics.nr_cpus);
     let busy: u64 = metrics.cpus.iter().map(|c| c.busy_ns.0).sum();
@@ -152,7 +152,7 @@ pub(super) fn group_style(names: &[&str], group: &str) -> Style {
     index.map_or(Style::Other, Style::Series)
 }
 
-/// Who got the CPUs over time, under one set-up.
+/// Shares of CPU time over time, under one set-up.
 pub fn shares_over_time(setup: &Setup, names: &[&str]) -> Option<Figure> {
     let metrics = &setup.shown().metrics;
     let SharesPlot { bucket_ns, rows } = &metrics.plots.shares;
@@ -177,7 +177,7 @@ pub fn shares_over_time(setup: &Setup, names: &[&str]) -> Option<Figure> {
 }
 
 /// How many tasks waited on each CPU's own run queue over time, under one set-up; none where there
-/// is but one queue or nobody waited.
+/// is only one queue or no task waited.
 pub fn queues(setup: &Setup) -> Option<Figure> {
     let plot = &setup.shown().metrics.plots.waiting;
     let map = HeatMap {

@@ -108,7 +108,7 @@ fn range(
         .map(|p| p.ns.0)
         .collect();
     let (low, high) = (*points.iter().min()?, *points.iter().max()?);
-    // Below 100 ns nobody feels a difference; a few instant wakeups must not take half the axis.
+    // Differences below 100 ns do not matter; a few instant wakeups must not take half the axis.
     let low = (low.max(100) as f64).min(high.max(200) as f64 / 2.0);
     let of = group.map_or("all tasks".to_string(), str::to_string);
     Some((

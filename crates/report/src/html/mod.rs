@@ -1,4 +1,4 @@
-//! The report: one HTML file that needs nothing but a browser.
+//! The report: one HTML file that needs only a browser.
 
 mod figures;
 mod latency;
@@ -39,11 +39,11 @@ pub enum ReportError {
     NoRuns,
 }
 
-/// Set-ups that stand side by side in the summary; more become rows, which can be sorted.
+/// The most set-ups as columns of the summary; more of them become rows, which can be sorted.
 const MAX_COLUMNS: usize = 6;
 /// Groups with a latency figure of their own.
 const MAX_LATENCY_GROUPS: usize = 12;
-/// Tasks listed of all set-ups together, about.
+/// About how many tasks are listed for all set-ups together.
 const MAX_TASKS: usize = 600;
 /// Headlines drawn as bars, in this order, the workload's own marks before them.
 const DRAWN: [&str; 4] = [
@@ -174,7 +174,7 @@ fn page<'a>(comparison: &'a Comparison, info: &'a ReportInfo) -> Page<'a> {
     }
 }
 
-/// A table for each set-up that a reader can sort.
+/// A sortable table for each set-up.
 fn sortable(comparison: &Comparison, table: impl Fn(&Metrics) -> Table) -> Vec<Panel<HtmlTable>> {
     panels(comparison, |s| table(&s.shown().metrics).html().sortable())
 }
@@ -227,7 +227,7 @@ fn not_empty(table: &Table) -> Option<HtmlTable> {
     (!table.fields.is_empty() && !table.subjects.is_empty()).then(|| table.html())
 }
 
-/// Labels of the rows worth a picture: what the workload counts and times, then latency and cost.
+/// Labels of the rows that get a figure: the workload's marks, then latency and cost.
 fn drawn(headlines: &Table) -> Vec<String> {
     let own = headlines.fields.iter().map(|f| f.label.clone());
     let own = own

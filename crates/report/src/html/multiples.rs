@@ -1,9 +1,9 @@
-//! Curves of set-ups: on one plot while they can be told apart, else on a small plot for each.
+//! Curves of set-ups: on one plot while they are few, else on a small plot for each.
 
 use crate::run::Comparison;
 use crate::svg::{Axis, Figure, Marker, Plot, Series, Style};
 
-/// More curves than this on one plot cannot be told apart.
+/// The most curves on one plot; more cannot be distinguished.
 pub(super) const MAX_OVERLAID: usize = 5;
 
 /// How curves are drawn.

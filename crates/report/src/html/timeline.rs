@@ -1,4 +1,4 @@
-//! Figures of who ran where.
+//! Figures of which task ran where.
 
 use schedlab_measure::{Metrics, Slice, TaskMetrics, TimelineWindow, Wait};
 use schedlab_trace::TaskId;
@@ -7,9 +7,9 @@ use super::figures::group_style;
 use crate::run::Setup;
 use crate::svg::{Figure, Highlight, Span, Style, Timeline};
 
-/// Slices shown of a timeline: more could not be told apart …
+/// The most slices shown of a timeline; more could not be distinguished …
 const MAX_SLICES: usize = 400;
-/// … but on machines with many CPUs each should show some.
+/// … but on machines with many CPUs each CPU should show some.
 const MIN_SLICES_OF_LANE: usize = 12;
 /// Groups named in the legend of a timeline.
 const MAX_LEGEND: usize = 24;
@@ -39,7 +39,7 @@ pub fn timelines(setup: &Setup, names: &[&str]) -> Vec<Figure> {
     figures
 }
 
-/// A part of a timeline with as many slices as can be told apart.
+/// A part of a timeline with as many slices as can be distinguished.
 struct Excerpt<'a> {
     start: u64,
     end: u64,
@@ -138,7 +138,7 @@ fn find_task(metrics: &Metrics, id: TaskId) -> Option<&TaskMetrics> {
     found.ok().map(|i| &metrics.tasks[i])
 }
 
-/// What to say of a wait in a timeline that begins at `start`.
+/// The text about a wait in a timeline that begins at `start`.
 fn wait_text(metrics: &Metrics, wait: &Wait, start: u64) -> String {
     let part = if wait.start_ns.0 < start {
         "; this is the end of it"

@@ -8,7 +8,7 @@ use crate::quantity::Unit;
 /// A bar.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bar {
-    /// Whose; the same name has the same style in every group.
+    /// What it shows; the same name has the same style in every group.
     pub name: String,
     /// How it is drawn.
     pub style: Style,
@@ -27,12 +27,12 @@ pub struct BarGroup {
     pub bars: Vec<Bar>,
 }
 
-/// Horizontal bars, from nought.
+/// Horizontal bars that start at zero.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bars {
     /// What they show.
     pub title: String,
-    /// What their lengths are in.
+    /// The unit of their lengths.
     pub unit: Unit,
     /// How wide the figure is, in pixels.
     pub width: f64,
@@ -45,7 +45,7 @@ const RIGHT: f64 = 84.0;
 const BAR: f64 = 18.0;
 
 impl Bars {
-    /// The figure.  A legend stands above unless every group is one bar, which its name tells.
+    /// The figure.  A legend stands above unless every group has one bar, labelled by the group's name.
     pub fn figure(&self) -> Figure {
         let bars = self.groups.iter().flat_map(|g| &g.bars);
         let reach = |b: &Bar| b.interval.map_or(b.value, |i| b.value.max(i.1));

@@ -132,7 +132,7 @@ pub(super) fn line(x1: f64, y1: f64, x2: f64, y2: f64) -> Element {
     line.set("x2", x2).set("y2", y2)
 }
 
-/// A rectangle; sizes below nought are nought.
+/// A rectangle; negative sizes become zero.
 pub(super) fn rect(x: f64, y: f64, width: f64, height: f64) -> Element {
     let rect = Element::new("rect").set("x", x).set("y", y);
     rect.set("width", width.max(0.0))
@@ -144,7 +144,7 @@ pub(super) fn label(x: f64, y: f64, text: impl Into<String>) -> Element {
     Element::new("text").set("x", x).set("y", y).text(text)
 }
 
-/// Escapes what has a meaning in XML; what XML cannot hold, or a reader cannot see, becomes visible.
+/// Escapes the special characters of XML; characters that are invalid or invisible are written visibly.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -162,7 +162,7 @@ fn escape(text: &str) -> String {
     out
 }
 
-/// About how wide a text in a figure is, in pixels.  Fonts differ; what needs room gets some to spare.
+/// The approximate width of a text in a figure, in pixels, rounded up because fonts differ.
 pub(super) fn text_width(text: &str) -> f64 {
     unicode_width::UnicodeWidthStr::width(text) as f64 * 6.6
 }

@@ -12,7 +12,7 @@ pub struct HeatMap {
     pub title: String,
     /// What the values are.
     pub value: String,
-    /// What they are in.
+    /// Their unit.
     pub unit: Unit,
     /// Name and values of each row, from the top; values are not negative.
     pub rows: Vec<(String, Vec<f64>)>,
@@ -24,7 +24,7 @@ const RIGHT: f64 = 28.0;
 const TOP: f64 = 34.0;
 
 impl HeatMap {
-    /// The figure.  One hue from faint to full keeps its order in grey print and for every eye.
+    /// The figure.  One hue from faint to full keeps its order in grey print and for colour-blind readers.
     pub fn figure(&self) -> Figure {
         let most = self
             .rows

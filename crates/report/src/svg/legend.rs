@@ -1,4 +1,4 @@
-//! Legends: which style belongs to whom.
+//! Legends: the name that belongs to each style.
 
 use super::element::{label, line, text_width, Element};
 use super::Style;

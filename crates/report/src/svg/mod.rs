@@ -1,10 +1,10 @@
-//! Figures for people, as SVG.
+//! Figures as SVG.
 //!
-//! What a figure needs and no more: [elements](Element) that escape what they are given,
-//! [scales](Scale) with round ticks, and the kinds of figure that schedulers are judged by.
-//! Colours come from a palette that colour-blind readers can tell apart, every series also
+//! [Elements](Element) escape their text, [scales](Scale) have round ticks, and there are the
+//! kinds of figures that are usual for schedulers.
+//! Colours come from a palette that colour-blind readers can distinguish, every series also
 //! has a dash or a label of its own for print, text is in the reader's own font, dark and light follow
-//! the reader's setting, and nothing is fetched from anywhere.
+//! the reader's setting, and nothing is loaded from the network.
 //!
 //! ```
 //! use schedlab_report::quantity::Unit;

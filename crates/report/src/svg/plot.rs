@@ -5,16 +5,16 @@ use super::legend::{legend, Key};
 use super::{Figure, Scale, Spacing, Style, Value, HALF_WIDTH, SMALL_WIDTH};
 use crate::quantity::Unit;
 
-/// An axis: what it measures and from where to where.
+/// An axis: what it measures, and its range.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Axis {
     /// What it measures; the unit stands at the ticks.
     pub label: String,
-    /// In what.
+    /// Its unit.
     pub unit: Unit,
-    /// From where.
+    /// Its lower end.
     pub low: f64,
-    /// To where.
+    /// Its upper end.
     pub high: f64,
     /// How values are spaced.
     pub spacing: Spacing,
@@ -44,7 +44,7 @@ impl Axis {
 /// Points that belong together.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Series {
-    /// Whose.
+    /// Its name in the legend.
     pub name: String,
     /// How they are drawn.
     pub style: Style,
@@ -52,12 +52,12 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
 }
 
-/// A single point that deserves a look.
+/// A single marked point.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Marker {
-    /// Where.
+    /// Its place.
     pub at: (f64, f64),
-    /// Of which series.
+    /// The style of its series.
     pub style: Style,
     /// Its tool tip.
     pub tip: String,
@@ -108,7 +108,7 @@ impl Plot {
         }
     }
 
-    /// An empty plot that is one of several: what the axes measure and whose the series are stands beside them.
+    /// An empty plot that is one of several: the names of axes and series stand beside them.
     pub fn small(title: &str, x: Axis, y: Axis) -> Plot {
         let plot = Plot::sized(title, x, y, SMALL_WIDTH, 150.0);
         let (x, y) = (&plot.x_axis, &plot.y_axis);

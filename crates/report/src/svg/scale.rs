@@ -24,7 +24,7 @@ pub struct Scale {
 /// A tick of an axis.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tick {
-    /// Where.
+    /// Its place.
     pub value: f64,
     /// Its label; empty for the small ones between.
     pub label: String,
@@ -32,7 +32,7 @@ pub struct Tick {
 
 impl Scale {
     /// A scale for values `domain.0` to `domain.1` on pixels `range.0` to `range.1`.  A domain
-    /// without extent is widened, and a logarithmic one kept above nought, so that any data can be drawn.
+    /// without extent is widened, and a logarithmic one is kept above zero, so that any data can be drawn.
     pub fn new(spacing: Spacing, domain: (f64, f64), range: (f64, f64)) -> Scale {
         let (mut low, mut high) = domain;
         if spacing == Spacing::Log {

@@ -8,7 +8,7 @@ use crate::quantity::Unit;
 /// A part.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Segment {
-    /// Whose.
+    /// Its name.
     pub name: String,
     /// How it is drawn.
     pub style: Style,
@@ -19,7 +19,7 @@ pub struct Segment {
 /// A whole.
 #[derive(Clone, PartialEq, Debug)]
 pub struct StackRow {
-    /// Of what.
+    /// Its name.
     pub name: String,
     /// Its parts, from the left.
     pub segments: Vec<Segment>,

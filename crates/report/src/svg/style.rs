@@ -1,5 +1,5 @@
-//! How one series is told from another: by colour, and by dash or hatch for those who
-//! print in grey or do not see the colour.
+//! Styles of series: colours, and dashes or hatches for grey print and colour-blind
+//! readers.
 
 use super::element::{line, rect, Element};
 
@@ -18,7 +18,7 @@ pub enum Style {
     Series(usize),
     /// In grey, for comparison with a series.
     Baseline,
-    /// As CPU time nobody used.
+    /// As unused CPU time.
     Idle,
     /// As CPU time spent on scheduling.
     Overhead,

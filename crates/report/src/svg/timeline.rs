@@ -5,10 +5,10 @@ use super::legend::{legend, Key};
 use super::{Figure, Scale, Spacing, Style, WIDTH};
 use crate::quantity::Unit;
 
-/// A stay on a lane.
+/// A stretch of time on a lane.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Span {
-    /// On which lane, from 0 at the top.
+    /// Its lane, from 0 at the top.
     pub lane: usize,
     /// From, in nanoseconds.
     pub start: f64,
@@ -20,7 +20,7 @@ pub struct Span {
     pub name: String,
     /// Its tool tip.
     pub tip: String,
-    /// Whose: spans with the same number light up together.
+    /// The task: spans with the same number are highlighted together.
     pub key: u32,
 }
 
@@ -48,7 +48,7 @@ pub struct Timeline {
     pub lanes: Vec<String>,
     /// What ran.
     pub spans: Vec<Span>,
-    /// Whose styles these are.
+    /// Names and styles of the legend.
     pub legend: Vec<(String, Style)>,
     /// What to look at.
     pub highlight: Option<Highlight>,
@@ -108,7 +108,7 @@ impl Timeline {
 fn draw(span: &Span, x: &Scale, top: f64, lane: f64) -> Element {
     let (left, right) = (x.at(span.start), x.at(span.end));
     let y = top + span.lane as f64 * lane;
-    // Even the shortest stay leaves a trace; a gap tells neighbours of one colour apart.
+    // Even the shortest stay is visible; a gap separates neighbours of one colour.
     let width = (right - left - 0.5).max(0.4);
     let mut group = span.style.area(left, y + 1.0, width, lane - 2.0);
     if lane >= 14.0 && text_width(&span.name) + 6.0 < width {

@@ -70,7 +70,7 @@ fn write_field(table: &Table, field: usize) -> Vec<Written> {
         .map(|s| write_cell(&s.cells[field], &contest_format(table, field, s.contest)))
         .collect();
     for best in table.best(field) {
-        // A lead that rounding hides is none.
+        // A lead that rounding hides does not count.
         let rivals = table.subjects.iter().zip(&written).enumerate();
         written[best].best = !rivals
             .filter(|(i, (s, _))| *i != best && s.contest == table.subjects[best].contest)

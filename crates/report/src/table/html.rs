@@ -43,7 +43,7 @@ pub struct HtmlCell {
     pub best: bool,
     /// "label", "number" or "text".
     pub kind: &'static str,
-    /// Of a label: does the one above it say the same?
+    /// For a label: is it equal to the one above it?
     pub again: bool,
     /// The number to sort by.
     pub sort: Option<f64>,
@@ -143,7 +143,7 @@ impl Table {
         else {
             return (String::new(), "");
         };
-        // Differences no one would see are not worth a reader's time.
+        // Differences that the format hides are not shown.
         let format = contest_format(self, field, contest);
         if base == 0.0 || format.number(base) == format.number(value) {
             return (String::new(), "");

@@ -54,7 +54,7 @@ fn cell(cell: &Written) -> String {
     text
 }
 
-/// Takes their meaning from the characters that have one in a table cell.
+/// Escapes the characters that have a meaning in a table cell.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

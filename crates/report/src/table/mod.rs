@@ -1,9 +1,9 @@
 //! One table, several ways to write it.
 //!
-//! A [`Table`] holds what was measured (its [`Field`]s) of whom (its [`Subject`]s: policies,
-//! groups, tasks) and leaves to the renderers which of them become rows and which columns.
-//! The renderers agree on everything a reader could trip over, because it is decided
-//! here: the unit each field is written in, which value is best, what is missing.
+//! A [`Table`] holds measurements (its [`Field`]s) of its [`Subject`]s (policies, groups,
+//! tasks).  The renderers decide which of them become rows and which columns.  What all
+//! renderers must agree on is decided here: the unit of each field, which value is best,
+//! what is missing.
 
 mod grid;
 mod html;
@@ -41,13 +41,13 @@ pub enum Better {
 pub struct Field {
     /// What it is called.
     pub label: String,
-    /// What it is counted in.
+    /// Its unit.
     pub unit: Unit,
     /// Which values are better; none where neither is.
     pub better: Option<Better>,
 }
 
-/// Who or what was measured.
+/// A policy, group or task that was measured.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Subject {
     /// What it is called: one text for each of [`Table::stubs`].
@@ -63,7 +63,7 @@ pub struct Subject {
 pub enum Cell {
     /// Nothing.
     Missing,
-    /// Something that is no number.
+    /// A text instead of a number.
     Text(String),
     /// A number in the base unit of its field.
     Number {
@@ -83,11 +83,11 @@ pub struct Table {
     pub stubs: Vec<String>,
     /// What was measured.
     pub fields: Vec<Field>,
-    /// Of whom.
+    /// The policies, groups or tasks.
     pub subjects: Vec<Subject>,
     /// How it is best read, given room.
     pub layout: Layout,
-    /// What a reader must know beside the numbers; printed below.
+    /// Notes on the numbers, printed below.
     pub notes: Vec<String>,
 }
 
@@ -116,7 +116,7 @@ impl Field {
         }
     }
 
-    /// Of its values the better ones are these.
+    /// Sets which values are better.
     pub fn better(self, better: Better) -> Field {
         Field {
             better: Some(better),

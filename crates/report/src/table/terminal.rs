@@ -57,8 +57,8 @@ impl Terminal {
         }
     }
 
-    /// The table, each line ended by a newline.  A table too wide is turned or split, whichever
-    /// takes fewer parts; no line is longer than the terminal unless a single column is.
+    /// The table, each line ended by a newline.  A table that is too wide is transposed or split, whichever
+    /// needs fewer parts; no line is longer than the terminal unless a single column is.
     pub fn render(&self, table: &Table) -> String {
         let mut out = self.paint(BOLD, &printable(&table.title)) + "\n";
         let grid = self.choose(table);

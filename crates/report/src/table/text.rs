@@ -1,4 +1,4 @@
-//! Text as wide as it looks.
+//! The width of text on a terminal.
 
 use unicode_width::UnicodeWidthStr;
 

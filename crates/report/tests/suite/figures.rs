@@ -1,4 +1,4 @@
-//! Figures as files: well-formed, complete, safe whatever they are given.
+//! Figures as files: well-formed, complete, safe for any input.
 
 use roxmltree::Document;
 use schedlab_report::quantity::Unit;

@@ -1,4 +1,4 @@
-//! The report, as text and as a browser sees it.
+//! The report as text and in a browser.
 
 use std::io::Write;
 use std::path::PathBuf;

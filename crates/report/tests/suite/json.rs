@@ -1,4 +1,4 @@
-//! Results for machines.
+//! Results as JSON.
 
 use schedlab_report::json;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Tables as people see them.
+//! Tables as text.
 
 use crate::sample::{Sample, DURATION_NS};
 use schedlab_report::quantity::Unit;

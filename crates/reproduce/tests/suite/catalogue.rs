@@ -27,7 +27,7 @@ fn every_claim_of_the_specification_is_judged() {
     assert_eq!(missing, Vec::<String>::new());
 }
 
-/// Ids of their own, of experiments beside the papers, have other letters.
+/// Experiments that belong to no paper have ids with other letters.
 #[test]
 fn every_claim_is_judged_once_and_is_one_of_the_specification_or_of_our_own() {
     for (id, judges) in claims() {
@@ -58,7 +58,7 @@ fn every_claim_says_what_the_paper_says_and_when_it_holds() {
     }
 }
 
-/// One machine for one kernel of a testbed: nobody has a machine of his own for a claim.
+/// One machine for one kernel of a testbed: no claim has a machine of its own.
 #[test]
 fn experiments_of_a_testbed_share_its_machines() {
     let mut owners = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! docs/results.md is what the program finds, and a quick look finds the same.
+//! docs/results.md equals the program's results, and --quick gives the same verdicts.
 
 use std::path::Path;
 

@@ -226,3 +226,35 @@ fn a_barrier_of_one_lets_everybody_through() {
         .run();
     assert_eq!(ran.exits(), [(10, 0), (10, 1)]);
 }
+
+/// A socket's writers go on when a quarter of it is left, all at once; a pipe of this kind has bytes from the start.
+#[test]
+fn a_full_channel_may_have_to_be_drained_first() {
+    let sends = |count| Op::Send { channel: 0, count };
+    let takes = |count| Op::Receive { channel: 0, count };
+    let reader = [
+        run(1000),
+        takes(1),
+        run(1000),
+        takes(5),
+        mark(0),
+        run(1000),
+        takes(4),
+    ];
+    let ran = Lab::new(3)
+        .task(vec![sends(1), mark(1)])
+        .task(vec![sends(1), mark(1)])
+        .task(reader.to_vec())
+        .channel(8)
+        .with(|w| (w.channels[0].low_water, w.channels[0].initial) = (Some(2), 8))
+        .with(|w| w.marks = vec!["taken".into(), "sent".into()])
+        .run();
+    // 8 bytes; 7 after 1 ms, 2 after 2 ms, when both writers go on.
+    let times: Vec<(u64, u32)> = ran
+        .marks()
+        .iter()
+        .map(|(at, mark, _)| (*at, *mark))
+        .collect();
+    assert_eq!(times, [(2000, 0), (2000, 1), (2000, 1)]);
+    assert_eq!(ran.exit_ns(2), 3_000_000);
+}

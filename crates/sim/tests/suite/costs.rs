@@ -241,3 +241,59 @@ static void fifo_switched(sched_t *s, u32 cpu, task_t *prev, task_t *next)
     assert_eq!(of_cpu(Overhead::Schedule, 0), schedules);
     assert_eq!(ran.exit_ns(0), 2_522_000);
 }
+
+/// Two nodes with a cache each; a task with 1 MiB of memory goes from one to the other.
+#[test]
+fn what_is_missing_takes_the_longer_the_farther_the_memory_is() {
+    let away = |distances: Vec<Vec<u32>>| {
+        let program = vec![run(10), Op::SetCpus(Some(1)), run(10_000), Op::Exit];
+        let lab = Lab::new(2)
+            .task(program)
+            .on(&[0])
+            .with(|w| w.cpu_sets.push(vec![1]))
+            .but(|t| t.working_set_bytes = 1 << 20)
+            .machine(|m| {
+                m.cpus[1].node = 1;
+                m.cpus[1].cache = 1;
+                m.caches = vec![
+                    schedlab_machine::Cache {
+                        size_bytes: 2 << 20,
+                        refill_ps_per_byte: 1000,
+                    };
+                    2
+                ];
+                m.distances = distances;
+            });
+        lab.run().exit_ns(0)
+    };
+    let near = away(Vec::new());
+    assert_eq!(away(vec![vec![10, 10], vec![10, 10]]), near);
+    let far = away(vec![vec![10, 25], vec![25, 10]]);
+    // A local fetch of the whole working set takes 1,048,576 ns; at distance 25 it takes 2.5 times as long.
+    assert_eq!(far - near, 1_048_576 * 3 / 2);
+}
+
+/// One sleep after the other, each longer than the last.
+#[test]
+fn a_cpu_that_idled_for_longer_takes_longer_to_come_back() {
+    let state = |after, exit| schedlab_machine::IdleState {
+        after: US(after),
+        exit: US(exit),
+    };
+    let program = vec![
+        sleep(50),
+        mark(0),
+        sleep(150),
+        mark(0),
+        sleep(1000),
+        mark(0),
+    ];
+    let lab = Lab::new(1).task(program).machine(|m| {
+        m.costs.idle_exit = US(2);
+        m.idle_states = vec![state(100, 20), state(500, 70)];
+    });
+    // 50 + 2; then 150 + 20; then 1000 + 70.
+    let marks = lab.run().marks();
+    let times: Vec<u64> = marks.iter().map(|mark| mark.0).collect();
+    assert_eq!(times, [52, 222, 1292]);
+}

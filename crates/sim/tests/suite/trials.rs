@@ -33,6 +33,7 @@ fn machine(seed: u64) -> Machine {
     let per_node = nr_cpus.div_ceil(nodes).next_multiple_of(threads);
     let cpu = |i: u32| Cpu {
         core: i / threads,
+        package: i / per_node,
         node: i / per_node,
         cache: i / per_node,
         capacity: 1024,

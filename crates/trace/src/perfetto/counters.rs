@@ -1,4 +1,4 @@
-//! Numbers over time, each on a track of its own.
+//! Counters over time, each on its own track.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -24,7 +24,7 @@ pub enum Counter {
     Policy(u32),
 }
 
-/// How a track presents itself.
+/// The name, unit and place of a track.
 pub struct Description<'a> {
     pub name: &'a str,
     /// The track it is drawn under; 0 for none.
@@ -60,7 +60,7 @@ impl Counters {
         }
     }
 
-    /// Has the counter a track?
+    /// Does the counter have a track?
     pub fn has(&self, counter: Counter) -> bool {
         self.tracks.contains_key(&counter)
     }

@@ -19,7 +19,7 @@ use crate::{
     TraceInfo, WakeContext,
 };
 
-/// What the traces of simulations say where those of kernels have the kernel's version (`uname -v`).
+/// Written in traces of simulations in place of the kernel's version (`uname -v`).
 pub const SIMULATED_VERSION: &str = "schedlab, simulated";
 
 /// Readers decode task states by kernel version, so a trace names one, if not its own: states are
@@ -33,7 +33,7 @@ const BUFFERED_EVENTS: usize = 1 << 20;
 /// Tasks described without an event in between are announced in packets of this many.
 const TASKS_PER_PACKET: usize = 1024;
 
-/// The identifiers of the three groups of tracks; single tracks come behind.
+/// The identifiers of the three groups of tracks; single tracks follow.
 const RUN_QUEUES: u64 = 1;
 const WORKLOAD: u64 = 2;
 const POLICY: u64 = 3;
@@ -62,7 +62,7 @@ pub struct PerfettoSink<W: Write> {
 }
 
 impl<W: Write> PerfettoSink<W> {
-    /// So many tasks get a priority track, in order of their first priority.  When a further one
+    /// The most tasks with a priority track, in order of their first priority.  When a further one
     /// reports a priority, an instant on the timeline says that it got none.
     pub const MAX_PRIORITY_TRACKS: usize = 64;
 
@@ -82,7 +82,7 @@ impl<W: Write> PerfettoSink<W> {
         }
     }
 
-    /// Gives the writer back once all is written.
+    /// Writes everything and returns the writer.
     ///
     /// # Errors
     /// The first error the writer reported; what follows it was not written.
@@ -93,7 +93,7 @@ impl<W: Write> PerfettoSink<W> {
 
     fn write_system_info(&mut self) {
         let nr_cpus = self.info.nr_cpus;
-        // Only a simulator knows what the kernel's work cost.
+        // Only simulated traces carry costs.
         let version = match self.info.has_costs {
             true => SIMULATED_VERSION,
             false => "schedlab",
@@ -258,7 +258,7 @@ impl<W: Write> PerfettoSink<W> {
         });
     }
 
-    /// Announces new tasks.  Waiting for the event behind their description reveals who forked them.
+    /// Announces new tasks.  It waits for the event after their description, which names the parent.
     fn declare_tasks(&mut self, forked: Option<(TaskId, TaskId)>) {
         if self.undeclared.is_empty() {
             return;
@@ -333,7 +333,13 @@ impl<W: Write> PerfettoSink<W> {
         self.flush_cpu_if_full(cpu);
     }
 
-    /// The first wakeup of a task that was forked; all others are told by their waking.
+    fn sched_yield(&mut self, cpu: CpuId, task: TaskId) {
+        let pid = self.follower.get(task).pid;
+        self.cpus[cpu.index()].push_yield(self.now, pid);
+        self.flush_cpu_if_full(cpu);
+    }
+
+    /// The first wakeup of a forked task; all other wakeups follow from their waking.
     fn wakeup_of_new(&mut self, cpu: CpuId, task: TaskId, target: CpuId) {
         let Some(place) = self.newborn.iter().position(|&new| new == task) else {
             return;
@@ -367,7 +373,7 @@ impl<W: Write> PerfettoSink<W> {
         }
     }
 
-    /// Time moves on: what the counters were until now is settled.
+    /// Time advances: the counters' values until now are final.
     fn advance(&mut self, time: Time) {
         if time > self.now {
             self.counters.write(&mut self.packets, self.now);
@@ -394,6 +400,7 @@ impl<W: Write> PerfettoSink<W> {
                 child,
                 parent: Some(parent),
             } => self.fork(event.cpu, parent, child),
+            EventKind::Yield { task } => self.sched_yield(event.cpu, task),
             EventKind::Wakeup { task, target } => self.wakeup_of_new(event.cpu, task, target),
             EventKind::Priority { task, priority } => self.priority(task, priority),
             EventKind::Mark { mark, count, .. } => {
@@ -445,7 +452,7 @@ impl<W: Write> Sink for PerfettoSink<W> {
         self.update_run_queues();
     }
 
-    /// The number of runnable tasks, said once more, makes the timeline reach to the end.
+    /// Repeats the number of runnable tasks, so that the timeline reaches to the end.
     fn end(&mut self, time: Time) {
         self.advance(time);
         self.flush();
@@ -464,7 +471,7 @@ fn idle_switch(time: Time, prev_state: PrevState) -> Switch<'static> {
     }
 }
 
-/// The kernel's task states since 4.14.  Being displaced is `R+`, giving way is `R`.
+/// The kernel's task states since 4.14.  A preempted task is `R+`, one that yields is `R`.
 fn state_bits(state: PrevState) -> i64 {
     match state {
         PrevState::Preempted => 0x100,
@@ -479,8 +486,10 @@ fn state_bits(state: PrevState) -> i64 {
 fn wake_flags(by: WakeContext) -> u64 {
     const IRQS_OFF: u64 = 0x01;
     const HARDIRQ: u64 = 0x08;
+    const SOFTIRQ: u64 = 0x10;
     match by {
         WakeContext::Task => IRQS_OFF,
         WakeContext::Irq => IRQS_OFF | HARDIRQ,
+        WakeContext::SoftIrq => IRQS_OFF | SOFTIRQ,
     }
 }

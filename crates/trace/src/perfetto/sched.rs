@@ -3,12 +3,12 @@
 
 use std::collections::HashMap;
 
-use super::schema::{bundle, compact, event, packet, CLONE_THREAD};
+use super::schema::{bundle, compact, event, packet, CLONE_THREAD, SCHED_YIELD};
 use crate::follow::Task;
 use crate::proto::{Message, Packed};
 use crate::{CpuId, Time};
 
-/// A CPU runs another task.  The previous one is who the switch before it named.
+/// A CPU runs another task.  The previous task is the one that the last switch named.
 pub struct Switch<'a> {
     pub time: Time,
     pub prev_state: i64,
@@ -31,7 +31,7 @@ pub struct Waking<'a> {
 pub struct CpuBundle {
     cpu: CpuId,
     events: usize,
-    /// Forks and first wakeups, for which there are no columns, and when the last of them was.
+    /// Forks, first wakeups and yields, for which there are no columns, and when the last of them was.
     forks: Message,
     forked: Option<Time>,
     comms: Comms,
@@ -77,7 +77,7 @@ impl CpuBundle {
     ///
     /// Readers sort by time and, among equals, take a bundle's switches before all else.
     /// A switch in the nanosecond of a waking therefore belongs in the next bundle: else the
-    /// wakeup would be blamed on the next task.
+    /// wakeup would be attributed to the next task.
     pub fn must_end_before_switch(&self, time: Time) -> bool {
         [self.waking_times.last, self.forked].contains(&Some(time))
     }
@@ -99,6 +99,13 @@ impl CpuBundle {
             fork.uint(event::PARENT_PID, parent.pid.into());
             fork.text(event::CHILD_COMM, &child.comm);
             fork.uint(event::CHILD_PID, child.pid.into());
+        });
+    }
+
+    /// The thread that runs here calls sched_yield(2).
+    pub fn push_yield(&mut self, time: Time, pid: u32) {
+        self.push_event(time, pid, event::SYS_ENTER, |enter| {
+            enter.uint(event::ENTER_ID, SCHED_YIELD);
         });
     }
 
@@ -198,7 +205,7 @@ impl Times {
 #[derive(Default)]
 struct Comms {
     names: Vec<String>,
-    /// Only looked up, never iterated: its order reaches no file.
+    /// Only looked up, never iterated: its order does not affect the file.
     indexes: HashMap<String, u64>,
 }
 

@@ -57,13 +57,18 @@ pub mod bundle {
     pub const COMPACT_SCHED: u32 = 4;
 }
 
-/// `FtraceEvent`, with `TaskNewtask`, `SchedProcessFork` and `SchedWakeupNew`: what the compact tables have no columns for
+/// The number of sched_yield(2) on x86-64.
+pub const SCHED_YIELD: u64 = 24;
+
+/// `FtraceEvent`, with `TaskNewtask`, `SchedProcessFork`, `SchedWakeupNew` and `SysEnter`: what the compact tables have no columns for
 pub mod event {
     pub const TIMESTAMP: u32 = 1;
     pub const PID: u32 = 2;
     pub const SCHED_WAKEUP_NEW: u32 = 114;
     pub const TASK_NEWTASK: u32 = 235;
     pub const SCHED_PROCESS_FORK: u32 = 239;
+    pub const SYS_ENTER: u32 = 329;
+    pub const ENTER_ID: u32 = 1;
     pub const NEW_PID: u32 = 1;
     pub const NEW_COMM: u32 = 2;
     pub const NEW_CLONE_FLAGS: u32 = 3;

@@ -1,4 +1,4 @@
-//! The text form, line by line, and read back the way its readers do.
+//! The text form, line by line, and parsed as its readers do.
 
 use crate::common::{random_trace, small_trace, Trace};
 use regex_lite::Regex;

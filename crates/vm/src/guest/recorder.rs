@@ -2,7 +2,7 @@
 
 use std::os::fd::BorrowedFd;
 
-use schedlab_recording::tracefs::Recorder;
+use schedlab_recording::tracefs::{Recorder, Wanted};
 use schedlab_recording::RecordingError;
 use schedlab_trace::{CpuId, Time};
 
@@ -21,9 +21,10 @@ impl Recording {
     pub fn prepare(
         buffer_kib: u64,
         observers: &[u32],
+        wanted: Wanted,
         host: &mut Host,
     ) -> Result<Recording, Problem> {
-        let recorder = Recorder::new(buffer_kib, observers).map_err(in_words)?;
+        let recorder = Recorder::new(buffer_kib, observers, wanted).map_err(in_words)?;
         send_json(host, Kind::Recording, recorder.description())?;
         Ok(Recording {
             recorder,

@@ -12,6 +12,7 @@ use super::processes::{spawn, Children, Pump, Usage};
 use super::recorder::Recording;
 use super::scheduler::Scheduler;
 use super::{kernel_log, now_ns, observer, send, send_json, Host, Problem};
+use schedlab_recording::tracefs::Wanted;
 
 /// Runs the job's command and tells the host all about it.
 pub fn run(job: &Job, host: &mut Host) -> Result<(), Problem> {
@@ -42,7 +43,14 @@ fn record(
     host: &mut Host,
 ) -> Result<(), Problem> {
     let mut recording = match job.buffer_kib {
-        Some(buffer_kib) => Some(Recording::prepare(buffer_kib, observers, host)?),
+        Some(buffer_kib) => Some(Recording::prepare(
+            buffer_kib,
+            observers,
+            Wanted {
+                data_flow: job.data_flow,
+            },
+            host,
+        )?),
         None => None,
     };
     send(host, Kind::Started, &[])?;

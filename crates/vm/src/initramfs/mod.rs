@@ -51,6 +51,8 @@ pub struct Content {
     pub folder: PathBuf,
     /// The size of each CPU's trace buffer in KiB; none: nothing is recorded.
     pub buffer_kib: Option<u64>,
+    /// Whether system calls that move data or wait are recorded, too.
+    pub data_flow: bool,
 }
 
 impl Content {
@@ -173,6 +175,7 @@ impl Content {
                 .into(),
             scheduler: self.scheduler.clone(),
             buffer_kib: self.buffer_kib,
+            data_flow: self.data_flow,
         }
     }
 }

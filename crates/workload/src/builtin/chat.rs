@@ -1,4 +1,4 @@
-//! chat (chat-1.0.1): VolanoMark's picture in C, with an open loop.
+//! chat (chat-1.0.1): VolanoMark's structure in C, with an open loop.
 //!
 //! Every client's sender sends all its messages back to back as soon as all clients are ready;
 //! users do not take turns and no thread yields.  The server's receiver puts each message into the
@@ -25,7 +25,7 @@ pub struct Chat {
     /// Users in each room.
     #[arg(long, default_value_t = 20, value_parser = number(2, 200))]
     pub users: u32,
-    /// Median CPU time to send 100 bytes over a loopback socket.  Assumed, as are the others.
+    /// Median CPU time to send 100 bytes over a loopback socket.  Assumed, as are the next two.
     #[arg(long, default_value = "30us", value_name = "TIME", value_parser = time)]
     pub send: Ns,
     /// Median CPU time to receive them.

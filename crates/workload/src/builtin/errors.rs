@@ -1,4 +1,4 @@
-//! What clap reports, as one [`Diagnostic`].
+//! Errors of clap, as one [`Diagnostic`].
 
 use clap::error::{ContextKind, ErrorKind};
 use schedlab_input::flags::{allowed, first_line, suggestion, text};

@@ -1,11 +1,11 @@
 //! interbench (Con Kolivas, 2005): a simulated player, screen or game and a background load.
 //!
 //! As in version 0.31, a timekeeper at SCHED_FIFO 96 sleeps for the benchmarked thread and wakes it, so
-//! that a late timer does not count, and a frame that comes due while the thread is still busy with
-//! another is dropped.  Unlike there, a frame that starts more than an interval late is computed all the same.
+//! that a late timer does not count.  A frame that comes due while the thread still computes another is
+//! dropped.  Unlike version 0.31, this program computes a frame that starts more than an interval late.
 //!
-//! The mark "frame" counts what came due, "burn" what was done.  interbench's latency is the
-//! wakeup latency of the benchmarked group; for gaming it is what "burst" takes beyond 100 ms.
+//! The mark "frame" counts frames that came due, "burn" frames that were computed.  interbench's latency is the
+//! wakeup latency of the benchmarked group; for gaming it is the time of "burst" beyond 100 ms.
 //! The experiment classic-interbench computes its tables.
 
 use clap::ValueEnum;
@@ -28,7 +28,7 @@ pub(super) struct Interbench {
     /// What runs beside it.
     #[arg(short = 'w', long, value_enum, default_value_t = Load::None)]
     load: Load,
-    /// Threads of --load burn and compile; interbench advises as many as there are CPUs.
+    /// Threads of --load burn and compile; interbench advises one for each CPU.
     #[arg(short = 'L', long, default_value_t = 4, value_parser = number(1, 100_000))]
     burners: u32,
     /// How long it runs.
@@ -58,7 +58,7 @@ enum Bench {
     Audio,
     /// 40 % of the CPU, 60 times a second.
     Video,
-    /// A window dragged about: 0 to 100 ms of every 100 ms, 1 ms more each time.
+    /// A window being dragged: 0 to 100 ms of every 100 ms, 1 ms more each time.
     X,
     /// All the CPU there is, in bursts of 100 ms.
     Gaming,
@@ -243,7 +243,7 @@ impl Frames {
         }
     }
 
-    /// Says when a frame is due.  Nobody hears it who is still busy with the last.
+    /// Signals when a frame is due.  A task still busy with the last frame misses the signal.
     fn timekeeper(&self, due: u32, frame: Option<MarkId>) -> Ops {
         let mut ops = Ops::new();
         ops.repeat(Times::Forever, |ops| {

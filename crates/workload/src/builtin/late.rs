@@ -1,8 +1,8 @@
-//! late: simulated applications that compute, sleep, and note how late they were served.
+//! late: simulated applications that compute, sleep, and record how late they ran.
 //!
 //! After the tool of that name in the ULE paper (BSDCon 2003): a task runs R, sleeps S and
-//! repeats.  Its response time is how late it woke plus how long its work then took; the mark
-//! "NAME response" records it, "NAME lateness" the first part alone.  The paper does not print R
+//! repeats.  Its response time is the delay of its wakeup plus the time of its work; the mark
+//! "NAME response" records the sum, "NAME lateness" the delay alone.  The paper does not print R
 //! and S of its applications; the presets are placeholders of this project.
 //!
 //! Batches are gated as a build's stages are: all tasks exist from the start, as the paper's
@@ -34,10 +34,10 @@ pub struct Late {
     /// compilers, Figure 4 of the ULE paper.
     #[arg(long = "task", value_name = "TASK", value_parser = Task::parse, verbatim_doc_comment)]
     pub tasks: Vec<Task>,
-    /// How long the run lasts; without it until all tasks with a cpu have ended, or 60s.
+    /// Duration of the run.  Default: until all tasks with a cpu have ended; 60s if no task has one.
     #[arg(long, value_name = "TIME", value_parser = positive_time)]
     pub duration: Option<Ns>,
-    /// Let all sleepers begin at once rather than anywhere in their first period.
+    /// Let all sleepers begin at the same time rather than at random in their first period.
     #[arg(long)]
     pub aligned: bool,
 }
@@ -80,7 +80,7 @@ pub struct Task {
 impl Benchmark for Late {
     const NAME: &'static str = "late";
     const SUMMARY: &'static str =
-        "simulated applications that run and sleep; measures how late they are served";
+        "simulated applications that run and sleep; measures how late they run";
 
     fn build(&self, builder: &mut Builder) -> Result<(), Diagnostic> {
         let tasks = self.kinds()?;
@@ -97,7 +97,7 @@ impl Benchmark for Late {
 }
 
 impl Late {
-    /// The kinds of tasks: those that were asked for, or the usual ones.
+    /// The kinds of tasks: those given, or the default ones.
     ///
     /// # Errors
     /// Two have the same name.
@@ -196,7 +196,7 @@ fn cycle(builder: &mut Builder, kind: &Task) -> impl FnOnce(&mut Ops) {
     }
 }
 
-/// What holds back all batches of a kind but the first.
+/// Semaphores that delay all batches of a kind but the first.
 struct Gates {
     /// A task takes one before it begins; the first batch finds its share here.
     open: u32,
@@ -227,7 +227,7 @@ impl Task {
         "threads",
     ];
 
-    /// The preset of this name, or a task that has everything to be told.
+    /// The preset of this name, or a task without settings.
     fn named(name: &str) -> Self {
         let (run, sleep, cpu, working_set_bytes) = match name {
             "vi" => (Ns::from_ms(1), Ns::from_ms(100), Ns::ZERO, 16 << 10),
@@ -303,7 +303,7 @@ impl Task {
         Ok(())
     }
 
-    /// Checks what one key cannot see.
+    /// Checks the keys against each other.
     fn complete(self) -> Result<Self, String> {
         if self.run == Ns::ZERO {
             return Err(format!(
@@ -325,7 +325,7 @@ impl Task {
         Ok(self)
     }
 
-    /// How many cycles its CPU time is enough for, on average, and what is left of it then.
+    /// How many cycles its CPU time is enough for, on average, and the rest.
     pub fn rounds(&self) -> (u32, Ns) {
         let cycle = match self.sleep {
             Ns::ZERO => self.run.0,
@@ -370,7 +370,7 @@ fn check(tasks: &[Task]) -> Result<(), Diagnostic> {
         let gate = (kind.batches > 1).then(|| format!("{}-gate", kind.name));
         for name in [Some(kind.name.clone()), gate].into_iter().flatten() {
             if !names.insert(name.clone()) {
-                let problem = format!("\"{name}\" is there twice");
+                let problem = format!("the name \"{name}\" is used twice");
                 return Err(bad_option(Late::NAME, "--task", problem, "another name"));
             }
         }

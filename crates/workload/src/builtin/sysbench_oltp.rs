@@ -54,7 +54,7 @@ pub(super) struct SysbenchOltp {
 const POINT_SELECTS: u32 = 10;
 const RANGE_SELECTS: u32 = 4;
 const CHANGES: u32 = 4;
-/// Transactions with rows of their own, after which a thread begins again with the same.
+/// Transactions with rows of their own; after them a thread repeats the same rows.
 const REPEAT: u32 = 10;
 
 /// What the server's threads draw from and share.
@@ -127,7 +127,7 @@ impl SysbenchOltp {
         }
     }
 
-    /// A thread of the client: a transaction after the other.
+    /// A thread of the client: one transaction after the other.
     fn client(&self, builder: &mut Builder, socket: Socket, transactions: u32) -> Ops {
         let mark = builder.mark("transaction");
         let statements = POINT_SELECTS + RANGE_SELECTS + CHANGES + 2;
@@ -176,7 +176,7 @@ impl SysbenchOltp {
         rows
     }
 
-    /// Rows a transaction changes, in order, each once: by a fixed hash of who and when.
+    /// Rows a transaction changes, in order, each once: by a fixed hash of thread and transaction.
     fn rows_of(&self, thread: u32, transaction: u32) -> Vec<u32> {
         let hot = (self.rows / 100).max(1);
         let mut rows: Vec<u32> = (0..CHANGES)

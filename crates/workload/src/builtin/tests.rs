@@ -375,7 +375,7 @@ fn mistakes_get_one_clear_line() {
         ),
         (
             "late --task vi --task vi",
-            "--workload: late --task: \"vi\" is there twice; expected another name",
+            "--workload: late --task: the name \"vi\" is used twice; expected another name",
         ),
         (
             "hackbench -T -P",

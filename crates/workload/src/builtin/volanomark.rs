@@ -62,7 +62,7 @@ pub struct VolanoMark {
     /// Packets a socket holds: 64 KiB at about 512 bytes for each small packet.  Assumed.
     #[arg(long, default_value_t = 128, value_name = "PACKETS", value_parser = number(1, u32::MAX))]
     pub socket: u32,
-    /// Memory each thread touches again and again: stack, buffers, its objects.  Assumed.
+    /// Memory each thread touches repeatedly: stack, buffers, its objects.  Assumed.
     #[arg(long, default_value = "8KiB", value_name = "SIZE", value_parser = size)]
     pub working_set: u64,
 }

@@ -94,10 +94,10 @@ fn pareto(minimum: &str, shape: &str) -> Result<Distribution, Diagnostic> {
     })
 }
 
-/// A duration a distribution can be built on: an amount that is always 0 is none.
+/// A duration above 0, as distributions need it.
 fn positive(text: &str) -> Result<u64, Diagnostic> {
     match quantity::duration(text)? {
-        Ns(0) => Err(Diagnostic::new(format!("\"{text}\" is no time at all"))
+        Ns(0) => Err(Diagnostic::new(format!("\"{text}\" is a duration of 0"))
             .expected("a duration of more than 0")),
         Ns(ns) => Ok(ns),
     }
@@ -172,7 +172,7 @@ mod tests {
         );
         assert_eq!(
             message("exp(0ms)"),
-            "f: \"0ms\" is no time at all; expected a duration of more than 0"
+            "f: \"0ms\" is a duration of 0; expected a duration of more than 0"
         );
         assert_eq!(
             message("uniform(3ms, 1ms)"),

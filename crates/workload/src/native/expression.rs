@@ -80,7 +80,7 @@ impl Scope {
         self.names.get(name)
     }
 
-    /// For one instance of a task, or one of the things of a table.
+    /// For one instance of a task or of another table.
     pub fn of_instance(&self, i: u32, n: u32) -> Scope {
         let mut scope = self.clone();
         scope.set("i", Value::number(i.into()));
@@ -341,7 +341,7 @@ impl Parser<'_> {
                 Ok(Value::Number(chosen, u))
             }
             _ => Err(
-                Diagnostic::new(format!("{function}() cannot be worked out"))
+                Diagnostic::new(format!("{function}() cannot be calculated"))
                     .expected("min(A, B), max(A, B), power2(NUMBER) or len(LIST)"),
             ),
         }
@@ -352,7 +352,7 @@ impl Parser<'_> {
 fn calculate(operator: &str, left: Value, right: Value) -> Result<Value, Diagnostic> {
     let impossible = || {
         mistake(format!(
-            "\"{left} {operator} {right}\" cannot be worked out"
+            "\"{left} {operator} {right}\" cannot be calculated"
         ))
     };
     let (Value::Number(a, u), Value::Number(b, v)) = (&left, &right) else {
@@ -421,18 +421,18 @@ mod tests {
         assert_eq!(refused("a.{j}"), "{j}: there is no value \"j\"");
         assert_eq!(
             refused("{i / 0}"),
-            "{i / 0}: \"2 / 0\" cannot be worked out"
+            "{i / 0}: \"2 / 0\" cannot be calculated"
         );
         assert_eq!(refused("a.{(i}"), "{(i}: \")\" is missing");
         assert_eq!(refused("a.{i 3}"), "{i 3}: \"3\" is not expected here");
         assert_eq!(
             refused("{write + 1}"),
-            "{write + 1}: \"600ns + 1\" cannot be worked out"
+            "{write + 1}: \"600ns + 1\" cannot be calculated"
         );
         assert_eq!(refused("{nice[3]}"), "{nice[3]}: \"nice\" has no item 3");
         assert_eq!(
             refused("{99999999999 ^ 9}"),
-            "{99999999999 ^ 9}: \"99999999999 ^ 9\" cannot be worked out"
+            "{99999999999 ^ 9}: \"99999999999 ^ 9\" cannot be calculated"
         );
         assert_eq!(
             refused(&format!("{{{}}}", "(".repeat(MAX_LENGTH + 1))),

@@ -1,4 +1,4 @@
-//! How a program flows: loops, what is never reached, locks held, and whether time passes.
+//! Control flow of a program: loops, unreachable statements, locks held, and whether time passes.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ struct Block {
     held: BTreeSet<u32>,
     /// Does going through it once take time or block?
     passes_time: bool,
-    /// Why what follows is never reached.
+    /// Why the following statements are never reached.
     closed: Option<&'static str>,
 }
 

@@ -1,6 +1,6 @@
 //! The native workload format: TOML tables of tasks, each with a program of one statement per line.
 //!
-//! `docs/workloads.md` describes it for people who write it.
+//! `docs/workloads.md` describes it for users.
 
 mod amount;
 mod expression;
@@ -32,7 +32,7 @@ use task::Planned;
 /// Reads a workload with the defaults of its options; it is called after the file.
 ///
 /// # Errors
-/// The first mistake, with its line: also inside of programs.
+/// The first mistake, with its line, also inside programs.
 pub fn parse(file_name: &str, text: &str) -> Result<Workload, Diagnostic> {
     parse_with(file_name, text, &[])
 }
@@ -73,7 +73,7 @@ pub fn help(file_name: &str, text: &str) -> Result<Option<String>, Diagnostic> {
     options::help(&root, &stem(file_name), title)
 }
 
-/// What a file says it is about.
+/// The title of a file.
 pub fn title(text: &str) -> String {
     let document = Document::parse("", text).ok();
     let title = document
@@ -101,7 +101,7 @@ fn root(document: &Document) -> Result<Table<'_>, Diagnostic> {
     Ok(root)
 }
 
-/// How long it runs; none if the file does not say it or an expression says 0.
+/// How long it runs; none if the file does not name it or an expression gives 0.
 fn duration(root: &Table<'_>, scope: &Scope) -> Result<Option<Ns>, Diagnostic> {
     let expected = "a duration in quotes with its unit, such as \"10ms\"";
     match filled(root, "duration", expected, scope, quantity::duration)? {
@@ -113,7 +113,7 @@ fn duration(root: &Table<'_>, scope: &Scope) -> Result<Option<Ns>, Diagnostic> {
             Ok(None)
         }
         Some(Ns::ZERO) => Err(root
-            .mistake("duration", "nothing can happen in no time")
+            .mistake("duration", "the duration is 0")
             .expected("a duration longer than 0")),
         duration => Ok(duration),
     }
@@ -164,8 +164,8 @@ fn warn_of_unused(root: &Table<'_>, planned: &[Planned], workload: &Workload, po
     }
 }
 
-/// A run ends after its duration or with its foreground tasks; one that would not do either gets
-/// a duration.
+/// A run ends after its duration or with its foreground tasks; a run without either gets a
+/// duration.
 fn bound(root: &Table<'_>, workload: &mut Workload) {
     if workload.duration.is_some() {
         return;
@@ -181,7 +181,7 @@ fn bound(root: &Table<'_>, workload: &mut Workload) {
     workload.assumed_duration = Some(warning.to_string());
 }
 
-/// Why the workload does not end of itself, if it does not.
+/// The reason if the workload does not end by itself.
 fn endless(workload: &Workload) -> Option<String> {
     if workload.tasks.iter().all(|task| task.background) {
         return Some("all tasks are in the background".to_string());

@@ -12,7 +12,7 @@ use crate::MAX_MESSAGES;
 /// The most things of one kind.
 pub(super) const MAX_THINGS: u32 = 1_000_000;
 
-/// What kinds of things there are; each is a table of tables in the file.
+/// The kinds of things; each is a table of tables in the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     Mutex,
@@ -62,7 +62,7 @@ impl Kind {
         }
     }
 
-    /// The statement that blocks on it and the one that wakes, if it has both.
+    /// The statement that blocks on it and the statement that wakes, if it has both.
     fn sides(self) -> Option<(&'static str, &'static str)> {
         match self {
             Kind::Channel => Some(("receive", "send")),
@@ -251,12 +251,12 @@ impl Names {
                     if declared.parameters.contains(&0) || self.kind == Kind::Channel =>
                 {
                     return Err(about(
-                        format!("a task would wait here for ever, as there is no {give} anywhere"),
+                        format!("a task would wait here for ever: no program has {give}"),
                         line,
                     ));
                 }
                 (None, Some(line)) => {
-                    warnings.push(about(format!("there is no {take} anywhere"), line).to_string());
+                    warnings.push(about(format!("no program has {take}"), line).to_string());
                 }
                 _ => {}
             }
@@ -269,13 +269,12 @@ impl Declared {
     fn index(&self, name: &str, number: Option<&str>) -> Result<u32, Diagnostic> {
         match (self.count, number) {
             (None, None) => Ok(self.first),
-            (None, Some(_)) => Err(Diagnostic::new(format!("\"{name}\" is a single one"))
+            (None, Some(_)) => Err(Diagnostic::new(format!("\"{name}\" has one instance"))
                 .expected(format!("\"{name}\" without number"))),
             (Some(count), number) => {
                 let range = || format!("{name}.0 to {name}.{}", count - 1);
                 let number = number.ok_or_else(|| {
-                    Diagnostic::new(format!("\"{name}\" stands for {count} of them"))
-                        .expected(range())
+                    Diagnostic::new(format!("\"{name}\" names {count} instances")).expected(range())
                 })?;
                 match number.parse::<u32>() {
                     Ok(n) if n < count => Ok(self.first + n),
@@ -289,7 +288,7 @@ impl Declared {
     }
 }
 
-/// Names are words one can say: letters, digits, `-` and `_`, a letter first.
+/// Names are readable words: letters, digits, `-` and `_`, a letter first.
 pub(super) fn check_name(name: &str) -> Result<(), String> {
     let valid = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.len() > 64 {

@@ -1,5 +1,5 @@
-//! `[options]`: what a user can choose on the line that names the file, as in `my.toml --clients 20`,
-//! and `[constants]`: what the file calculates from them.
+//! `[options]`, which a user can set after the name of the file, as in `my.toml --clients 20`,
+//! and `[constants]`, which the file calculates from them.
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -24,7 +24,7 @@ struct Declared<'a> {
 
 /// What an option's value is.
 enum Kind<'a> {
-    /// There or not.
+    /// Given or not.
     Flag,
     Number(Unit),
     /// Whole numbers with commas between them.
@@ -99,7 +99,7 @@ fn check_value_name(table: &Table<'_>, name: &str, scope: &Scope) -> Result<(), 
     let taken = ["i", "n", "of", "min", "max", "len", "power2", "help"].contains(&name);
     if taken || scope.get(name).is_some() {
         return Err(table
-            .mistake(name, "this name has a meaning already")
+            .mistake(name, "this name is reserved or used already")
             .expected("another name"));
     }
     match check_name(name) {
@@ -111,7 +111,7 @@ fn check_value_name(table: &Table<'_>, name: &str, scope: &Scope) -> Result<(), 
     }
 }
 
-/// clap's picture of the options.
+/// The options as a command of clap.
 fn command(name: &str, options: &[Declared<'_>]) -> Result<Command, Diagnostic> {
     let mut command = Command::new(name.to_string());
     for option in options {

@@ -209,10 +209,7 @@ impl Pool {
         workload.semaphores = self.names(Kind::Semaphore).parameters();
         workload.barriers = self.names(Kind::Barrier).parameters();
         let capacities = self.names(Kind::Channel).parameters();
-        workload.channels = capacities
-            .into_iter()
-            .map(|capacity| Channel { capacity })
-            .collect();
+        workload.channels = capacities.into_iter().map(Channel::holding).collect();
         workload.nr_disks = self.names(Kind::Disk).total();
         workload.nr_shared_timers = self.names(Kind::Timer).total();
         workload.control_groups = self.groups.finish();

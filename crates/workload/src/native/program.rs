@@ -111,10 +111,10 @@ fn check_variable(name: &str, scope: &Scope) -> Result<(), Diagnostic> {
     check_name(name).map_err(Diagnostic::new)?;
     match scope.get(name) {
         None => Ok(()),
-        Some(_) => {
-            Err(Diagnostic::new(format!("\"{name}\" has a meaning already"))
-                .expected("another name"))
-        }
+        Some(_) => Err(
+            Diagnostic::new(format!("\"{name}\" is reserved or used already"))
+                .expected("another name"),
+        ),
     }
 }
 

@@ -252,8 +252,7 @@ impl<'p> Reader<'p> {
     fn timer(&mut self, name: &str, period: &str, relative: bool) -> Result<Op, Diagnostic> {
         let period_ns = quantity::duration(period)?;
         if period_ns == Ns::ZERO {
-            return Err(Diagnostic::new("the period is no time at all")
-                .expected("a duration of more than 0"));
+            return Err(Diagnostic::new("the period is 0").expected("a duration of more than 0"));
         }
         let timer = if self.pool.shares_timer(name) {
             TimerScope::Shared(self.find(Kind::Timer, name, Use::Plain)?)

@@ -46,10 +46,10 @@ const VARYING_KEYS: [&str; 9] = [
     "start",
 ];
 
-/// The most text that programs can come to when each instance has its own, in bytes.
+/// The most text of all programs when each instance has its own, in bytes.
 const MAX_TEXT_BYTES: u64 = 128 << 20;
 
-/// A `[task.NAME]` table, not yet understood in full.
+/// A `[task.NAME]` table, read in part.
 pub(super) struct Draft<'a> {
     name: &'a str,
     table: Table<'a>,
@@ -60,11 +60,11 @@ pub(super) struct Draft<'a> {
     varies: bool,
 }
 
-/// One specification to be: all instances of a draft or, where they differ, one of them.
+/// A future specification: all instances of a draft or, if they differ, one of them.
 pub(super) struct Planned {
     pub name: String,
     draft: usize,
-    /// The instance, its number of others, and how many tasks it stands for.
+    /// The instance, the number of instances, and the number of tasks it represents.
     i: u32,
     n: u32,
     count: u32,
@@ -104,7 +104,7 @@ fn check_size(root: &Table<'_>, drafts: &[Draft<'_>]) -> Result<(), Diagnostic> 
         return Err(root
             .mistake(
                 "task",
-                "programs that use {i} are too long for so many instances",
+                "programs that use {i} are too long for this number of instances",
             )
             .expected(format!(
                 "at most {} MiB of text in all",

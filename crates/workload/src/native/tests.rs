@@ -156,7 +156,7 @@ fn every_statement_has_its_operation() {
     );
     assert_eq!(
         (&workload.channels[..], workload.nr_shared_timers),
-        (&[Channel { capacity: 4 }][..], 1)
+        (&[Channel::holding(4)][..], 1)
     );
     assert_eq!(workload.warnings, ["w.toml:2: mutex.a: never used"]);
 }
@@ -251,10 +251,7 @@ fn the_order_of_definition_changes_nothing() {
     let backward = read(&parts.iter().rev().copied().collect::<String>());
     assert_eq!(format!("{forward:?}"), format!("{backward:?}"));
     assert_eq!(forward.tasks[0].name, "y");
-    assert_eq!(
-        forward.channels,
-        [Channel { capacity: 2 }, Channel { capacity: 1 }]
-    );
+    assert_eq!(forward.channels, [Channel::holding(2), Channel::holding(1)]);
 }
 
 #[test]
@@ -280,7 +277,7 @@ fn mistakes_in_programs_have_their_own_line() {
     refuses("send y", "17: task.t.program: there is no channel \"y\"; expected one declared in a table [channel.y] (did you mean \"x\"?)");
     refuses(
         "send x.1",
-        "17: task.t.program: channel \"x\" is a single one; expected \"x\" without number",
+        "17: task.t.program: channel \"x\" has one instance; expected \"x\" without number",
     );
     refuses("send x 0", "17: task.t.program: \"0\" is not a number that fits here; expected a whole number from 1 to 1000000");
     refuses(
@@ -294,7 +291,7 @@ fn mistakes_in_programs_have_their_own_line() {
     refuses("fork kit", "17: task.t.program: there is no task \"kit\"; expected one with a table [task.kit] (did you mean \"kid\"?)");
     refuses(
         "timer own 0ms",
-        "17: task.t.program: the period is no time at all; expected a duration of more than 0",
+        "17: task.t.program: the period is 0; expected a duration of more than 0",
     );
     refuses("timer a 1ms\ntimer b 1ms\ntimer c 1ms\ntimer d 1ms\ntimer e 1ms", "21: task.t.program: \"e\" is one timer too many; expected at most 4 timers of its own in a program");
     refuses("stop-clock x", "17: task.t.program: no clock is running; expected \"start-clock\", \"take-clock\" or \"timed-sleep\" before it");
@@ -370,15 +367,15 @@ fn mutexes_are_taken_and_given_back() {
 fn nobody_waits_for_what_nobody_does() {
     says(
         &file("[condition.c]\n", "wait c"),
-        "w.toml:6: condition.c: a task would wait here for ever, as there is no signal or broadcast anywhere",
+        "w.toml:6: condition.c: a task would wait here for ever: no program has signal or broadcast",
     );
     says(
         &file("[channel.x]\ncapacity = 1\n", "receive x"),
-        "w.toml:7: channel.x: a task would wait here for ever, as there is no send anywhere",
+        "w.toml:7: channel.x: a task would wait here for ever: no program has send",
     );
     says(
         &file("[semaphore.s]\n", "wait-sem s"),
-        "w.toml:6: semaphore.s: a task would wait here for ever, as there is no post anywhere",
+        "w.toml:6: semaphore.s: a task would wait here for ever: no program has post",
     );
     assert!(read(&file("[semaphore.s]\ninitial = 2\n", "wait-sem s"))
         .warnings
@@ -386,7 +383,7 @@ fn nobody_waits_for_what_nobody_does() {
     let unread = read(&file("[channel.x]\ncapacity = 1\n", "send x"));
     assert_eq!(
         unread.warnings,
-        ["w.toml:7: channel.x: there is no receive anywhere"]
+        ["w.toml:7: channel.x: no program has receive"]
     );
     let unforked =
         read("[task.a]\nprogram = \"run 1ms\"\n[task.b]\ncount = 0\nprogram = \"run 1ms\"\n");
@@ -432,7 +429,7 @@ fn mistakes_in_tables_have_line_key_and_expectation() {
     );
     says(
         "duration = \"0s\"\n[task.t]\nprogram = \"run 1ms\"",
-        "w.toml:1: duration: nothing can happen in no time; expected a duration longer than 0",
+        "w.toml:1: duration: the duration is 0; expected a duration longer than 0",
     );
 }
 
@@ -467,7 +464,7 @@ fn numbered_things_are_used_by_number() {
     let text = |program: &str| file("[mutex.fork]\ncount = 5\n[mutex.zip]\n", program);
     says(
         &text("lock fork"),
-        "w.toml:8: task.t.program: mutex \"fork\" stands for 5 of them; expected fork.0 to fork.4",
+        "w.toml:8: task.t.program: mutex \"fork\" names 5 instances; expected fork.0 to fork.4",
     );
     says(
         &text("lock fork.5"),
@@ -523,7 +520,7 @@ fn more_text_than_can_be_read_is_refused() {
         "[task.t]\ncount = 100000\nprogram = \"\"\"\nsleep {{i}}ms\n{}\"\"\"\n",
         "#\n".repeat(1000)
     );
-    says(&long, "w.toml:1: task: programs that use {i} are too long for so many instances; expected at most 128 MiB of text in all");
+    says(&long, "w.toml:1: task: programs that use {i} are too long for this number of instances; expected at most 128 MiB of text in all");
 }
 
 #[test]
@@ -753,7 +750,7 @@ fn mistakes_in_options_have_their_line() {
         ("[options.a]\ndefault = 5\nmost = 4\nhelp = \"A\"\n", "w.toml:4: options.a.default: 5 is out of range; expected 0 to 4"),
         ("[options.a]\nhelp = \"A\"\n", "w.toml:3: options.a.default: missing; expected false, a number, numbers in [ ], or a time, size or word in quotes"),
         ("[options.a]\ndefault = 5\n", "w.toml:3: options.a.help: missing; expected one sentence about it"),
-        ("[options.i]\ndefault = 5\nhelp = \"I\"\n", "w.toml:3: options.i: this name has a meaning already; expected another name"),
+        ("[options.i]\ndefault = 5\nhelp = \"I\"\n", "w.toml:3: options.i: this name is reserved or used already; expected another name"),
         ("[options.a]\ndefault = 5\nhelp = \"A\"\nshort = \"h\"\n", "w.toml:6: options.a.short: -h asks for help; expected one letter of its own"),
         ("[constants]\nb = \"{a + 1}\"\na = \"{1}\"\n", "w.toml:4: constants.b: {a + 1}: there is no value \"a\"; expected an option, a constant, i, n or a variable of \"for\""),
         ("[beside.x]\nworkload = \"kernel-biuld\"\n", "w.toml:4: beside.x.workload: there is no workload"),

@@ -42,7 +42,7 @@ pub(super) struct Condition {
 pub(super) struct Timer {
     pub name: String,
     pub period_us: u32,
-    /// Some use of a timer says "absolute", then all uses of it are.
+    /// If one use of a timer says "absolute", all its uses are.
     pub absolute: bool,
 }
 
@@ -136,7 +136,7 @@ fn amount(object: &Object, member: &Member) -> Result<u32, Diagnostic> {
 }
 
 fn negative(object: &Object, member: &Member, value: i32) -> Diagnostic {
-    let problem = format!("{value} is negative, which rt-app takes for an enormous number");
+    let problem = format!("{value} is negative (rt-app reads it as an enormous number)");
     object.error(member, problem, "0 or more")
 }
 

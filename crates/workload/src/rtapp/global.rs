@@ -6,7 +6,7 @@ use schedlab_trace::TaskClass;
 use super::json::Value;
 use super::object::Object;
 
-/// What of `global` matters to a workload.
+/// The parts of `global` that a workload needs.
 #[derive(Debug, PartialEq)]
 pub(super) struct Global {
     /// Seconds; none: until the tasks end.
@@ -106,14 +106,14 @@ fn check_ftrace(object: &Object, list: &str) -> Result<(), Diagnostic> {
         Some(word) => Err(Diagnostic {
             nearest: nearest(word, FTRACE),
             ..object.error_here(
-                &format!("ftrace has no category \"{word}\", at which rt-app stops"),
+                &format!("ftrace has no category \"{word}\" (rt-app stops with an error)"),
                 "main, task, loop, event, stats, attrs or none",
             )
         }),
     }
 }
 
-/// Nanoseconds of a loop, or a CPU to measure them on, which says nothing here.
+/// Nanoseconds of a loop, or a CPU to measure them on, which is ignored.
 fn calibration(object: &Object) -> Result<Option<u32>, Diagnostic> {
     let Some(member) = object.get("calibration") else {
         return Ok(None);
@@ -131,7 +131,7 @@ fn calibration(object: &Object) -> Result<Option<u32>, Diagnostic> {
                 true => Ok(None),
                 false => Err(object.error(
                     member,
-                    format!("\"{cpu}\" is no CPU, at which rt-app stops"),
+                    format!("\"{cpu}\" is not a CPU (rt-app stops with an error)"),
                     expected,
                 )),
             }
@@ -146,7 +146,7 @@ fn mem_buffer(object: &Object) -> Result<u32, Diagnostic> {
         object.get("mem_buffer_size"),
     ) {
         (Some(size), Some(member)) if size <= 0 => {
-            let problem = format!("{size} bytes are no buffer");
+            let problem = format!("a buffer cannot have {size} bytes");
             Err(object.error(member, problem, "a size above 0"))
         }
         (Some(size), _) => Ok(size as u32),
@@ -169,7 +169,7 @@ pub(super) fn policy(object: &Object, key: &str) -> Result<Option<TaskClass>, Di
     let names = POLICIES.map(|(name, _)| name);
     let expected = format!("one of {}", names.join(", "));
     if name == "SCHED_DEADLINE" {
-        let problem = "SCHED_DEADLINE has no model here: none of the schedulers has the class";
+        let problem = "SCHED_DEADLINE is not modelled: none of the schedulers has this class";
         return Err(object.error(member, problem, expected));
     }
     match POLICIES.iter().find(|(known, _)| *known == name) {
@@ -178,7 +178,7 @@ pub(super) fn policy(object: &Object, key: &str) -> Result<Option<TaskClass>, Di
             nearest: nearest(name, names),
             ..object.error(
                 member,
-                format!("\"{name}\" is no policy, at which rt-app stops"),
+                format!("\"{name}\" is not a policy (rt-app stops with an error)"),
                 expected,
             )
         }),

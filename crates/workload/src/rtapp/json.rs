@@ -1,7 +1,7 @@
-//! JSON as rt-app's library reads it, and as rt-app's users write it.
+//! JSON in the dialect of rt-app's library and rt-app's users.
 //!
 //! json-c takes comments, trailing commas, single quotes, leading zeros, NaN and anything after
-//! the end.  rt-app's own examples moreover repeat keys, whose order matters, and leave out the
+//! the end.  rt-app's own examples also repeat keys, in an order that matters, and omit the
 //! value of `"suspend",`.  So an object here is a list of members with their lines.
 
 use std::collections::BTreeMap;
@@ -53,7 +53,7 @@ impl Value {
     }
 }
 
-/// A document and what is odd about it.
+/// A document and its deviations from JSON.
 pub(super) struct Document {
     pub root: Node,
     /// Keys that occur again in their object, in order of appearance.
@@ -62,7 +62,7 @@ pub(super) struct Document {
     pub garbage: Option<usize>,
 }
 
-/// json-c nests no deeper.
+/// The deepest nesting of json-c.
 const DEPTH_MAX: usize = 32;
 
 /// Reads a document.  With `json_c`, exactly as json-c does: the last value of a repeated key
@@ -212,7 +212,7 @@ impl<'a> Parser<'a> {
             Node { line, value }
         } else {
             let problem = format!("the key \"{key}\" has no value");
-            return Err(self.error(problem, "\":\" and a value, without which json-c stops"));
+            return Err(self.error(problem, "\":\" and a value (json-c stops without them)"));
         };
         Ok(Member { line, key, node })
     }
@@ -305,7 +305,7 @@ impl<'a> Parser<'a> {
         }
         match text.parse::<f64>() {
             Ok(_) => Ok(Value::Double),
-            Err(_) => Err(self.error(format!("\"{text}\" is no number"), "a number")),
+            Err(_) => Err(self.error(format!("\"{text}\" is not a number"), "a number")),
         }
     }
 
@@ -316,7 +316,7 @@ impl<'a> Parser<'a> {
             "true" => Ok(Value::Bool(true)),
             "false" => Ok(Value::Bool(false)),
             "nan" | "infinity" => Ok(Value::Double),
-            _ => Err(self.error(format!("\"{word}\" is no value"), "strings in quotes")),
+            _ => Err(self.error(format!("\"{word}\" is not a value"), "strings in quotes")),
         }
     }
 }

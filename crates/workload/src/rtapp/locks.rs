@@ -1,5 +1,5 @@
-//! Who holds which mutex: waiting without the mutex and unlocking another's are undefined in
-//! rt-app and have no meaning here.
+//! Which task holds which mutex.  Waiting without the mutex and unlocking another task's mutex are
+//! undefined in rt-app and refused here.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,8 @@ use super::event::Event;
 use super::survey::at;
 use super::task::{Step, Task};
 
-/// Follows a task through its phases, twice round whatever goes round, since the second time
-/// begins with what the first left locked.
+/// Follows a task through its phases.  Loops are followed twice, because the second round begins
+/// with the mutexes that the first left locked.
 pub(super) fn check(task: &Task) -> Result<(), Diagnostic> {
     let mut held = BTreeSet::new();
     for _ in 0..twice(task.rounds) {
@@ -28,7 +28,7 @@ pub(super) fn check(task: &Task) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Rounds worth following.
+/// The rounds to follow: at most two.
 fn twice(rounds: Option<u32>) -> u32 {
     rounds.unwrap_or(2).min(2)
 }

@@ -1,4 +1,4 @@
-//! From rt-app's tasks to the model's: names become numbers, events become operations.
+//! Converts rt-app's tasks to the model's: names become numbers, events become operations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,8 +16,8 @@ use crate::{
 };
 
 /// rt-app's threads wait for each other at a barrier and leave it one after the other.  If they
-/// left at once, two tasks of equal length that resume each other would both do so before either
-/// waits, for ever.  Assumed.
+/// left at the same time, two equally long tasks that resume each other would both resume before
+/// either waits, and then wait for ever.  Assumed.
 const STAGGER_US: u64 = 20;
 
 /// memset: 10 GB/s.  Assumed.
@@ -26,14 +26,14 @@ const MEMSET_PS_PER_BYTE: u64 = 100;
 /// One write() to /dev/null.  Assumed.
 const WRITE_NS: u64 = 500;
 
-/// One write() to a device: so long for each and 200 MB/s.  Assumed.
+/// One write() to a device: this time for each and 200 MB/s.  Assumed.
 const DEVICE_NS: u64 = 100_000;
 const DEVICE_NS_PER_BYTE: u64 = 5;
 
 /// `runtime` works in pieces of this size and looks at the clock after each.
 const RUNTIME_PIECE_US: u32 = 32;
 
-/// The workload these tasks are.
+/// The workload made of these tasks.
 pub(super) fn lower(
     mut builder: Builder,
     global: &Global,
@@ -138,7 +138,7 @@ struct Lowering<'a> {
     names: Names,
     /// Numbers of the tasks in the order of the file.
     spec: BTreeMap<&'a str, u32>,
-    /// Numbers of the tasks in the order of their names, on which alone a run may depend.
+    /// Numbers of the tasks in the order of their names; a run depends on no other order.
     position: BTreeMap<&'a str, u64>,
     builder: &'a mut Builder,
     global: &'a Global,

@@ -1,8 +1,8 @@
 //! rt-app's workload files.
 //!
 //! The files are JSON of a kind (`json`); `global` and `task` read them as rt-app does, `survey`
-//! and `locks` look at all tasks together, and `lower` makes them a [`Workload`].  What rt-app
-//! refuses is refused with its reason; what it ignores in silence is warned of.
+//! and `locks` check all tasks together, and `lower` makes them a [`Workload`].  What rt-app
+//! refuses is an error with its reason; what rt-app ignores in silence gives a warning.
 
 mod event;
 mod global;
@@ -27,7 +27,7 @@ use object::Object;
 use survey::Survey;
 use task::Task;
 
-/// How to read what versions of rt-app read differently.
+/// How to read features that versions of rt-app read differently.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Keys that occur more than once in an object.
@@ -36,14 +36,14 @@ pub struct Options {
     pub suspend: SuspendMeaning,
 }
 
-/// What to make of keys that occur more than once in an object.
+/// The meaning of keys that occur more than once in an object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RepeatedKeys {
-    /// All count, in their order: what the authors of such files mean.
+    /// All count, in their order, as the authors of such files intend.
     #[default]
     Ordered,
-    /// The last value counts, in the first one's place: what rt-app's library makes of them.  Keys
-    /// without a value are refused then, too.
+    /// The last value counts, at the place of the first, as in rt-app's library.  Keys without a
+    /// value are refused then, too.
     JsonC,
 }
 
@@ -88,14 +88,14 @@ fn named<T: Copy>(text: &str, what: &str, names: &[(&str, T)]) -> Result<T, Diag
     let known = || names.iter().map(|(name, _)| *name);
     let found = names.iter().find(|(name, _)| *name == text);
     found.map(|(_, value)| *value).ok_or_else(|| Diagnostic {
-        problem: format!("\"{text}\" is no such {what}"),
+        problem: format!("\"{text}\" is not a valid {what}"),
         expected: format!("one of {}", known().collect::<Vec<_>>().join(", ")),
         nearest: schedlab_input::nearest(text, known()),
         ..Diagnostic::default()
     })
 }
 
-/// Reads an rt-app file of this name.  What its user should know is in the workload's warnings.
+/// Reads an rt-app file of this name.  Notes for the user are in the workload's warnings.
 ///
 /// # Errors
 /// What rt-app refuses, what has no meaning, and what this model does not have
@@ -144,9 +144,9 @@ fn warn_of_oddities(document: &Document, repeated: RepeatedKeys, warnings: &mut 
         let count = document.repeated.len();
         let made = match repeated {
             RepeatedKeys::Ordered => {
-                "all count, in their order; rt-app itself keeps the last value in the first place"
+                "all count, in their order; rt-app itself uses the last value, at the place of the first"
             }
-            RepeatedKeys::JsonC => "the last value counts, in the first place, as in rt-app",
+            RepeatedKeys::JsonC => "the last value counts, at the place of the first, as in rt-app",
         };
         warnings.push(Diagnostic {
             line: *line,
@@ -158,7 +158,7 @@ fn warn_of_oddities(document: &Document, repeated: RepeatedKeys, warnings: &mut 
     if let Some(line) = document.garbage {
         warnings.push(Diagnostic {
             line,
-            problem: "what follows the end is ignored, as in rt-app".to_string(),
+            problem: "the text after the end is ignored, as in rt-app".to_string(),
             ..Diagnostic::default()
         });
     }
@@ -171,7 +171,7 @@ fn global(root: &Object, warnings: &mut Vec<Diagnostic>) -> Result<Global, Diagn
     }
 }
 
-/// The old list of resources: its types are checked, otherwise it says nothing new.
+/// The old list of resources: only its types are checked.
 fn check_resources(root: &Object) -> Result<(), Diagnostic> {
     const TYPES: [&str; 8] = [
         "mutex",
@@ -198,7 +198,7 @@ fn check_resources(root: &Object) -> Result<(), Diagnostic> {
             return Err(Diagnostic {
                 nearest: schedlab_input::nearest(kind, TYPES),
                 ..resource.error_here(
-                    &format!("\"{kind}\" is no type, at which rt-app stops"),
+                    &format!("\"{kind}\" is not a type (rt-app stops with an error)"),
                     &format!("one of {}", TYPES.join(", ")),
                 )
             });
@@ -214,7 +214,7 @@ fn tasks(
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Vec<Task>, Diagnostic> {
     let Some(member) = root.get("tasks") else {
-        let problem = "there is no \"tasks\", at which rt-app stops";
+        let problem = "there is no \"tasks\" (rt-app stops with an error)";
         return Err(root.error_here(problem, "an object \"tasks\""));
     };
     let object = Object::of("tasks", &member.node)?;
@@ -241,7 +241,7 @@ fn tasks(
     Ok(tasks)
 }
 
-/// Memory and device events have costs of this project's making.
+/// Memory and device events have costs assumed by this project.
 fn warn_of_costs(tasks: &[Task], warnings: &mut Vec<Diagnostic>) {
     let steps = tasks.iter().flat_map(|task| &task.phases);
     let is_modelled =

@@ -1,4 +1,4 @@
-//! Reading typed values out of objects, as rt-app does, with complaints that say where.
+//! Reads typed values from objects, as rt-app does, with errors that name the place.
 
 use schedlab_input::{nearest, Diagnostic};
 
@@ -26,7 +26,7 @@ impl<'a> Object<'a> {
                 line: node.line,
                 key: path.to_string(),
                 problem: format!("is {}", other.kind()),
-                expected: "an object, without which rt-app stops".to_string(),
+                expected: "an object (rt-app stops without it)".to_string(),
                 ..Diagnostic::default()
             }),
         }
@@ -46,7 +46,7 @@ impl<'a> Object<'a> {
         found.filter(|member| member.node.value != Value::Null)
     }
 
-    /// A complaint about one of its members.
+    /// An error about one of its members.
     pub fn error(
         &self,
         member: &Member,
@@ -62,7 +62,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// A complaint about the whole of it.
+    /// An error about the whole object.
     pub fn error_here(&self, problem: &str, expected: &str) -> Diagnostic {
         Diagnostic {
             line: self.line,
@@ -79,7 +79,7 @@ impl<'a> Object<'a> {
         self.error(
             member,
             problem,
-            format!("{expected}, without which rt-app stops"),
+            format!("{expected} (rt-app stops without it)"),
         )
     }
 

@@ -1,5 +1,5 @@
-//! Checks that need all tasks: which task wakes which, how many a barrier waits for,
-//! which timers are absolute, who is forked.
+//! Checks that need all tasks: which task wakes which, how many tasks a barrier waits for,
+//! which timers are absolute, which tasks are forked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,8 +68,8 @@ impl Survey {
 
     /// What a task that suspends itself waits for.
     ///
-    /// Until 2025 that was the given string, since then it is the task's own name.  Files of
-    /// either age can be told apart: a string that is resumed but is no task's name can only be
+    /// Until 2025 that was the given string, since then it is the task's own name.  The two
+    /// kinds of files can be told apart: a string that is resumed but is no task's name belongs to
     /// the old kind.
     pub fn suspends_on<'a>(&self, task: &'a Task, given: Option<&'a str>) -> &'a str {
         let Some(given) = given else {
@@ -83,7 +83,7 @@ impl Survey {
         }
     }
 
-    /// Refuses what cannot work and warns of what will not.
+    /// Refuses impossible combinations and warns of probable mistakes.
     pub fn check(&self, tasks: &[Task], warnings: &mut Vec<Diagnostic>) -> Result<(), Diagnostic> {
         let threads: u64 = tasks.iter().map(|task| u64::from(task.instances)).sum();
         if threads > THREADS_MAX {
@@ -121,7 +121,8 @@ impl Survey {
                     continue;
                 };
                 let Some(target) = tasks.get(target.as_str()) else {
-                    let problem = format!("there is no task \"{target}\", at which rt-app stops");
+                    let problem =
+                        format!("there is no task \"{target}\" (rt-app stops with an error)");
                     return Err(Diagnostic {
                         nearest: nearest(target, self.tasks.iter().map(String::as_str)),
                         ..at(step, problem, "the name of a task")
@@ -195,7 +196,7 @@ impl Survey {
                 _ => continue,
             };
             if woken.insert(name) {
-                let problem = format!("waits for ever: nobody resumes or signals \"{name}\"");
+                let problem = format!("waits for ever: no task resumes or signals \"{name}\"");
                 warnings.push(at(step, problem, ""));
             }
         }
@@ -214,20 +215,20 @@ fn check_buffers(tasks: &[Task]) -> Result<(), Diagnostic> {
         };
         if *buffers.entry(name).or_insert(run) != run {
             let problem =
-                format!("buffer \"{name}\" was used otherwise before, at which rt-app stops");
+                format!("buffer \"{name}\" was used with other parameters before (rt-app stops with an error)");
             return Err(at(step, problem, "the same parameters, or another ref"));
         }
     }
     Ok(())
 }
 
-/// A unique timer is the task's own, all others are everybody's.
+/// A unique timer is the task's own; all others are shared by all tasks.
 fn timer_key(task: &Task, timer: &str) -> (Option<String>, String) {
     let owner = timer.starts_with("unique").then(|| task.name.clone());
     (owner, timer.to_string())
 }
 
-/// A complaint about an event.
+/// An error about an event.
 pub(super) fn at(step: &Step, problem: impl Into<String>, expected: &str) -> Diagnostic {
     Diagnostic {
         line: step.line,

@@ -133,7 +133,7 @@ fn phases(
     let path = object.path_of("phases");
     let phases = Object::of(&path, &member.node)?;
     if phases.members.is_empty() {
-        let problem = "has no phase, and rt-app then reads beyond its memory";
+        let problem = "has no phase (rt-app then reads beyond its memory)";
         return Err(object.error(member, problem, "at least one phase"));
     }
     let mut class = task.params.class;
@@ -190,8 +190,8 @@ fn inline_phase(
     Ok(())
 }
 
-/// Rounds of a phase.  rt-app counts up to them and looks only afterwards, so that 0, like
-/// -1, is never reached.
+/// Rounds of a phase.  rt-app counts up first and compares afterwards, so that 0, like -1, is
+/// never reached.
 fn phase_rounds(object: &Object) -> Result<Option<u32>, Diagnostic> {
     let rounds = object.int("loop")?.unwrap_or(1);
     Ok(u32::try_from(rounds).ok().filter(|rounds| *rounds > 0))
@@ -210,7 +210,7 @@ fn events(object: &Object, warnings: &mut Vec<Diagnostic>) -> Result<Vec<Step>, 
         }
     }
     if steps.is_empty() {
-        let problem = "has no events, at which rt-app stops";
+        let problem = "has no events (rt-app stops with an error)";
         return Err(object.error_here(problem, "at least one event, such as \"run\""));
     }
     Ok(steps)
@@ -236,7 +236,7 @@ fn cpus(object: &Object) -> Result<Option<Vec<u32>>, Diagnostic> {
         return Err(object.wrong_type(member, "an array of CPU numbers"));
     };
     if nodes.is_empty() {
-        let problem = "names no CPU, which the kernel refuses";
+        let problem = "names no CPU (the kernel refuses this)";
         return Err(object.error(member, problem, "at least one CPU number"));
     }
     let number = |value: &Value| match *value {
@@ -277,7 +277,7 @@ fn params(
             true => ("real-time priority", "1 to 99"),
             false => ("nice value", "-20 to 19"),
         };
-        let problem = format!("{priority} is no {what}, at which rt-app stops");
+        let problem = format!("{priority} is not a {what} (rt-app stops with an error)");
         let member = object.get("priority");
         return Err(match member {
             Some(member) => object.error(member, problem, expected),
@@ -287,12 +287,12 @@ fn params(
     Ok(Some(Params { class, priority }))
 }
 
-/// What rt-app checks and this model leaves out.
+/// Properties that rt-app checks and this model does not have.
 fn check_unmodelled(object: &Object, warnings: &mut Vec<Diagnostic>) -> Result<(), Diagnostic> {
     for key in ["util_min", "util_max"] {
         if let (Some(value), Some(member)) = (object.int(key)?, object.get(key)) {
             if value > 1024 {
-                let problem = format!("{value} is too much, at which rt-app stops");
+                let problem = format!("{value} is too much (rt-app stops with an error)");
                 return Err(object.error(member, problem, "0 to 1024"));
             }
             warnings.push(object.error(member, "utilisation clamps are not modelled", ""));
@@ -323,11 +323,11 @@ fn taskgroup(object: &Object, class: TaskClass) -> Result<Option<String>, Diagno
         return Ok(None);
     }
     if !name.starts_with('/') {
-        let problem = format!("\"{name}\" does not begin with \"/\", at which rt-app stops");
+        let problem = format!("\"{name}\" does not begin with \"/\" (rt-app stops with an error)");
         return Err(object.error(member, problem, format!("\"/{name}\"")));
     }
     if matches!(class, TaskClass::Fifo | TaskClass::Rr) {
-        let problem = "real-time tasks have no task groups, at which rt-app stops";
+        let problem = "real-time tasks have no task groups (rt-app stops with an error)";
         return Err(object.error(member, problem, "SCHED_OTHER, SCHED_BATCH or SCHED_IDLE"));
     }
     if name.split('/').filter(|part| !part.is_empty()).count() > MAX_GROUP_DEPTH {

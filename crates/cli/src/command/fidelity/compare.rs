@@ -1,13 +1,13 @@
-//! How far two runs of the same workload are apart.
+//! The differences between two runs of the same workload.
 
 use std::collections::BTreeMap;
 
 use schedlab_measure::{Activity, Distribution, Metrics};
 
-/// Waits that differ by less count as equal: it is what handling a wakeup costs.
+/// Waits that differ by less count as equal: handling a wakeup costs about this much.
 const NEGLIGIBLE_NS: f64 = 100_000.0;
 
-/// Fewer of something say nothing about how often it happens.
+/// The fewest events for a rate.
 const LEAST_COUNT: u64 = 20;
 
 /// A figure in both worlds.
@@ -18,7 +18,7 @@ pub struct Both {
 }
 
 impl Both {
-    /// How far the simulator is off, in percent of the kernel's figure.
+    /// The simulator's error, in percent of the kernel's figure.
     pub fn error_percent(self) -> f64 {
         match self.real {
             0.0 if self.sim == 0.0 => 0.0,
@@ -26,7 +26,7 @@ impl Both {
         }
     }
 
-    /// The same of a wait.
+    /// The same for a wait.
     pub fn wait_error_percent(self) -> f64 {
         match (self.sim - self.real).abs() {
             difference if difference < NEGLIGIBLE_NS => 0.0,
@@ -35,7 +35,7 @@ impl Both {
     }
 }
 
-/// A figure in both worlds, and what it is in the simulator with other seeds.
+/// A figure in both worlds, and in the simulator with other seeds.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Figure {
     pub both: Both,
@@ -51,7 +51,7 @@ impl Figure {
         }
     }
 
-    /// Is the kernel's figure one the simulator could have had as well?
+    /// Is the kernel's figure within the simulator's range over seeds?
     pub fn by_chance(&self) -> bool {
         let all = || self.others.iter().copied().chain([self.both.sim]);
         let low = all().fold(f64::INFINITY, f64::min);
@@ -71,7 +71,7 @@ pub struct Compared {
     pub delay_p50: Figure,
     /// The same.
     pub delay_p99: Figure,
-    /// What the workload counts most of, for each second; none if it counts nothing.
+    /// The most frequent mark, per second; none if there are no marks.
     pub per_second: Option<Figure>,
 }
 
@@ -104,13 +104,13 @@ impl Compared {
         apart.fold(0.0, f64::max)
     }
 
-    /// Could the simulator have had the kernel's shares as well?
+    /// Are the kernel's shares within the simulator's range over seeds?
     pub fn shares_by_chance(&self) -> bool {
         self.shares.iter().all(Figure::by_chance)
     }
 }
 
-/// The workload's groups in both worlds; what only the kernel has is left out.
+/// The workload's groups in both worlds; groups that only the kernel has are left out.
 struct Groups<'a>(BTreeMap<&'a str, [Option<&'a Activity>; 2]>);
 
 impl<'a> Groups<'a> {

@@ -1,8 +1,8 @@
-//! A trace as both worlds can see it.
+//! A trace reduced to what both worlds can show.
 //!
-//! A kernel does not say what scheduling cost, so in the simulator's trace it is left out: the time
-//! is the task's on whose way it was spent.  A kernel has threads of its own, which preempt
-//! whom they find: what they do counts as a part of whoever they interrupt.
+//! A kernel's trace has no costs of scheduling.  So the simulator's trace is read without them: their
+//! time counts as the task's.  A kernel has threads of its own, which preempt tasks of the workload:
+//! their time counts as that of the task they interrupt.
 
 use std::collections::BTreeSet;
 
@@ -11,11 +11,11 @@ use schedlab_trace::{Event, EventKind, PrevState, Sink, TaskId, TaskInfo, Time, 
 /// Groups that are no part of a workload.
 const OTHERS: [&str; 2] = ["[kernel]", "[schedlab]"];
 
-/// Passes on what both worlds can see.
+/// Passes on the events that both worlds have.
 pub struct Seen<S> {
     sink: S,
     others: BTreeSet<TaskId>,
-    /// By CPU: who was interrupted, and how it was left.
+    /// By CPU: the interrupted task, and its state.
     interrupted: Vec<Option<(TaskId, PrevState)>>,
 }
 

@@ -2,16 +2,16 @@
 
 use super::compare::{Both, Compared, Figure};
 
-/// What the simulator aims at.
+/// The aims of the simulator.
 const SHARE_POINTS: f64 = 2.0;
 const COUNT_PERCENT: f64 = 10.0;
 const DELAY_PERCENT: f64 = 20.0;
 
-/// What became of an aim.
+/// Whether an aim is met.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Met,
-    /// Missed, but with other seeds the simulator has both lower and higher figures than the kernel.
+    /// Missed, but the simulator's figures with other seeds are both lower and higher than the kernel's.
     Chance,
     Missed,
 }
@@ -34,7 +34,7 @@ impl Verdict {
     }
 }
 
-/// An error, and what it means.
+/// An error, and its verdict.
 type Judged = (f64, Verdict);
 
 fn shares(run: &Compared) -> Judged {
@@ -157,7 +157,7 @@ fn table(policies: &[String], compared: &[Compared]) -> String {
 }
 
 /// A table whose columns stand below one another as text, too; the first row is its head.
-fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
+pub fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().map(|row| row[column].chars().count());
         cells.max().unwrap_or(0)

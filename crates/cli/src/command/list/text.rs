@@ -4,14 +4,14 @@ use std::io::{self, IsTerminal};
 
 use schedlab_report::table::Terminal;
 
-/// What is indented is indented by this much.
+/// The width of an indentation.
 const INDENT: usize = 2;
 
-/// The last column is broken into lines at least this wide, however narrow the terminal is.
+/// The least width of the last column's lines, even on a narrower terminal.
 const LEAST: usize = 24;
 
 /// Rows as lines, with columns aligned and two spaces between them.  On a terminal the last column is broken into
-/// lines where it would not fit, also when it is indented.
+/// lines if it would not fit, also when it is indented.
 pub fn columns<const N: usize>(rows: &[[String; N]]) -> String {
     let width = match io::stdout().is_terminal() {
         true => Terminal::stdout().width.saturating_sub(INDENT),

@@ -15,7 +15,7 @@ use super::RECORDED;
 
 /// The traces a replay writes.
 pub struct ReplayTraces {
-    /// How single traces are written; none: not at all.
+    /// How single traces are written; none: they are not.
     single: Option<Traces>,
     /// The recording's, while it is written.
     recorded: Option<TraceFile>,
@@ -24,11 +24,11 @@ pub struct ReplayTraces {
     archive: Option<Archive>,
 }
 
-/// An archive: until all traces are there they are in a folder of their own.
+/// An archive: traces are in a temporary folder until all are written.
 struct Archive {
     path: PathBuf,
     file: AtomicFile,
-    /// Gone with the archive.
+    /// Removed with the archive.
     _folder: tempfile::TempDir,
 }
 
@@ -57,7 +57,7 @@ impl ReplayTraces {
         Ok(traces)
     }
 
-    /// Where the recording's own trace goes.
+    /// The file of the recording's own trace.
     pub fn recorded(&mut self) -> Result<Option<&mut TraceFile>, Failure> {
         if let Some(single) = &self.single {
             let path = single.path_of(Some(RECORDED));
@@ -66,7 +66,7 @@ impl ReplayTraces {
         Ok(self.recorded.as_mut())
     }
 
-    /// Where those of the replays go.
+    /// The files of the replays' traces.
     pub fn of_replays(&self) -> Option<Traces> {
         self.single.as_ref().map(Traces::always_labelled)
     }
@@ -85,7 +85,7 @@ impl ReplayTraces {
         Ok(())
     }
 
-    /// Files that are whole but have no names yet.
+    /// Complete files that have no names yet.
     pub fn finish(mut self, runs: &[Run]) -> Result<Vec<Finished>, Failure> {
         self.end_recorded()?;
         let Some(mut archive) = self.archive else {
@@ -119,7 +119,7 @@ impl Archive {
     }
 }
 
-/// A file's name in the archive: without the stem all have in common.
+/// A file's name in the archive: without the common stem.
 fn member_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.trim_start_matches("x-").to_string()
@@ -133,7 +133,7 @@ fn append<W: io::Write>(tar: &mut tar::Builder<W>, name: &str, data: &[u8]) -> i
     tar.append_data(&mut header, name, data)
 }
 
-/// Tells Perfetto that each file is a machine of its own and that all began at the same moment.
+/// Metadata for Perfetto: each file is a machine of its own, and all begin at the same time.
 fn manifest(names: &[String], runs: &[Run]) -> Value {
     let machine = |run: &Run| format!("{} {}", run.policy, run.variant).trim().to_string();
     let first = names.first().cloned().unwrap_or_default();

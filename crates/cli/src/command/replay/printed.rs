@@ -1,4 +1,4 @@
-//! What `replay` prints: first whether it can be trusted, then the comparison, then its limits.
+//! The output of `replay`: first its self-check, then the comparison, then its limits.
 
 use schedlab_readers::ReadReport;
 use schedlab_recording::Mended;
@@ -38,7 +38,7 @@ struct Json<'a> {
 }
 
 impl Printed<'_> {
-    /// What a reader must know before trusting the numbers: the verdict first.
+    /// Remarks on the trust in the numbers: the verdict first.
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks: Vec<String> = self.check.iter().map(SelfCheck::verdict).collect();
         remarks.extend(self.smallest.iter().map(ToString::to_string));
@@ -59,7 +59,7 @@ impl Printed<'_> {
             schedlab_replay::Mode::Closed => "closed",
         };
         let mut text = format!(
-            "{}: {}, {} events rebuilt as {} tasks; of their sleeps {} ended by tasks, {} from outside ({mode})",
+            "{}: {}, {} events rebuilt as {} tasks; {} sleeps ended by tasks, {} from outside ({mode})",
             self.recording,
             self.read.format,
             counts.events,
@@ -67,6 +67,9 @@ impl Printed<'_> {
             counts.woken_by_tasks,
             counts.woken_from_outside,
         );
+        if counts.has_flow {
+            text += &format!(", {} for data", counts.woken_by_data);
+        }
         for (count, what) in [
             (counts.woken_by_unknown, "by unknown wakers"),
             (
@@ -74,8 +77,8 @@ impl Printed<'_> {
                 "wakeups of tasks that did not sleep",
             ),
             (self.mended.lost, "events lost"),
-            (self.mended.switches, "switches made up"),
-            (self.mended.wakeups, "wakeups made up"),
+            (self.mended.switches, "switches added"),
+            (self.mended.wakeups, "wakeups added"),
         ] {
             if count > 0 {
                 text += &format!(", {count} {what}");
@@ -84,7 +87,7 @@ impl Printed<'_> {
         text
     }
 
-    /// For people.
+    /// As text.
     pub fn text(&self, runs: Vec<Run>, format: Format) -> Result<String, Failure> {
         match format {
             Format::Json => self.json(&runs),
@@ -117,8 +120,13 @@ impl Printed<'_> {
         let lines = distances.map(|distance| format!("{lead}{distance}\n"));
         let differing = self.check.iter().map(|check| {
             let equal = check.tasks - check.differing.len() as u64;
+            let raw = check.raw_error.map_or_else(String::new, |error| {
+                let percent = error * 100.0;
+                format!("; {percent:.1} % off the kernel's own account")
+            });
+            let understood = (check.understood * 100.0).floor();
             format!(
-                "{lead}CPU time equal for {equal} of {} tasks\n",
+                "{lead}CPU time as rebuilt for {equal} of {} tasks{raw}\n{lead}waits understood: {understood:.0} %\n",
                 check.tasks
             )
         });
@@ -134,7 +142,7 @@ impl Printed<'_> {
         runs
     }
 
-    /// For machines.
+    /// As JSON.
     pub fn json(&self, runs: &[Run]) -> Result<String, Failure> {
         let broken = |error: serde_json::Error| Failure::Other(error.to_string());
         let result = json::comparison(runs, VERSION).map_err(broken)?;

@@ -18,7 +18,7 @@ use crate::command::result::bounded;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 
-/// What was found.
+/// The result of the search.
 #[derive(Serialize)]
 pub struct Smallest {
     pub symptom: String,
@@ -30,7 +30,7 @@ pub struct Smallest {
     pub until: Option<Time>,
     /// Replays it took.
     pub replays: u32,
-    /// The wait that shows it: whose, when it ended, how long it was.
+    /// The wait that shows it: its task, its end, its length.
     pub shown: (String, Time, Ns),
 }
 
@@ -49,7 +49,7 @@ impl fmt::Display for Smallest {
     }
 }
 
-/// What is tried again and again.
+/// The search: replays of ever smaller parts.
 pub struct Search<'a> {
     pub source: &'a Source,
     pub symptom: &'a Symptom,
@@ -74,7 +74,7 @@ impl Search<'_> {
             mode: whole.mode,
             ..Options::default()
         };
-        // Who shows it in the whole has to show it in the part.
+        // The task that shows it in the whole has to show it in the part.
         let Some((first, ..)) = self.replay(&options, tuned, &meant)?.1 else {
             return Err(self.never(tuned));
         };
@@ -104,7 +104,7 @@ impl Search<'_> {
     fn policy(&self) -> Result<&Tuned, Failure> {
         let [tuned] = self.policies else {
             let problem = format!(
-                "{} policies may show the symptom each in its own way",
+                "{} policies may each show the symptom differently",
                 self.policies.len()
             );
             return Err(mistake(problem)
@@ -114,7 +114,7 @@ impl Search<'_> {
         Ok(tuned)
     }
 
-    /// The tasks the symptom may be of.
+    /// The tasks that can show the symptom.
     fn meant(&self, whole: &Replay) -> Result<BTreeSet<TaskId>, Failure> {
         let task = &self.symptom.task;
         let meant: BTreeSet<TaskId> = whole.find(task).into_iter().collect();
@@ -130,14 +130,14 @@ impl Search<'_> {
 
     fn never(&self, tuned: &Tuned) -> Failure {
         let problem = format!(
-            "under {} nobody waits so long: {}",
+            "under {} no task waits this long: {}",
             tuned.name(),
             self.symptom
         );
-        mistake(problem).expected("a symptom that shows").into()
+        mistake(problem).expected("a symptom that occurs").into()
     }
 
-    /// Replays a part and says whether the symptom shows in one of these tasks.
+    /// Replays a part; returns the symptom if one of these tasks shows it.
     fn replay(
         &self,
         options: &Options,
@@ -170,7 +170,7 @@ fn mistake(problem: String) -> Diagnostic {
     Diagnostic::new(problem).at("--minimise", 0)
 }
 
-/// Watches those tasks of a replay that were needed in the recording.
+/// Watches the tasks of a replay that correspond to the chosen tasks of the recording.
 struct Chosen {
     identities: Identities,
     tasks: BTreeSet<TaskId>,

@@ -1,4 +1,4 @@
-//! Running the program and looking at what it says.
+//! Runs the program and checks its output.
 
 #![allow(dead_code, reason = "each test file uses some of it")]
 

@@ -1,4 +1,4 @@
-//! What the patch is for: three hogs, with and without a light task that calls schedule() often.
+//! The purpose of the patch: three hogs, with and without a light task that calls schedule() often.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What the tests of `bsd43` and `bsd4` share: a look into the state of `bsd/runq.h`.
+//! Helpers of the tests of `bsd43` and `bsd4`: the state of `bsd/runq.h`.
 
 #![allow(dead_code)] // Each of the two uses a part of it.
 

@@ -1,4 +1,4 @@
-//! The time-sharing class: what is not as in 4.3BSD.
+//! The time-sharing class: differences from 4.3BSD.
 
 use super::*;
 

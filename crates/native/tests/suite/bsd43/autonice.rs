@@ -1,7 +1,7 @@
 //! Auto-nice: nice 0 becomes 4 for a process that has used more than ten minutes of CPU time.
 //!
-//! 4.3BSD looks at each tick, 4.4BSD when the process is switched from; both count whole seconds,
-//! so that it takes 601.
+//! 4.3BSD checks at each tick, 4.4BSD when the process is switched from.  Both count whole seconds,
+//! so it takes 601 seconds.
 
 use super::*;
 

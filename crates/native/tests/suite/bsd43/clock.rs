@@ -1,4 +1,4 @@
-//! The load average, turns of 100 ms, and what a pass costs.
+//! The load average, round robin every 100 ms, and the cost of a pass.
 
 use super::*;
 

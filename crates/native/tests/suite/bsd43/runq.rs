@@ -1,4 +1,4 @@
-//! Who is queued where, who preempts whom, and on which CPU.
+//! The queue of each task, and which task preempts which, on which CPU.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What estcpu and nice are worth, how a tick adds to it and a second takes from it.
+//! The weight of estcpu and nice, the increase of estcpu in a tick and its decay each second.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Where sleepers and new tasks stand.
+//! Placement of woken and new tasks in virtual time.
 
 use schedlab_policy::enq;
 

@@ -1,4 +1,4 @@
-//! Delayed dequeue: who owes time when it falls asleep pays by standing in the queue.
+//! Delayed dequeue: a task with negative lag stays in the queue when it falls asleep.
 
 use schedlab_trace::TaskId;
 

@@ -1,4 +1,4 @@
-//! What a task is owed stays what it is over sleep, migration and renice, and within bounds.
+//! A task's lag survives sleep, migration and renice, and stays within bounds.
 
 use schedlab_trace::TaskId;
 

@@ -1,4 +1,4 @@
-//! Section 5.1: where add_to_runqueue() and the others put a task, and what top and next_top are then.
+//! Section 5.1: the place of a task after add_to_runqueue() and the other functions, and top and next_top.
 
 use super::*;
 

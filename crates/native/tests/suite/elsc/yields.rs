@@ -1,4 +1,4 @@
-//! What becomes of a task that yielded.
+//! The place of a task that yielded.
 
 use super::*;
 

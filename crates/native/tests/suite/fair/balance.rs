@@ -1,4 +1,4 @@
-//! The balancer that CFS and EEVDF share, where affinity, hyper-threads or real-time tasks are in its way.
+//! The balancer that CFS and EEVDF share, with affinity, hyper-threads or real-time tasks.
 
 use schedlab_policy::{NewTask, Topology};
 use schedlab_trace::{CpuId, TaskId};

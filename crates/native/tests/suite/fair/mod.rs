@@ -1,4 +1,4 @@
-//! What the tests of CFS and EEVDF share: the entity as the policies see it, and its tree.
+//! Helpers of the tests of CFS and EEVDF: the policies' entity and its tree.
 
 #![allow(dead_code)] // Each test file uses a part of it.
 

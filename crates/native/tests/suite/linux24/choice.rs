@@ -1,4 +1,4 @@
-//! Whom schedule() chooses: goodness, its bonuses, ties, affinity, SCHED_RR.
+//! Which task schedule() chooses: goodness, its bonuses, ties, affinity, SCHED_RR.
 
 use super::*;
 

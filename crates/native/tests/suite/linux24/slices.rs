@@ -1,4 +1,4 @@
-//! How long slices are, who is charged, and how fork, exit and recalculation share ticks out.
+//! The length of slices, which task is charged, and how fork, exit and recalculation distribute ticks.
 
 use super::*;
 

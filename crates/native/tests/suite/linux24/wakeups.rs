@@ -1,4 +1,4 @@
-//! reschedule_idle(): which CPU a woken or displaced task disturbs.
+//! reschedule_idle(): the CPU that a woken or preempted task interrupts.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Who wins: every drawing is foretold from the seed by a model of the pool.
+//! The winners: a model of the pool predicts every drawing from the seed.
 
 use crate::lottery::MS;
 use crate::script::{normal, Machine};

@@ -1,4 +1,4 @@
-//! How many tickets a task holds: by nice, and in compensation.
+//! The number of a task's tickets: by nice, and as compensation.
 
 use crate::lottery::{up, MS};
 use crate::script::{normal, Machine};

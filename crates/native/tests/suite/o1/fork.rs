@@ -1,4 +1,4 @@
-//! What a fork shares and an exit returns.
+//! Slices shared at fork and returned at exit.
 
 use crate::o1::kernel::{nice, normal, Kernel, MS};
 use crate::o1::up;

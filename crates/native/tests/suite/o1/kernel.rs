@@ -1,6 +1,6 @@
-//! A kernel of a few lines around the policy: a clock, ticks at the policy's rate, schedule().
+//! A minimal kernel around the policy: a clock, ticks at the policy's rate, schedule().
 //!
-//! It keeps no books of its own about priorities or slices, so what a test sees is the policy's.
+//! It has no priorities or slices of its own, so a test sees those of the policy.
 //! After every event each waiting task must still be queued, as the simulator demands.
 
 #![allow(dead_code)] // Each test file uses a part of it.

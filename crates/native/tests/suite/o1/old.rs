@@ -1,4 +1,4 @@
-//! What 2.5.73 did otherwise.
+//! Differences of 2.5.73.
 
 use crate::o1::kernel::{nice, normal, Kernel, MS};
 use schedlab_policy::{enq, NewTask};

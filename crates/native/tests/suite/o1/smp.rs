@@ -1,7 +1,7 @@
 //! Several CPUs: where tasks wake up, and how load is balanced.
 //!
-//! A load is 128 times the queue's length.  At each tick 2.6.11 averages it with the past half
-//! and half; ours is taken high, others' low: max or min of the average and the queue as it is.
+//! A load is 128 times the queue's length.  At each tick 2.6.11 averages it with the past load,
+//! half and half.  The own load is the maximum, another CPU's the minimum of average and queue.
 
 use crate::o1::kernel::{normal, on, Kernel, MS};
 use schedlab_policy::{enq, NewTask};

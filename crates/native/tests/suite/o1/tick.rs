@@ -1,4 +1,4 @@
-//! Slices, granularity, the two arrays, and how hogs fare.
+//! Slices, granularity, the two arrays, and CPU hogs.
 
 use crate::o1::kernel::{nice, normal, Kernel, MS};
 use crate::o1::{up, IRQ};

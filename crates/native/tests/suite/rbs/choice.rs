@@ -1,4 +1,4 @@
-//! Whom choose_task() takes from the best list.
+//! Which task choose_task() takes from the best list.
 
 use super::*;
 use schedlab_policy::{Class, NewTask};

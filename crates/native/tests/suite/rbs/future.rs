@@ -1,4 +1,4 @@
-//! What the paper leaves to future work: all of it off by default.
+//! The paper's future work: off by default.
 
 use super::*;
 

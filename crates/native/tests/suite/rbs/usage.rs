@@ -1,4 +1,4 @@
-//! What counts as a task's usage, and when it is known.
+//! The usage of a task, and when it is updated.
 
 use super::*;
 

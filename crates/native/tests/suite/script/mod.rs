@@ -1,8 +1,8 @@
 //! Drives one policy alone with a script of events, in the order a kernel would call its hooks.
 //!
-//! No simulator is involved: an error in the engine and one in the policy cannot cancel.  After
-//! every event each task that waits must still be known to the policy (`queued`), and what
-//! `pick_next` answers must be runnable, allowed and not running elsewhere.
+//! There is no simulator, so an error in the engine cannot hide one in the policy.  After every
+//! event each waiting task must still be queued by the policy (`queued`), and the task returned
+//! by `pick_next` must be runnable, allowed on the CPU and not running elsewhere.
 
 #![allow(dead_code)] // Each test file uses a part of it.
 

@@ -1,4 +1,4 @@
-//! Random lives: whatever happens, in whatever order, no task is lost and no CPU idles needlessly.
+//! Random scripts: after any events in any order no task is lost and no CPU idles needlessly.
 
 use schedlab_policy::{enq, Class, NewTask};
 use schedlab_trace::{CpuId, TaskId};

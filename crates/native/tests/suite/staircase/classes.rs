@@ -1,4 +1,4 @@
-//! SCHED_BATCH, which runs when nobody else wants to, and SCHED_ISO, which comes down fast.
+//! SCHED_BATCH, which runs if no other task is runnable, and SCHED_ISO, which descends fast.
 
 use crate::script::{normal, Machine};
 use crate::staircase::{state, up, MS};

@@ -1,4 +1,4 @@
-//! Who preempts whom, and compute mode's delay.
+//! Which task preempts which, and compute mode's delay.
 
 use crate::script::{normal, real_time, Machine};
 use crate::staircase::{state, up, up12, MS};

@@ -1,4 +1,4 @@
-//! The descent: one step for each interval run, and what bursts change about it.
+//! The descent: one step for each interval run, and the effect of bursts.
 
 use crate::script::{normal, Machine};
 use crate::staircase::{state, up, MS};

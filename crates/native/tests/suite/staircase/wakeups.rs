@@ -1,4 +1,4 @@
-//! Version 7.G's wakeups: who is lifted to the top, and who continues his slice.
+//! Version 7.G's wakeups: which tasks return to the top, and which continue their slice.
 
 use crate::script::{normal, Machine};
 use crate::staircase::{state, up, MS};

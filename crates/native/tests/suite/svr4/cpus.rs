@@ -1,4 +1,4 @@
-//! Which dispatch queue a task is in.
+//! The dispatch queue of a task.
 
 use super::*;
 use crate::script::on_cpu;

@@ -1,4 +1,4 @@
-//! Each row of each table: the numbers, and that they are obeyed.
+//! Each row of each table: its numbers and their effect.
 
 use schedlab_policy::{Policy, Tuned};
 

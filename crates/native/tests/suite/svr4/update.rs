@@ -1,4 +1,4 @@
-//! ts_update(), once a second, and what it leads to.
+//! ts_update(), once a second, and its effects.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What is remembered of sleep and run time, inherited, and learned from children.
+//! The history of sleep and run time: kept, inherited, and learned from children.
 
 use super::*;
 

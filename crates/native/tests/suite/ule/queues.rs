@@ -1,4 +1,4 @@
-//! Current and next: who is filed where, and when the two change places.
+//! Current and next: the queue of each task, and when the two are exchanged.
 
 use super::*;
 

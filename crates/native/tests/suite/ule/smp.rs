@@ -1,4 +1,4 @@
-//! Push, pull and hand-off, each alone.
+//! Push, pull and hand-off, each separately.
 
 use super::*;
 use schedlab_policy::Class;

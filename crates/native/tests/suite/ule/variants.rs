@@ -1,4 +1,4 @@
-//! What makes the revisions.
+//! Differences between the revisions.
 
 use super::*;
 use schedlab_policy::{Policy, Tuned};

@@ -1,4 +1,4 @@
-//! What several tests need.
+//! Helpers of several tests.
 
 #![allow(dead_code)] // Not every test needs all of it.
 
@@ -64,6 +64,15 @@ pub fn events(recording: &Recording) -> Vec<String> {
             KernelEventKind::Rename { pid, comm } => format!("rename {} {}", pid.0, name(comm)),
             KernelEventKind::Exit { task: t } => format!("exit {}", task(t)),
             KernelEventKind::Yield { pid } => format!("yield {}", pid.0),
+            KernelEventKind::Runtime { task: t, ns } => format!("ran {} {ns}", task(t)),
+            KernelEventKind::Enter {
+                pid,
+                call,
+                arguments,
+            } => format!("enter {} {call} {arguments:x?}", pid.0),
+            KernelEventKind::Return { pid, call, result } => {
+                format!("return {} {call} {result}", pid.0)
+            }
         };
         format!("{} {} {what}", event.time.0, event.cpu.0)
     };

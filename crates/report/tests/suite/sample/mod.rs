@@ -1,4 +1,4 @@
-//! Made-up but plausible results, the same on every machine.  They look like an editor and a
+//! Invented but plausible results, the same on every machine.  They resemble an editor and a
 //! browser beside a parallel build, under schedulers of different quality.
 
 // Each test that includes this file uses some of it.

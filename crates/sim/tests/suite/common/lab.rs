@@ -168,7 +168,7 @@ impl Lab {
     }
 
     pub fn channel(self, capacity: u32) -> Lab {
-        self.with(|w| w.channels.push(Channel { capacity }))
+        self.with(|w| w.channels.push(Channel::holding(capacity)))
     }
 
     pub fn machine(mut self, change: impl FnOnce(&mut Machine)) -> Lab {

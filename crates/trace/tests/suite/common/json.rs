@@ -1,4 +1,4 @@
-//! A trace as JSON, for readers in other languages to compare with.
+//! A trace as JSON, for comparison with readers in other languages.
 
 use schedlab_trace::{Event, EventKind, TaskId, TaskInfo};
 use serde_json::{json, Value};

@@ -1,4 +1,4 @@
-//! Traces to encode: a small one whose every fact can be worked out by hand, and a long random one.
+//! Traces to encode: a small one that can be checked by hand, and a long random one.
 
 mod random;
 

@@ -1,4 +1,4 @@
-//! A scheduler that throws dice: consistent traces of any length.
+//! A random scheduler: consistent traces of any length.
 
 use schedlab_trace::{CpuId, EventKind, MarkId, Ns, PrevState, TaskClass, TaskId, WakeContext};
 

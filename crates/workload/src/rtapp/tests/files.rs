@@ -127,7 +127,7 @@ fn example5_keeps_repeated_keys_in_their_order() {
         workload.warnings,
         [
             "file.json:23: run: this is the first of 5 repeated keys: all count, in their order; \
-              rt-app itself keeps the last value in the first place"
+              rt-app itself uses the last value, at the place of the first"
         ]
     );
 }
@@ -223,7 +223,7 @@ fn browser_short_works_in_the_old_meaning_and_hangs_in_the_new() {
     assert!(workload
         .warnings
         .iter()
-        .any(|w| w.contains("waits for ever: nobody resumes or signals \"BrowserSub1\"")));
+        .any(|w| w.contains("waits for ever: no task resumes or signals \"BrowserSub1\"")));
     workload.duration = Some(Ns::from_secs(3));
     assert!(!ideal::run(&workload).runs.contains_key("BrowserSub1"));
 }
@@ -239,6 +239,6 @@ fn video_long_has_bare_keys_which_json_c_refuses() {
     let error = parse("video-long.json", file("video-long"), &options).unwrap_err();
     assert_eq!(
             error.to_string(),
-            "video-long.json:6: the key \"suspend\" has no value; expected \":\" and a value, without which json-c stops"
+            "video-long.json:6: the key \"suspend\" has no value; expected \":\" and a value (json-c stops without them)"
         );
 }

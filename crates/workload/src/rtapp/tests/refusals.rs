@@ -3,43 +3,43 @@ use super::*;
 #[test]
 fn what_rt_app_refuses_is_refused_with_its_reason() {
     let cases = [
-            ("\"priority\":1", "tasks.t: has no events, at which rt-app stops; expected at least one event, such as \"run\""),
-            ("\"run\":\"5\"", "tasks.t.run: is a string; expected an integer, without which rt-app stops"),
-            ("\"run\":1.5", "tasks.t.run: is a number with a fraction or exponent; expected an integer, without which rt-app stops"),
-            ("\"run\":-5", "tasks.t.run: -5 is negative, which rt-app takes for an enormous number; expected 0 or more"),
-            ("\"run\"", "tasks.t.run: is nothing; expected an integer, without which rt-app stops"),
-            ("\"lock\":3", "tasks.t.lock: is an integer; expected a string, without which rt-app stops"),
-            ("\"run\":1,\"priority\":20", "tasks.t.priority: 20 is no nice value, at which rt-app stops; expected -20 to 19"),
+            ("\"priority\":1", "tasks.t: has no events (rt-app stops with an error); expected at least one event, such as \"run\""),
+            ("\"run\":\"5\"", "tasks.t.run: is a string; expected an integer (rt-app stops without it)"),
+            ("\"run\":1.5", "tasks.t.run: is a number with a fraction or exponent; expected an integer (rt-app stops without it)"),
+            ("\"run\":-5", "tasks.t.run: -5 is negative (rt-app reads it as an enormous number); expected 0 or more"),
+            ("\"run\"", "tasks.t.run: is nothing; expected an integer (rt-app stops without it)"),
+            ("\"lock\":3", "tasks.t.lock: is an integer; expected a string (rt-app stops without it)"),
+            ("\"run\":1,\"priority\":20", "tasks.t.priority: 20 is not a nice value (rt-app stops with an error); expected -20 to 19"),
             (
                 "\"run\":1,\"policy\":\"SCHED_FIFO\",\"priority\":0",
-                "tasks.t.priority: 0 is no real-time priority, at which rt-app stops; expected 1 to 99",
+                "tasks.t.priority: 0 is not a real-time priority (rt-app stops with an error); expected 1 to 99",
             ),
             (
                 "\"run\":1,\"policy\":\"SCHED_FIFI\"",
-                "tasks.t.policy: \"SCHED_FIFI\" is no policy, at which rt-app stops; expected one of SCHED_OTHER, \
+                "tasks.t.policy: \"SCHED_FIFI\" is not a policy (rt-app stops with an error); expected one of SCHED_OTHER, \
                  SCHED_BATCH, SCHED_IDLE, SCHED_RR, SCHED_FIFO (did you mean \"SCHED_FIFO\"?)",
             ),
             (
                 "\"run\":1,\"policy\":\"SCHED_DEADLINE\",\"dl-runtime\":5",
-                "tasks.t.policy: SCHED_DEADLINE has no model here: none of the schedulers has the class; \
+                "tasks.t.policy: SCHED_DEADLINE is not modelled: none of the schedulers has this class; \
                  expected one of SCHED_OTHER, SCHED_BATCH, SCHED_IDLE, SCHED_RR, SCHED_FIFO",
             ),
-            ("\"run\":1,\"cpus\":[]", "tasks.t.cpus: names no CPU, which the kernel refuses; expected at least one CPU number"),
-            ("\"run\":1,\"cpus\":0", "tasks.t.cpus: is an integer; expected an array of CPU numbers, without which rt-app stops"),
-            ("\"run\":1,\"util_max\":1025", "tasks.t.util_max: 1025 is too much, at which rt-app stops; expected 0 to 1024"),
+            ("\"run\":1,\"cpus\":[]", "tasks.t.cpus: names no CPU (the kernel refuses this); expected at least one CPU number"),
+            ("\"run\":1,\"cpus\":0", "tasks.t.cpus: is an integer; expected an array of CPU numbers (rt-app stops without it)"),
+            ("\"run\":1,\"util_max\":1025", "tasks.t.util_max: 1025 is too much (rt-app stops with an error); expected 0 to 1024"),
             (
                 "\"run\":1,\"taskgroup\":\"tg\"",
-                "tasks.t.taskgroup: \"tg\" does not begin with \"/\", at which rt-app stops; expected \"/tg\"",
+                "tasks.t.taskgroup: \"tg\" does not begin with \"/\" (rt-app stops with an error); expected \"/tg\"",
             ),
             (
                 "\"run\":1,\"policy\":\"SCHED_RR\",\"taskgroup\":\"/tg\"",
-                "tasks.t.taskgroup: real-time tasks have no task groups, at which rt-app stops; \
+                "tasks.t.taskgroup: real-time tasks have no task groups (rt-app stops with an error); \
                  expected SCHED_OTHER, SCHED_BATCH or SCHED_IDLE",
             ),
-            ("\"phases\":{}", "tasks.t.phases: has no phase, and rt-app then reads beyond its memory; expected at least one phase"),
-            ("\"phases\":{\"p\":3}", "tasks.t.phases.p: is an integer; expected an object, without which rt-app stops"),
+            ("\"phases\":{}", "tasks.t.phases: has no phase (rt-app then reads beyond its memory); expected at least one phase"),
+            ("\"phases\":{\"p\":3}", "tasks.t.phases.p: is an integer; expected an object (rt-app stops without it)"),
             ("\"instance\":-1,\"run\":1", "tasks.t.instance: -1 is out of range; expected 0 to 1000000"),
-            ("\"fork\":\"x\"", "tasks.t.fork: there is no task \"x\", at which rt-app stops; expected the name of a task (did you mean \"t\"?)"),
+            ("\"fork\":\"x\"", "tasks.t.fork: there is no task \"x\" (rt-app stops with an error); expected the name of a task (did you mean \"t\"?)"),
             ("\"unlock\":\"m\"", "tasks.t.unlock: the task does not hold \"m\"; expected a lock before the unlock"),
             (
                 "\"wait\":{\"ref\":\"q\",\"mutex\":\"m\"}",
@@ -52,7 +52,7 @@ fn what_rt_app_refuses_is_refused_with_its_reason() {
             (
                 "\"memrun0\":{\"type\":\"read\",\"size\":1,\"count\":1,\"ref\":\"b\"},\
                  \"memrun1\":{\"type\":\"read\",\"size\":2,\"count\":1,\"ref\":\"b\"}",
-                "tasks.t.memrun1: buffer \"b\" was used otherwise before, at which rt-app stops; \
+                "tasks.t.memrun1: buffer \"b\" was used with other parameters before (rt-app stops with an error); \
                  expected the same parameters, or another ref",
             ),
         ];
@@ -64,15 +64,15 @@ fn what_rt_app_refuses_is_refused_with_its_reason() {
 #[test]
 fn globals_are_checked_too() {
     let cases = [
-            ("\"duration\":\"5\"", "global.duration: is a string; expected an integer, without which rt-app stops"),
-            ("\"gnuplot\":1", "global.gnuplot: is an integer; expected true or false, without which rt-app stops"),
+            ("\"duration\":\"5\"", "global.duration: is a string; expected an integer (rt-app stops without it)"),
+            ("\"gnuplot\":1", "global.gnuplot: is an integer; expected true or false (rt-app stops without it)"),
             (
                 "\"calibration\":\"0\"",
-                "global.calibration: \"0\" is no CPU, at which rt-app stops; expected nanoseconds for each loop, or \"CPU\" and a number",
+                "global.calibration: \"0\" is not a CPU (rt-app stops with an error); expected nanoseconds for each loop, or \"CPU\" and a number",
             ),
             (
                 "\"ftrace\":\"main,run\"",
-                "global: ftrace has no category \"run\", at which rt-app stops; expected main, task, loop, event, stats, attrs or none",
+                "global: ftrace has no category \"run\" (rt-app stops with an error); expected main, task, loop, event, stats, attrs or none",
             ),
         ];
     for (members, message) in cases {
@@ -84,7 +84,7 @@ fn globals_are_checked_too() {
 #[test]
 fn the_root_is_checked_too() {
     let cases = [
-            ("{}", "file.json:1: there is no \"tasks\", at which rt-app stops; expected an object \"tasks\""),
+            ("{}", "file.json:1: there is no \"tasks\" (rt-app stops with an error); expected an object \"tasks\""),
             ("{\"tasks\":{}}", "file.json:1: tasks.tasks: there is no task; expected at least one"),
             (
                 "{\"tasks\":{\"a\":{\"run\":1},\"a\":{\"run\":2}}}",
@@ -92,7 +92,7 @@ fn the_root_is_checked_too() {
             ),
             (
                 "{\"tasks\":{\"a\":{\"run\":1}},\"resources\":{\"r\":{\"type\":\"mutexx\"}}}",
-                "file.json:1: resources.r: \"mutexx\" is no type, at which rt-app stops; expected one of mutex, signal, \
+                "file.json:1: resources.r: \"mutexx\" is not a type (rt-app stops with an error); expected one of mutex, signal, \
                  wait, broadcast, sync, sleep, run, timer (did you mean \"mutex\"?)",
             ),
         ];

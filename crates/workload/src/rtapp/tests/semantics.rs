@@ -310,6 +310,6 @@ fn options_have_names() {
     let error = "sefl".parse::<SuspendMeaning>().unwrap_err();
     assert_eq!(
         error.to_string(),
-        ": \"sefl\" is no such meaning; expected one of auto, self, named (did you mean \"self\"?)"
+        ": \"sefl\" is not a valid meaning; expected one of auto, self, named (did you mean \"self\"?)"
     );
 }

@@ -7,7 +7,7 @@ fn json_c_takes_all_this_and_so_do_we() {
     assert_eq!(ops(&workload, "t"), [run(10)]);
     assert_eq!(
         workload.warnings,
-        ["file.json:2: what follows the end is ignored, as in rt-app"]
+        ["file.json:2: the text after the end is ignored, as in rt-app"]
     );
 }
 
@@ -53,11 +53,11 @@ fn broken_files_say_where() {
         ),
         (
             "{\"a\": 1-2}",
-            "file.json:1: \"1-2\" is no number; expected a number",
+            "file.json:1: \"1-2\" is not a number; expected a number",
         ),
         (
             "{\"a\": yes}",
-            "file.json:1: \"yes\" is no value; expected strings in quotes",
+            "file.json:1: \"yes\" is not a value; expected strings in quotes",
         ),
         (
             "[1",
@@ -65,7 +65,7 @@ fn broken_files_say_where() {
         ),
         (
             "[]",
-            "file.json:1: is an array; expected an object, without which rt-app stops",
+            "file.json:1: is an array; expected an object (rt-app stops without it)",
         ),
     ];
     for (text, message) in cases {

@@ -47,8 +47,8 @@ const OTHERS: &[&str] = &[
 ];
 
 /// Is a task of this name a thread of the kernel?
-pub(crate) fn is_kernel_thread(name: &str) -> bool {
-    cpu_of(name).is_some() || OTHERS.iter().any(|&other| begins(name, other))
+pub fn is_kernel_thread(name: &str) -> bool {
+    kernel_thread_cpu(name).is_some() || OTHERS.iter().any(|&other| begins(name, other))
 }
 
 /// Names like "md" are common beginnings; those that end in a letter must be followed by a number,
@@ -62,7 +62,7 @@ fn begins(name: &str, beginning: &str) -> bool {
 }
 
 /// The only CPU a task of this name may use; none if it may use any.
-pub(crate) fn cpu_of(name: &str) -> Option<u32> {
+pub fn kernel_thread_cpu(name: &str) -> Option<u32> {
     let (kind, rest) = name.split_once('/')?;
     if kind == "kworker" {
         // kworker/CPU:NUMBER is bound, with H at a high priority; kworker/uPOOL:NUMBER is not.
@@ -92,7 +92,7 @@ mod tests {
             ("bash", None),
             ("swapper/0", None),
         ] {
-            assert_eq!(cpu_of(name), cpu, "{name}");
+            assert_eq!(kernel_thread_cpu(name), cpu, "{name}");
         }
     }
 

@@ -1,0 +1,207 @@
+//! Data flow: which channel a system call is about, whatever became of its descriptor.
+
+use schedlab_recording::flow::{Flow, FlowLog, Reason};
+use schedlab_recording::{
+    Carries, KernelEvent, KernelEventKind, KnownFile, KnownTask, Pid, Recording,
+};
+use schedlab_trace::{CpuId, TaskClass, Time};
+
+const READ: u16 = 0;
+const WRITE: u16 = 1;
+const OPEN: u16 = 257;
+const CLOSE: u16 = 3;
+const PIPE: u16 = 293;
+const SOCKET_PAIR: u16 = 53;
+const DUP_TO: u16 = 33;
+const FUTEX: u16 = 202;
+const CLOEXEC: u64 = 0o2_000_000;
+
+/// System calls, one after the other, each over at once.
+struct Calls {
+    recording: Recording,
+    now: u64,
+}
+
+impl Calls {
+    fn new() -> Calls {
+        let carries = Carries {
+            waking: true,
+            wakeup: true,
+        };
+        let mut calls = Calls {
+            recording: Recording::new(carries, 1),
+            now: 0,
+        };
+        // Standard input, output and error.
+        for fd in 0..3 {
+            calls.call(1, OPEN, [0, 0, 0], fd);
+        }
+        calls
+    }
+
+    fn push(&mut self, kind: KernelEventKind) {
+        self.now += 1;
+        let (time, cpu) = (Time(self.now), CpuId(0));
+        self.recording.push(KernelEvent { time, cpu, kind });
+    }
+
+    fn call(&mut self, pid: u32, call: u16, arguments: [u64; 3], result: i64) -> &mut Calls {
+        let pid = Pid(pid);
+        self.push(KernelEventKind::Enter {
+            pid,
+            call,
+            arguments,
+        });
+        self.push(KernelEventKind::Return { pid, call, result });
+        self
+    }
+
+    fn fork(&mut self, parent: u32, child: u32, thread: bool) -> &mut Calls {
+        let comm = self.recording.comm("task");
+        let (parent, pid) = (Pid(parent), Pid(child));
+        self.push(KernelEventKind::NewTask { pid, comm, thread });
+        self.push(KernelEventKind::Fork {
+            parent,
+            child: pid,
+            child_comm: comm,
+        });
+        self
+    }
+
+    fn flow(&mut self) -> FlowLog {
+        self.recording.finish(None);
+        self.recording.flow().unwrap()
+    }
+
+    /// The last calls as "read 0: 100".
+    fn last<const N: usize>(&mut self) -> [String; N] {
+        let flow = self.flow();
+        let shown = flow.calls.iter().map(|flow| match flow {
+            Flow::Read { channel, bytes } => format!("read {}: {bytes}", channel.0),
+            Flow::Write { channel, bytes } => format!("write {}: {bytes}", channel.0),
+            other => format!("{}", other.reason()),
+        });
+        let shown: Vec<String> = shown.collect();
+        std::array::from_fn(|at| shown[shown.len() - N + at].clone())
+    }
+}
+
+#[test]
+fn both_ends_of_a_pipe_are_one_channel() {
+    let mut calls = Calls::new();
+    calls.call(1, PIPE, [0, 0, 0], 0).fork(1, 2, false);
+    calls.call(2, WRITE, [4, 0, 100], 100);
+    calls.call(1, READ, [3, 0, 4096], 100);
+    assert_eq!(calls.last(), ["write 0: 100", "read 0: 100"]);
+}
+
+#[test]
+fn each_direction_of_a_socket_pair_is_a_channel() {
+    let mut calls = Calls::new();
+    calls.call(1, SOCKET_PAIR, [1, 1, 0], 0);
+    calls.call(1, WRITE, [3, 0, 8], 8);
+    calls.call(1, READ, [4, 0, 8], 8);
+    calls.call(1, WRITE, [4, 0, 8], 8);
+    calls.call(1, READ, [3, 0, 8], 8);
+    let expected = ["write 1: 8", "read 1: 8", "write 0: 8", "read 0: 8"];
+    assert_eq!(calls.last(), expected);
+    // A message of 8 bytes takes 768 bytes of the 212,992 that a socket may have.
+    let channel = calls.flow().channels[0];
+    assert_eq!(
+        (channel.capacity_bytes, channel.low_water_bytes),
+        (278 * 8, 278 * 2)
+    );
+}
+
+/// A shell's way: the pipe becomes standard output, and exec closes the rest.
+#[test]
+fn descriptors_are_copied_closed_and_given_out_again() {
+    let mut calls = Calls::new();
+    calls.call(1, PIPE, [0, CLOEXEC, 0], 0).fork(1, 2, false);
+    calls.call(2, DUP_TO, [4, 1, 0], 1);
+    calls.push(KernelEventKind::Exec { pid: Pid(2) });
+    calls.call(2, WRITE, [1, 0, 10], 10);
+    calls.call(2, WRITE, [4, 0, 10], 10);
+    calls.call(1, CLOSE, [4, 0, 0], 0);
+    calls.call(1, OPEN, [0, 0, 0], 4);
+    calls.call(1, WRITE, [4, 0, 10], 10);
+    calls.call(1, READ, [3, 0, 10], 10);
+    let unknown = "for reasons unknown";
+    let expected = [
+        "write 0: 10",
+        unknown,
+        unknown,
+        unknown,
+        unknown,
+        "read 0: 10",
+    ];
+    assert_eq!(calls.last(), expected);
+}
+
+#[test]
+fn threads_share_descriptors() {
+    let mut calls = Calls::new();
+    calls.fork(1, 2, true).call(1, PIPE, [0, 0, 0], 0);
+    calls.call(2, WRITE, [4, 0, 1], 1);
+    assert_eq!(calls.last(), ["write 0: 1"]);
+}
+
+/// More was read than anybody was seen to write: what is known of the channel is not all.
+#[test]
+fn a_channel_with_unknown_writers_is_not_understood() {
+    let mut calls = Calls::new();
+    calls.call(1, PIPE, [0, 0, 0], 0);
+    calls.call(1, WRITE, [4, 0, 10], 10);
+    calls.call(1, READ, [3, 0, 10], 11);
+    let unknown = Reason::Unknown.to_string();
+    assert_eq!(calls.last(), [unknown.clone(), unknown]);
+}
+
+#[test]
+fn calls_that_wait_for_something_else_are_told_apart() {
+    let mut calls = Calls::new();
+    calls.call(1, FUTEX, [0x1000, 128, 0], 0);
+    calls.call(1, 232, [5, 0, 1], 1);
+    calls.call(1, 230, [0, 0, 0], 0);
+    calls.call(1, 61, [0, 0, 0], 7);
+    calls.call(1, 288, [3, 0, 0], 5);
+    calls.call(1, READ, [0, 0, 1], -11);
+    let expected = [
+        "on futexes",
+        "in poll",
+        "for a time",
+        "for children",
+        "for connections",
+        "for reasons unknown",
+    ];
+    assert_eq!(calls.last(), expected);
+}
+
+/// What was open before is known from procfs; the pipe may hold bytes already.
+#[test]
+fn pipes_that_existed_are_known() {
+    let mut calls = Calls::new();
+    for (pid, fd, written) in [(7, 5, true), (8, 6, false)] {
+        let target = "pipe:[123]".to_string();
+        calls.recording.tasks.push(KnownTask {
+            pid,
+            tgid: pid,
+            comm: "t".into(),
+            kernel: false,
+            observer: false,
+            nice: 0,
+            class: TaskClass::Normal,
+            rt_priority: 0,
+            files: vec![KnownFile {
+                fd,
+                target,
+                written,
+                closed_by_exec: false,
+            }],
+        });
+    }
+    calls.call(8, READ, [6, 0, 30], 30);
+    calls.call(7, WRITE, [5, 0, 10], 10);
+    assert_eq!(calls.last(), ["read 0: 30", "write 0: 10"]);
+    assert_eq!(calls.flow().channels[0].initial_bytes, 30);
+}

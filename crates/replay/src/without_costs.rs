@@ -1,0 +1,32 @@
+//! A simulated trace as a kernel would tell it.
+
+use schedlab_trace::{Event, EventKind, Sink, TaskInfo, Time, TraceInfo};
+
+/// Leaves out what scheduling cost: a kernel does not say it, and the time is the task's on whose way it was spent.
+#[derive(Debug)]
+pub struct WithoutCosts<S>(pub S);
+
+impl<S: Sink> Sink for WithoutCosts<S> {
+    fn begin(&mut self, info: &TraceInfo) {
+        let has_costs = false;
+        self.0.begin(&TraceInfo {
+            has_costs,
+            ..info.clone()
+        });
+    }
+
+    fn task(&mut self, info: &TaskInfo) {
+        self.0.task(info);
+    }
+
+    fn event(&mut self, event: &Event) {
+        match event.kind {
+            EventKind::Overhead { .. } | EventKind::Schedule { .. } => {}
+            _ => self.0.event(event),
+        }
+    }
+
+    fn end(&mut self, time: Time) {
+        self.0.end(time);
+    }
+}
