@@ -304,8 +304,10 @@ static inline __unused ts_t *pick_task(sched_t *s, rq_t *rq)
 /* The task that runs on is neither put back nor set anew: its slice goes on. */
 static inline __unused void put_prev_set_next(sched_t *s, rq_t *rq, entity_t *pse, ts_t *next)
 {
-	if (next && entity_runs(&next->se))
+	if (next && entity_runs(&next->se)) {
+		set_next_up(s, parent_entity(&next->se));
 		return;
+	}
 	if (!next || task_is_rt(task_of(next))) {
 		put_prev_up(s, pse);
 		return;
@@ -319,7 +321,7 @@ static inline __unused void put_prev_set_next(sched_t *s, rq_t *rq, entity_t *ps
 static inline __unused task_t *fair_pick_next(sched_t *s, u32 cpu, task_t *prev, u32 why)
 {
 	rq_t *rq = rq_of(s, cpu);
-	entity_t *pse = running_entity(s, rq);
+	entity_t *pse = prev && entity_runs(entity_of_task(prev)) ? entity_of_task(prev) : running_entity(s, rq);
 	ts_t *next;
 
 	update_curr(s, &rq->cfs.root);
@@ -385,7 +387,7 @@ static inline __unused void requeue_changed(sched_t *s, rq_t *rq, ts_t *p)
 {
 	u32 running = cpu_curr(s, rq->cfs.cpu) == task_of(p);
 
-	/* The groups that it ran in. */
+	/* The groups that it ran in.  The one it is in from now on may be throttled: then it runs on alone, until pick_next(). */
 	if (running)
 		put_prev_up(s, running_entity(s, rq));
 	if (task_is_rt(task_of(p))) {

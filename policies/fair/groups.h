@@ -333,7 +333,7 @@ static inline __unused void put_prev_up(sched_t *s, entity_t *se)
 /* @p, which is queued, and the groups it is in run from now on: set_next_task_fair(). */
 static inline __unused void set_next_up(sched_t *s, entity_t *se)
 {
-	repeat_while(s, se && !entity_runs(se)) {
+	repeat_while(s, se && se->on_rq && !entity_runs(se)) {
 		set_next_entity(s, se->cfs_rq, se);
 		se = parent_entity(se);
 	}
@@ -357,18 +357,17 @@ static inline __unused void put_prev_set_next_entity(sched_t *s, entity_t *pse, 
 			se = parent_entity(se);
 		}
 	}
-	if (pse == se)
-		return;
 	if (!se || !pse) {
 		put_prev_up(s, pse);
 		set_next_up(s, se);
 		return;
 	}
-	if (entity_runs(pse)) {
+	if (pse != se && entity_runs(pse)) {
 		put_prev_entity(s, pse->cfs_rq, pse);
 		update_cfs_group(s, pse);
 	}
-	set_next_entity(s, se->cfs_rq, se);
+	/* Groups above run already, unless what ran had been moved to a throttled group. */
+	set_next_up(s, se);
 }
 
 /* ---- hooks -------------------------------------------------------------- */

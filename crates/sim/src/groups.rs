@@ -1,6 +1,6 @@
 //! Control groups: which there are, who is in them, and what throttling and quotas mean to the checks.
 
-use schedlab_policy::NewGroup;
+use schedlab_policy::{Class, NewGroup};
 use schedlab_trace::{
     CpuId, CpuMax, EventKind, GroupId, GroupInfo, GroupWeight, Ns, Overhead, Sink, TaskId, Time,
 };
@@ -250,12 +250,14 @@ impl<S: Sink> Simulation<'_, S> {
     /// The task has run: its groups have used so much more.
     #[cold]
     pub(crate) fn charge_quota(&mut self, task: TaskId, ns: Ns) {
-        let preemptible = self.groups.preemptible;
+        // No policy here has groups of real-time tasks.
+        let real_time = self.host.task(task).class >= Class::Fifo as u32;
+        let preemptible = self.groups.preemptible && !real_time;
         let mut next = self.host.task_group(task);
         while let Some(group) = next {
             let allowed_ns = self.allowed_ns(group);
             let book = &mut self.groups.books[group.index()];
-            book.used_ns += ns.0;
+            book.used_ns += if real_time { 0 } else { ns.0 };
             if preemptible && allowed_ns.is_some_and(|allowed| book.used_ns > allowed) {
                 self.groups.overdrawn = Some(group);
             }
