@@ -422,7 +422,7 @@ fn mistakes_in_tables_have_line_key_and_expectation() {
     );
     says("[channel.x]\n", "w.toml:1: task: there is no task; expected at least one table [task.NAME] whose count is not 0");
     says(&task("[channel.x]"), "w.toml:3: channel.x.capacity: missing; expected the messages it holds before senders block");
-    says(&task("[chanel.x]"), "w.toml:3: chanel: unknown key; expected one of title, duration, options, constants, beside, task, mutex, condition, semaphore, barrier, channel, disk, timer (did you mean \"channel\"?)");
+    says(&task("[chanel.x]"), "w.toml:3: chanel: unknown key; expected one of title, duration, options, constants, beside, group, autogroup, task, mutex, condition, semaphore, barrier, channel, disk, timer (did you mean \"channel\"?)");
     says(
         &task("[task.\"\"]\nprogram = \"\""),
         "w.toml:3: task: \"\" is not a name: a letter, then letters, digits, \"-\" and \"_\"",
