@@ -17,6 +17,8 @@ const FOREIGN: &[&str] = &[
     "--package",
     "--test",
     "--args",
+    "--slice-us",
+    "--performance",
 ];
 
 /// The documents for users.
