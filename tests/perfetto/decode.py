@@ -20,6 +20,7 @@ CLONE_THREAD = 0x10000
 RUNNABLE = {"Preempted", "Yielded", "Moved"}
 MAX_PRIORITY_TRACKS = 64
 MAX_BUNDLE = 1 << 16
+SCHED_YIELD = 24  # its number on x86-64
 
 
 class Expected:
@@ -167,7 +168,7 @@ class Expected:
         self.values[key] = self.totals[key]
 
     def on_other(self, record):
-        """Exits, yields and costs: nothing in the file but the switch that follows."""
+        """Exits, yields and costs: nothing in the file but a system call, and the switch that follows."""
 
 
 class Decoded:
@@ -214,8 +215,11 @@ class Decoded:
                            sched.switch_next_prio, [names[i] for i in sched.switch_next_comm_index])
         wakings = columns(sched.waking_timestamp, sched.waking_pid, sched.waking_target_cpu, sched.waking_prio,
                           sched.waking_common_flags, [names[i] for i in sched.waking_comm_index])
-        forks = [fork_row(event) for event in packet.ftrace_events.event]
-        check("a bundle is bounded", 0 < len(switches) + len(wakings) + len(forks) <= MAX_BUNDLE, True)
+        events = packet.ftrace_events.event
+        yields = [event for event in events if event.WhichOneof("event") == "sys_enter"]
+        check("system calls", {event.sys_enter.id for event in yields} <= {SCHED_YIELD}, True)
+        forks = [fork_row(event) for event in events if event.WhichOneof("event") != "sys_enter"]
+        check("a bundle is bounded", 0 < len(switches) + len(wakings) + len(events) <= MAX_BUNDLE, True)
         self.forks[cpu] += forks
         self.switches[cpu] += switches
         self.wakings[cpu] += wakings
