@@ -767,7 +767,7 @@ POLICY(ule,
 	.lock = LOCK_PER_CPU,
 	.promise = {
 		.conserving = CONSERVING_QUEUE,
-		.nice = NICE_ORDERED,	/* R0 gives -15 and -10 the same */
+		.nice = NICE_ORDERED,	/* not weighted: with R0 -15 gets less than -10 at times */
 		.starvation_bound_ns = 0,	/* beyond the nice window a thread never runs */
 	},
 	.init = ule_init,

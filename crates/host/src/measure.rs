@@ -3,6 +3,7 @@
 //! Each figure is the median of rounds, with the quartiles beside it.  A figure that is the difference of two is
 //! the median of differences of neighbouring rounds.
 
+mod echo;
 mod memory;
 mod pairs;
 mod process;

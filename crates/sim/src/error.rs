@@ -93,8 +93,9 @@ pub enum Rule {
     /// No SCHED_NORMAL task waits longer than the policy promises: among at most 32 tasks on its CPU, in a
     /// run without real-time tasks, with the policy's own constants.
     Starvation,
-    /// Of tasks that compete for one CPU for 10 s with nice values at least 5 apart, lower nice gets what the
-    /// policy promises: a larger share (NICE_WEIGHTED) or no smaller one (NICE_ORDERED), with its own constants.
+    /// Among tasks that compete for one CPU for 10 s without yielding, with nice values at least 5 apart, lower
+    /// nice gets what the policy promises: a larger share (NICE_WEIGHTED) or no smaller one (NICE_ORDERED).  Not
+    /// checked if the user has set a tunable.
     NicePromise,
     /// A group whose tasks compete with another's for one CPU for 10 s, and which weighs twice as much or more, gets
     /// more, if the policy knows groups.

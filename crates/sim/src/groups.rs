@@ -27,7 +27,7 @@ pub(crate) struct Book {
 }
 
 impl Book {
-    /// Are so many tasks all that is in it?  Dead ones count: then nobody knows.
+    /// Has it this number of tasks, dead ones included, and no group inside?
     pub fn has_only(&self, tasks: usize) -> bool {
         self.children.is_empty() && self.members.len() == tasks
     }

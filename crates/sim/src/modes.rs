@@ -319,6 +319,7 @@ impl<S: Sink> Simulation<'_, S> {
         let t = self.task_mut(task);
         let slow_ns = ns.0.min(t.refill_ns);
         t.refill_ns -= slow_ns;
+        t.stay.add(ns);
         let units = slow_ns * (rate / 2).max(1) + (ns.0 - slow_ns) * rate;
         match &mut t.computing {
             Computing::Nothing => {}

@@ -1,8 +1,8 @@
-//! What a policy promises of nice, held against tasks that compete for one CPU.
+//! The check of a policy's promise of nice.
 //!
-//! Tasks are compared that were runnable on the same CPU, with the same nice value, class and
-//! affinity, for a whole window of simulated time.  Each of two compared tasks took several turns
-//! in it, or one of them none, so that the length of a slice decides nothing.
+//! It compares the CPU times of tasks that were runnable on one CPU for a whole window of simulated time, did not
+//! yield, and kept their nice value, class and affinity.  Each of two compared tasks took several turns, or one of
+//! them none, so the length of a slice has no influence.
 
 use schedlab_policy::{Class, Hook, Nice};
 use schedlab_trace::{CpuId, GroupId, GroupWeight, Ns, Sink, TaskId, Time};
@@ -10,7 +10,7 @@ use schedlab_trace::{CpuId, GroupId, GroupWeight, Ns, Sink, TaskId, Time};
 use crate::engine::Simulation;
 use crate::error::{Rule, SimError};
 use crate::setup::Setup;
-use crate::task::{State, WORK_UNITS_PER_NS};
+use crate::task::State;
 
 /// How long tasks compete before they are compared.
 const WINDOW: Ns = Ns::from_ms(10_000);
@@ -21,17 +21,17 @@ const DISTANCE: i32 = 5;
 /// A task that took fewer turns than this in a window is not compared.
 const TURNS: u32 = 10;
 
-/// Who runs for less than this in a window, a twentieth, has no share to speak of.
-const SHARE_NS: u64 = WINDOW.0 / 20;
+/// A task that runs for less than this in a window is not compared with nicer ones.
+const SHARE: Ns = Ns(WINDOW.0 / 20);
 
-/// A task's competition on one CPU: since it came there, woke up or changed its attributes.
+/// A task's competition on one CPU: since it came there, woke up, yielded or changed its attributes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stay {
     cpu: CpuId,
     since: Time,
-    /// Turns on the CPU, and work done before, since the window began.
+    /// Turns on the CPU and CPU time in user mode, since the window began.
     turns: u32,
-    work_before: u64,
+    ran: Ns,
 }
 
 impl Stay {
@@ -39,8 +39,14 @@ impl Stay {
         cpu: CpuId(0),
         since: Time::ZERO,
         turns: 0,
-        work_before: 0,
+        ran: Ns::ZERO,
     };
+
+    /// The task has run for this long in user mode.
+    #[inline]
+    pub fn add(&mut self, ran: Ns) {
+        self.ran += ran;
+    }
 }
 
 /// The present window; none if the policy promises nothing of nice or this run is outside of it.
@@ -69,7 +75,7 @@ struct Share {
     group: Option<GroupId>,
     nice: i32,
     turns: u32,
-    work: u64,
+    ran: Ns,
 }
 
 impl<S: Sink> Simulation<'_, S> {
@@ -77,12 +83,10 @@ impl<S: Sink> Simulation<'_, S> {
     #[inline]
     pub(crate) fn begin_stay(&mut self, task: TaskId) {
         let (now, cpu) = (self.now, CpuId(self.host.task(task).cpu));
-        let t = self.task_mut(task);
-        t.stay = Stay {
+        self.task_mut(task).stay = Stay {
             cpu,
             since: now,
-            turns: 0,
-            work_before: t.work_done,
+            ..Stay::NONE
         };
     }
 
@@ -111,7 +115,7 @@ impl<S: Sink> Simulation<'_, S> {
         };
         let (begin, promise) = (watch.begin, watch.promise);
         watch.begin = self.now;
-        // Of a window of which nothing was seen for long nobody knows how it was shared.
+        // Nothing happened for a whole window: the tasks did not alternate.
         let mut shares = match self.now.since(begin) < WINDOW + WINDOW {
             true => self.shares_since(begin),
             false => Vec::new(),
@@ -142,7 +146,7 @@ impl<S: Sink> Simulation<'_, S> {
                     group: self.host.task_group(task),
                     nice: public.nice,
                     turns: t.stay.turns,
-                    work: t.work_done - t.stay.work_before,
+                    ran: t.stay.ran,
                 })
             })
             .collect()
@@ -160,7 +164,7 @@ impl<S: Sink> Simulation<'_, S> {
         for heavy in &got {
             for light in &got {
                 let rivals = heavy.cpu == light.cpu && heavy.parent == light.parent;
-                if rivals && heavy.shares >= 2 * light.shares && heavy.work <= light.work {
+                if rivals && heavy.shares >= 2 * light.shares && heavy.ran <= light.ran {
                     return Err(self.weight_broken(heavy, light));
                 }
             }
@@ -176,9 +180,9 @@ impl<S: Sink> Simulation<'_, S> {
         let mut own = shares.iter().filter(of_group);
         let cpu = own.next()?.cpu;
         let all_here = own.all(|share| share.cpu == cpu);
-        let (mut work, mut nr) = (0, 0);
+        let (mut ran, mut nr) = (Ns::ZERO, 0);
         for share in shares.iter().filter(of_group) {
-            work += share.work;
+            ran += share.ran;
             nr += 1;
         }
         let comparable = book.weight != GroupWeight::Idle && book.has_only(nr);
@@ -187,21 +191,20 @@ impl<S: Sink> Simulation<'_, S> {
             cpu,
             parent: book.parent,
             shares: book.weight.shares(),
-            work,
+            ran,
         })
     }
 
     fn weight_broken(&self, heavy: &GroupShare, light: &GroupShare) -> SimError {
         let name = |of: &GroupShare| &self.setup.workload.control_groups[of.group.index()].name;
-        let ran = |of: &GroupShare| Ns(of.work / WORK_UNITS_PER_NS);
         let detail = format!(
             "group {} with {} shares ran for {} of the last {WINDOW}, group {} with {} for {}",
             name(heavy),
             heavy.shares,
-            ran(heavy),
+            heavy.ran,
             name(light),
             light.shares,
-            ran(light),
+            light.ran,
         );
         let hook = Some(Hook::PickNext);
         self.violation(Rule::GroupWeight, heavy.cpu, hook, None, detail)
@@ -210,12 +213,11 @@ impl<S: Sink> Simulation<'_, S> {
     fn begin_window(&mut self) {
         for t in &mut self.tasks {
             t.stay.turns = 0;
-            t.stay.work_before = t.work_done;
+            t.stay.ran = Ns::ZERO;
         }
     }
 
     fn nice_broken(&self, better: &Share, worse: &Share) -> SimError {
-        let ran = |share: &Share| Ns(share.work / WORK_UNITS_PER_NS);
         let promise = match self.setup.tuned.policy.promise().nice {
             Nice::Weighted => "a larger share for lower nice",
             _ => "no smaller share for lower nice",
@@ -223,11 +225,11 @@ impl<S: Sink> Simulation<'_, S> {
         let detail = format!(
             "with nice {} it ran for {} of the last {WINDOW}, task {} ({}) with nice {} for {}; the policy promised {promise}",
             better.nice,
-            ran(better),
+            better.ran,
             worse.task,
             self.name(worse.task),
             worse.nice,
-            ran(worse),
+            worse.ran,
         );
         let (cpu, hook) = (better.cpu, Some(Hook::PickNext));
         self.violation(Rule::NicePromise, cpu, hook, Some(better.task), detail)
@@ -240,7 +242,7 @@ struct GroupShare {
     cpu: CpuId,
     parent: Option<GroupId>,
     shares: u32,
-    work: u64,
+    ran: Ns,
 }
 
 /// Of the tasks of one CPU in the order of nice: two whose shares break the promise.
@@ -253,7 +255,7 @@ fn find_wrong(tasks: &[Share], promise: Nice) -> Option<(&Share, &Share)> {
                 break;
             }
             nicer.next();
-            if least.is_none_or(|least| next.work < least.work) {
+            if least.is_none_or(|least| next.ran < least.ran) {
                 least = Some(next);
             }
         }
@@ -265,17 +267,17 @@ fn find_wrong(tasks: &[Share], promise: Nice) -> Option<(&Share, &Share)> {
 }
 
 fn is_wrong(better: &Share, worse: &Share, promise: Nice) -> bool {
-    let (better_work, worse_work) = (u128::from(better.work), u128::from(worse.work));
     let alternated = better.turns.min(worse.turns) >= TURNS;
     let starved = better.turns == 0;
-    if worse_work < u128::from(SHARE_NS * WORK_UNITS_PER_NS) || !(alternated || starved) {
+    if worse.ran < SHARE || !(alternated || starved) {
         return false;
     }
+    // Both are at most two windows long: no product overflows.
     match promise {
         // A larger share: by a fiftieth at least.
-        Nice::Weighted => better_work * 50 < worse_work * 51,
-        // No smaller one, but for a fifth.
-        Nice::Ordered => better_work * 6 < worse_work * 5,
+        Nice::Weighted => better.ran.0 * 50 < worse.ran.0 * 51,
+        // No smaller share: by a sixth at most.
+        Nice::Ordered => better.ran.0 * 6 < worse.ran.0 * 5,
         Nice::Ignored => false,
     }
 }

@@ -481,6 +481,7 @@ impl<'p, S: Sink> Simulation<'p, S> {
         let gives_up = self.call(cpu, |host| host.yield_task(task))?;
         self.drain_requests(cpu)?;
         self.charge_work(cpu, Overhead::Syscall);
+        self.begin_stay(task);
         self.task_mut(task).yielding = gives_up;
         Ok(())
     }

@@ -1,9 +1,10 @@
 //! Figures of two CPUs.
 
-use std::io::{self, Read, Write};
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use super::echo::with_thread;
 use super::thread::{pin, speed};
 use super::{rounds, Measured};
 use crate::{Layout, Place};
@@ -89,34 +90,18 @@ pub fn idle_exit(a: u32, b: u32) -> io::Result<Measured> {
 
 /// A byte there and back between threads of these CPUs; before each trip both sleep for a while.
 fn round_trip_ns(a: u32, b: u32) -> io::Result<Measured> {
-    let (mut there, mut say) = io::pipe()?;
-    let (mut back, mut answer) = io::pipe()?;
-    std::thread::scope(|scope| {
-        let other = scope.spawn(move || {
-            let _pinned = pin(b)?;
-            let mut byte = [0];
-            while there.read(&mut byte)? == 1 && answer.write_all(&byte).is_ok() {}
-            io::Result::Ok(())
-        });
-        let figure = pin(a).and_then(|_pinned| {
-            let mut byte = [0];
-            rounds(|| {
-                let mut total = 0;
-                for _ in 0..50 {
-                    std::thread::sleep(Duration::from_micros(500));
-                    let begun = Instant::now();
-                    say.write_all(&[0])?;
-                    back.read_exact(&mut byte)?;
-                    total += begun.elapsed().as_nanos();
-                }
-                Ok(total as f64 / 50.0)
-            })
-        });
-        drop(say);
-        other
-            .join()
-            .map_err(|_| io::Error::other("a thread ended"))??;
-        figure
+    let _pinned = pin(a)?;
+    with_thread(b, |echo| {
+        rounds(|| {
+            let mut total = 0;
+            for _ in 0..50 {
+                std::thread::sleep(Duration::from_micros(500));
+                let begun = Instant::now();
+                echo.round_trip()?;
+                total += begun.elapsed().as_nanos();
+            }
+            Ok(total as f64 / 50.0)
+        })
     })
 }
 

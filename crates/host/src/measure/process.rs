@@ -1,10 +1,10 @@
 //! Figures of processes.
 
-use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+use super::echo::{pipes, with_thread};
 use super::thread::pin;
 use super::{each_ns, rounds, Measured};
 
@@ -85,57 +85,17 @@ pub fn exec(cpu: u32) -> io::Result<Measured> {
 /// What a switch takes longer between processes than between threads: half the difference of the round trips.
 pub fn mm_switch(cpu: u32) -> io::Result<Measured> {
     let _pinned = pin(cpu)?;
-    // The pipes and the switch are the same; of threads this is the wakeup with all that it brings.
-    let threads = thread_round_trip()?;
-    let (there, say) = io::pipe()?;
-    let (back, answer) = io::pipe()?;
-    let [mut there, mut say] = [
-        File::from(std::os::fd::OwnedFd::from(there)),
-        File::from(std::os::fd::OwnedFd::from(say)),
-    ];
-    let [mut back, mut answer] = [
-        File::from(std::os::fd::OwnedFd::from(back)),
-        File::from(std::os::fd::OwnedFd::from(answer)),
-    ];
-    let child = {
-        let parent_end = std::os::fd::AsRawFd::as_raw_fd(&say);
-        fork_child(|| {
-            // SAFETY: the child's copy; while it is open the end of the parent is never seen.
-            unsafe { libc::close(parent_end) };
-            let mut byte = [0];
-            while there.read(&mut byte).is_ok_and(|n| n == 1) && answer.write_all(&byte).is_ok() {}
-        })?
-    };
-    let mut byte = [0];
+    let threads = with_thread(cpu, |echo| rounds(|| each_ns(2000, || echo.round_trip())))?;
+    let (mut echo, partner) = pipes()?;
+    let child = fork_child(|| {
+        echo.close_copies();
+        partner.serve();
+    })?;
     let figure = rounds(|| {
-        let round_trip = each_ns(2000, || {
-            say.write_all(&[0])?;
-            back.read_exact(&mut byte)
-        })?;
-        Ok(((round_trip - threads) / 2.0).max(0.0))
+        let round_trip = each_ns(2000, || echo.round_trip())?;
+        Ok(((round_trip - threads.median) / 2.0).max(0.0))
     });
-    drop(say);
+    drop(echo);
     wait(child)?;
     figure
-}
-
-/// A byte there and back between two threads of this CPU, in ns.
-fn thread_round_trip() -> io::Result<f64> {
-    let (mut there, mut say) = io::pipe()?;
-    let (mut back, mut answer) = io::pipe()?;
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            let mut byte = [0];
-            while there.read(&mut byte).is_ok_and(|n| n == 1) && answer.write_all(&byte).is_ok() {}
-        });
-        let mut byte = [0];
-        let figure = rounds(|| {
-            each_ns(2000, || {
-                say.write_all(&[0])?;
-                back.read_exact(&mut byte)
-            })
-        });
-        drop(say);
-        Ok(figure?.median)
-    })
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::thread::{sched_getaffinity, sched_setaffinity, CpuSet};
 
+use super::echo::with_thread;
 use super::{each_ns, rounds, Measured};
 
 /// CPUs this thread may use.
@@ -97,28 +98,16 @@ fn with_rival<T>(work: impl FnOnce() -> T) -> T {
 pub fn wakeup(cpu: u32) -> io::Result<Measured> {
     let _pinned = pin(cpu)?;
     let switch = context_switch(cpu)?.median;
-    let (mut own_reader, mut own_writer) = io::pipe()?;
-    let (mut there, mut say) = io::pipe()?;
-    let (mut back, mut answer) = io::pipe()?;
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            let mut byte = [0];
-            while there.read(&mut byte).is_ok_and(|n| n == 1) && answer.write_all(&byte).is_ok() {}
-        });
-        let figure = rounds(|| {
-            let mut byte = [0];
+    let (mut reader, mut writer) = io::pipe()?;
+    with_thread(cpu, |echo| {
+        rounds(|| {
             let alone = each_ns(2000, || {
-                own_writer.write_all(&[0])?;
-                own_reader.read_exact(&mut byte)
+                writer.write_all(&[0])?;
+                reader.read_exact(&mut [0])
             })?;
-            let round_trip = each_ns(2000, || {
-                say.write_all(&[0])?;
-                back.read_exact(&mut byte)
-            })?;
+            let round_trip = each_ns(2000, || echo.round_trip())?;
             Ok(round_trip / 2.0 - alone - switch)
-        });
-        drop(say);
-        figure
+        })
     })
 }
 

@@ -172,6 +172,35 @@ fn promises_of_nice_are_kept_by_hogs_of_any_nice() {
     }
 }
 
+/// A task that yields, or that fetches its memory again at each turn, breaks no promise of the policy.
+#[test]
+fn promises_of_nice_are_about_cpu_time_that_tasks_ask_for() {
+    let yields = forever(&[run(50), Op::Yield]);
+    let hog = forever(&[run(1000)]);
+    for tuned in policies() {
+        let name = tuned.name();
+        let lab = Lab::under(1, tuned.clone()).for_us(40_000_000);
+        let lab = lab.task(yields.clone()).but(|t| t.nice = -5);
+        let lab = lab.task(hog.clone()).but(|t| t.nice = 5);
+        assert!(lab.try_run().is_ok(), "{name} beside a task that yields");
+
+        let lab = Lab::under(1, tuned).for_us(40_000_000);
+        let lab = lab.task(hog.clone()).but(|t| t.working_set_bytes = 8 << 20);
+        let lab = lab.task(hog.clone()).but(|t| t.nice = 5);
+        let lab = lab.task(hog.clone()).but(|t| {
+            t.nice = 19;
+            t.working_set_bytes = 8 << 20;
+        });
+        let cold = lab.machine(|m| {
+            m.caches[0].size_bytes = 8 << 20;
+            m.caches[0].refill_ps_per_byte = 2000;
+        });
+        if let Err(error) = cold.try_run() {
+            panic!("{name} with cold caches: {error}");
+        }
+    }
+}
+
 #[test]
 fn equals_get_equal_shares_whatever_their_number() {
     for tuned in policies() {
