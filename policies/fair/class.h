@@ -399,6 +399,9 @@ static inline __unused void requeue_changed(sched_t *s, rq_t *rq, ts_t *p)
 		return;
 	set_next_up(s, &p->se);
 	running_changed(s, rq);
+	/* Its group may have no time left, as a group that wakes up may: no tick would see that. */
+	if (throttled_hierarchy(s, p->se.cfs_rq))
+		resched_cpu(s, rq->cfs.cpu);
 }
 
 /* The running task became worse, or a waiting one perhaps better. */

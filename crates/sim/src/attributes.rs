@@ -24,6 +24,7 @@ impl<S: Sink> Simulation<'_, S> {
         class: TaskClass,
         rt_priority: u8,
     ) -> Result<(), SimError> {
+        self.settle_quota(task);
         self.outside_promise(class);
         self.emit(
             cpu,

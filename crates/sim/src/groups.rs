@@ -117,6 +117,7 @@ impl<S: Sink> Simulation<'_, S> {
         if from == group {
             return Ok(());
         }
+        self.settle_quota(task);
         self.emit(cpu, EventKind::Regroup { task, group });
         if let Some(from) = from {
             self.groups.books[from.index()]
@@ -238,6 +239,14 @@ impl<S: Sink> Simulation<'_, S> {
 
     // ---- quotas -------------------------------------------------------------------
 
+    /// Before a task changes its group or class: what it has run until now counts where it was.
+    pub(crate) fn settle_quota(&mut self, task: TaskId) {
+        match self.task(task).state {
+            State::Running(its_cpu) if self.groups.limited => self.settle(its_cpu),
+            _ => {}
+        }
+    }
+
     fn note_limit(&mut self, group: GroupId, max: Option<CpuMax>) {
         let book = &mut self.groups.books[group.index()];
         book.max = max;
@@ -271,9 +280,14 @@ impl<S: Sink> Simulation<'_, S> {
         let book = &self.groups.books[group.index()];
         let max = book.max?;
         let periods = self.now.since(book.limited_since).0 / (u64::from(max.period_us) * 1000) + 2;
-        let late_ns = 2 * self.tick_ns.max(self.ticks.period_ns()) + 1_000_000;
         let quota_ns = u64::from(max.quota_us) * 1000;
-        Some(periods * quota_ns + u64::from(max.burst_us) * 1000 + late_ns * self.cpus.len() as u64)
+        Some(periods * quota_ns + u64::from(max.burst_us) * 1000 + self.late_ns())
+    }
+
+    /// How late the ticks of all CPUs can come, together.
+    fn late_ns(&self) -> u64 {
+        let of_cpu_ns = 2 * self.tick_ns.max(self.ticks.period_ns()) + 1_000_000;
+        of_cpu_ns * self.cpus.len() as u64
     }
 
     /// Has a group used more than that?
@@ -284,10 +298,13 @@ impl<S: Sink> Simulation<'_, S> {
         };
         let book = &self.groups.books[group.index()];
         let detail = format!(
-            "group {} has used {} since {}, more than its quota",
+            "group {} has used {} since {}, more than its quota of {} in each {} and {} for late ticks",
             self.setup.workload.control_groups[group.index()].name,
             Ns(book.used_ns),
             book.limited_since,
+            Ns(book.max.map_or(0, |max| u64::from(max.quota_us) * 1000)),
+            Ns(book.max.map_or(0, |max| u64::from(max.period_us) * 1000)),
+            Ns(self.late_ns()),
         );
         Err(self.violation(Rule::Quota, cpu, None, None, detail))
     }
