@@ -120,7 +120,7 @@ fn delay(metrics: &Metrics, weights: &Metrics, quantile: impl Fn(&Distribution) 
         let groups = of.groups.iter().filter(|group| is_part(&group.name));
         let delay = groups.filter_map(|group| {
             let delay = group.activity.run_delay_ns.as_deref()?;
-            Some((group.name.to_string(), delay.clone()))
+            Some((group.name.to_string(), *delay))
         });
         delay.collect()
     };
