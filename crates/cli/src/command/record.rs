@@ -63,7 +63,8 @@ pub fn record(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
 
 /// Writes a recording with system calls again, with all its events, if the trace is text.
 pub fn write_calls(path: &Path, recording: &Recording) -> Result<(), Failure> {
-    if path.extension().is_none_or(|ext| ext != "ftrace") || !recording.has_calls() {
+    let is_text = path.extension().is_some_and(|ext| ext == "ftrace");
+    if !(is_text && recording.has_calls()) {
         return Ok(());
     }
     let file = fs::File::create(path).map_err(Failure::writing(path))?;

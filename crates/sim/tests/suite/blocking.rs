@@ -253,8 +253,12 @@ fn a_full_channel_may_have_to_be_drained_first() {
     let times: Vec<(u64, u32)> = ran
         .marks()
         .iter()
-        .map(|(at, _, mark)| (*at, *mark))
+        .map(|(at, task, _)| (*at, *task))
         .collect();
-    assert_eq!(times, [(2000, 0), (2000, 1), (2000, 1)]);
+    assert_eq!(
+        times,
+        [(2000, 2), (2000, 0), (2000, 1)],
+        "the reader, then both writers"
+    );
     assert_eq!(ran.exit_ns(2), 3_000_000);
 }
