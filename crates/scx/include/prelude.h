@@ -50,7 +50,7 @@ typedef u64 (function_t)(struct machine *, u64, u64, u64, u64, u64);
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 /* What a program calls; the first three are the host's own. */
-static call_t calls[NR_CALLS];
+extern call_t calls[NR_CALLS] __attribute__((visibility("hidden")));
 #define CALL_STORE calls[0]
 #define CALL_LIMIT calls[1]
 #define CALL_POISON calls[2]

@@ -5,8 +5,8 @@
 //! an entry that is damaged or cut off is none.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::{env, fs, io};
+use std::sync::{Arc, Mutex};
+use std::{env, fs, io, thread};
 
 use schedlab_policy::{compile_shared, CompileError};
 use xxhash_rust::xxh3::xxh3_128;
@@ -63,18 +63,18 @@ pub enum CodeError {
 /// # Errors
 /// See [`CodeError`].
 pub fn code(
-    c: &str,
+    parts: &[String],
     calls: &[Call],
     exported: usize,
     names: Vec<String>,
 ) -> Result<Arc<Code>, CodeError> {
     let folder = tempfile::tempdir()?;
     let library = folder.path().join("scheduler.so");
-    let entry = cache_folder().map(|cache| cache.join(format!("{}.code", key(c))));
+    let entry = cache_folder().map(|cache| cache.join(format!("{}.code", key(parts))));
     match entry.as_deref().and_then(cached) {
         Some(bytes) => fs::write(&library, bytes)?,
         None => {
-            compile(c, folder.path(), &library)?;
+            compile(parts, folder.path(), &library)?;
             // Without a cache everything works, only later.
             if let (Some(entry), Ok(bytes)) = (&entry, fs::read(&library)) {
                 let _ = keep(entry, &bytes);
@@ -85,20 +85,58 @@ pub fn code(
 }
 
 /// Stands for the text and the compiler.
-fn key(c: &str) -> String {
+fn key(parts: &[String]) -> String {
     let compiler = env::var("CC").unwrap_or_default();
     let whole = format!(
-        "{compiler}\n{}\n{}\n{c}",
+        "{compiler}\n{}\n{}\n{}",
         env::consts::ARCH,
-        FLAGS.join(" ")
+        FLAGS.join(" "),
+        parts.join("\0")
     );
     format!("{:032x}", xxh3_128(whole.as_bytes()))
 }
 
-fn compile(c: &str, folder: &Path, library: &Path) -> Result<(), CodeError> {
-    let source = folder.join("scheduler.c");
-    fs::write(&source, c)?;
-    compile_shared(&source, &FLAGS.map(String::from), library, &|| false)?;
+/// Compiles the parts side by side, and links them.
+fn compile(parts: &[String], folder: &Path, library: &Path) -> Result<(), CodeError> {
+    let objects: Vec<PathBuf> = (0..parts.len())
+        .map(|i| folder.join(format!("{i}.o")))
+        .collect();
+    let left = Mutex::new(parts.iter().zip(&objects));
+    let workers = thread::available_parallelism()
+        .map_or(1, |n| n.get())
+        .min(parts.len());
+    let work = || -> Result<(), CodeError> {
+        loop {
+            let next = left
+                .lock()
+                .unwrap_or_else(|poisoned| poisoned.into_inner())
+                .next();
+            let Some((text, object)) = next else {
+                return Ok(());
+            };
+            let source = object.with_extension("c");
+            fs::write(&source, text)?;
+            let flags = FLAGS
+                .into_iter()
+                .chain(["-c"])
+                .map(String::from)
+                .collect::<Vec<String>>();
+            compile_shared(&source, &flags, object, &|| false)?;
+        }
+    };
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        let mut results = threads
+            .into_iter()
+            .map(|thread| thread.join().expect("no thread panics"));
+        results.try_for_each(|result| result)
+    })?;
+    let (first, others) = objects.split_first().expect("there is a part");
+    let others: Vec<String> = others
+        .iter()
+        .map(|object| object.display().to_string())
+        .collect();
+    compile_shared(first, &others, library, &|| false)?;
     Ok(())
 }
 
@@ -184,7 +222,8 @@ mod tests {
 
     #[test]
     fn other_text_is_another_entry() {
-        assert_eq!(key("a"), key("a"));
-        assert_ne!(key("a"), key("b"));
+        let one = ["a".to_string()];
+        assert_eq!(key(&one), key(&one));
+        assert_ne!(key(&one), key(&["b".to_string()]));
     }
 }

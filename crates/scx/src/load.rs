@@ -151,7 +151,7 @@ impl Machine {
         let found = text.1.calls.iter().map(|&refers| self.kernel.call(refers));
         let calls: Vec<Call> = own.into_iter().chain(found).collect();
         let names = text.0.functions.iter().map(|f| f.name.clone()).collect();
-        let code = compile::code(&text.1.c, &calls, text.1.exported.len(), names)?;
+        let code = compile::code(&text.1.parts, &calls, text.1.exported.len(), names)?;
         for (&program, entry) in new.iter().zip(&text.0.entries) {
             let place = text
                 .1
@@ -178,7 +178,7 @@ impl Machine {
 
     /// The C text of all programs that are not compiled yet, for those who want to look at it.
     pub fn c_text(&self) -> String {
-        self.translate(&self.not_compiled()).1.c
+        self.translate(&self.not_compiled()).1.parts.concat()
     }
 
     /// Programs that can be run, and could not yet.

@@ -213,7 +213,7 @@ impl Memory {
     /// Gives back what [`Memory::allocate`] gave, of the same size.
     pub fn free(&mut self, address: u64, size: u64) {
         let inside = (HEAP.0..HEAP.1).contains(&address) && size <= HEAP.1 - address;
-        let size = size.max(1).min(SIZE).next_multiple_of(64);
+        let size = size.clamp(1, SIZE).next_multiple_of(64);
         if inside {
             self.places.free.entry(size).or_default().push(address);
         }
@@ -240,7 +240,7 @@ impl Memory {
     /// Gives back what [`Memory::allocate_per_cpu`] gave, of the same size.
     pub fn free_per_cpu(&mut self, address: u64, size: u64) {
         let inside = (PER_CPU.0..PER_CPU.1).contains(&address) && size <= PER_CPU.1 - address;
-        let size = size.max(1).min(SIZE).next_multiple_of(64);
+        let size = size.clamp(1, SIZE).next_multiple_of(64);
         if inside {
             let free = &mut self.places.free_per_cpu;
             free.entry(size).or_default().push(address);

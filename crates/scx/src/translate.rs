@@ -21,6 +21,9 @@ pub const FUNCTIONS: u64 = 0xffff_ffff_c000_0000;
 /// Most bytes of a frame.
 const FRAME: i32 = 512;
 
+/// Bytes of C text in a file, before another one is begun.
+const PART: usize = 128 << 10;
+
 /// Frame of a function that may call itself: they bound how deep it gets.
 const RECURSIVE_FRAME: i32 = 512;
 
@@ -29,8 +32,8 @@ const RECURSIVE_FRAME: i32 = 512;
 /// A unit in C, and what it needs to be linked.
 #[derive(Debug)]
 pub struct Text {
-    /// The C text.
-    pub c: String,
+    /// The C text, in files that are compiled side by side.
+    pub parts: Vec<String>,
     /// What the table of calls holds, after the host's own.
     pub calls: Vec<Refers>,
     /// Functions whose addresses are exported, by place in the unit, in the table's order.
@@ -60,30 +63,15 @@ pub fn write(unit: &Unit, number: u64, kernel: &Kernel, world: &dyn World) -> Te
         calls: Vec::new(),
         slots: HashMap::new(),
         c: String::new(),
+        functions: Vec::new(),
     };
     writer.write();
-    let names: Vec<String> = writer.exported.iter().map(|i| format!("f{i}")).collect();
-    let nr_calls = OWN_CALLS + writer.calls.len();
-    let c = format!(
-        "#define NR_CALLS {nr_calls}\n{PRELUDE}\n{}\n{}\ncall_t *const schedlab_calls = calls;\n\
-         function_t *const schedlab_functions[] = {{ {} }};\n",
-        prototypes(unit),
-        writer.c,
-        names.join(", ")
-    );
+    let parts = writer.parts();
     Text {
-        c,
+        parts,
         calls: writer.calls,
         exported: writer.exported,
     }
-}
-
-fn prototypes(unit: &Unit) -> String {
-    let names = 0..unit.functions.len();
-    names.fold(String::new(), |mut text, i| {
-        let _ = writeln!(text, "static function_t f{i};");
-        text
-    })
 }
 
 /// Functions that can be reached from themselves.
@@ -194,6 +182,8 @@ struct Writer<'a> {
     calls: Vec<Refers>,
     slots: HashMap<Refers, usize>,
     c: String,
+    /// Functions that are done.
+    functions: Vec<String>,
 }
 
 /// Adds a line.
@@ -207,7 +197,42 @@ impl Writer<'_> {
     fn write(&mut self) {
         for i in 0..self.unit.functions.len() {
             self.function(i);
+            self.functions.push(std::mem::take(&mut self.c));
         }
+    }
+
+    /// Files of functions that follow each other: a large scheduler is compiled on several CPUs.
+    fn parts(&self) -> Vec<String> {
+        let mut bodies: Vec<String> = vec![String::new()];
+        for function in &self.functions {
+            match bodies.last_mut() {
+                Some(body) if body.len() < PART => *body += function,
+                _ => bodies.push(function.clone()),
+            }
+        }
+        let linkage = match bodies.len() {
+            1 => "static",
+            _ => "__attribute__((visibility(\"hidden\")))",
+        };
+        let nr_calls = OWN_CALLS + self.calls.len();
+        let prototypes = (0..self.functions.len()).fold(String::new(), |mut text, i| {
+            let _ = writeln!(text, "FUNCTION function_t f{i};");
+            text
+        });
+        let head = format!(
+            "#define NR_CALLS {nr_calls}\n#define FUNCTION {linkage}\n{PRELUDE}\n{prototypes}"
+        );
+        let exported: Vec<String> = self.exported.iter().map(|i| format!("f{i}")).collect();
+        let tables = format!(
+            "\ncall_t calls[NR_CALLS];\ncall_t *const schedlab_calls = calls;\n\
+             function_t *const schedlab_functions[] = {{ {} }};\n",
+            exported.join(", ")
+        );
+        let last = bodies.len() - 1;
+        let parts = bodies.into_iter().enumerate();
+        parts
+            .map(|(i, body)| format!("{head}{body}{}", if i == last { &tables } else { "" }))
+            .collect()
     }
 
     fn function(&mut self, number: usize) {
@@ -222,7 +247,7 @@ impl Writer<'_> {
         line!(self, "\n/* {name} */");
         line!(
             self,
-            "static u64 f{number}(struct machine *m, u64 r1, u64 r2, u64 r3, u64 r4, u64 r5)\n{{"
+            "FUNCTION u64 f{number}(struct machine *m, u64 r1, u64 r2, u64 r3, u64 r4, u64 r5)\n{{"
         );
         line!(self, "\tu64 r0 = 0, r6 = 0, r7 = 0, r8 = 0, r9 = 0;");
         line!(self, "\tconst u64 d = m->delta;");

@@ -195,6 +195,6 @@ fn functions_that_are_alike_are_one() {
         load_insns(&mut m, &[&main[..], &body, &body].concat());
     }
     let text = m.c_text();
-    let functions = text.matches("static u64 f").count();
+    let functions = text.matches("\nFUNCTION u64 f").count();
     assert_eq!(functions, 3 + 1, "{text}");
 }
