@@ -113,8 +113,22 @@ pub enum DevCommand {
     /// Run groups of processes that send messages to each other, as hackbench does.
     #[cfg(feature = "live")]
     Hackbench(HackbenchArguments),
+    /// Attach the scheduler in a BPF object, and wait.
+    #[cfg(feature = "live")]
+    #[command(hide = true)]
+    Attach(AttachArguments),
     /// Run the same workloads in the simulator and in a real kernel, and compare.
     Fidelity(FidelityArguments),
+}
+
+/// A scheduler in a BPF object.
+#[derive(Args)]
+pub struct AttachArguments {
+    /// The object.
+    pub object: PathBuf,
+    /// Change a constant of it: NAME=VALUE.  Can be repeated.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
 }
 
 /// What to list.
@@ -139,6 +153,8 @@ pub enum Catalogue {
     Machines,
     /// Workloads.
     Workloads,
+    /// What sched_ext schedulers can use.
+    Scx,
 }
 
 /// How a list is printed.

@@ -1,6 +1,8 @@
 //! The commands: one file each.
 
 mod asked;
+#[cfg(feature = "live")]
+mod attach;
 mod chat;
 mod compare;
 #[cfg(feature = "live")]
@@ -123,6 +125,8 @@ fn dev(command: DevCommand) -> Result<(), Failure> {
         DevCommand::Overhead(arguments) => overhead::overhead(&arguments),
         #[cfg(feature = "live")]
         DevCommand::Hackbench(arguments) => hackbench::hackbench(&arguments),
+        #[cfg(feature = "live")]
+        DevCommand::Attach(arguments) => attach::attach(&arguments),
         DevCommand::Fidelity(arguments) => fidelity::fidelity(&arguments),
     }
 }

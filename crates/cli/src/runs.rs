@@ -140,13 +140,25 @@ impl Runs<'_> {
         let first = self.trials.first()?;
         let several_seeds = self.trials.iter().any(|other| other.seed != first.seed);
         let always = self.traces.as_ref().is_some_and(Traces::names_every_run);
-        let name = trial.tuned.name().replace(':', "-");
+        let name = file_name(&trial.tuned.name());
         match (self.trials.len(), several_seeds) {
             (1, _) if !always => None,
             (_, false) => Some(name),
             (_, true) => Some(format!("{name}-seed{}", trial.seed)),
         }
     }
+}
+
+/// A policy's name within a file's name: schedulers have options, and paths.
+fn file_name(name: &str) -> String {
+    let keep = |c: char| match c.is_alphanumeric() || "._-".contains(c) {
+        true => c,
+        false => '-',
+    };
+    name.trim_start_matches(['.', '/'])
+        .chars()
+        .map(keep)
+        .collect()
 }
 
 impl RunResult {

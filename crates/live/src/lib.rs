@@ -3,6 +3,7 @@
 //! [`load`] turns a policy's BPF object into the machine's scheduler; dropping the [`Loaded`] it
 //! returns, or the death of this process, gives the machine back to the kernel's own.
 
+mod attach;
 mod conform;
 mod ending;
 mod kernel;
@@ -12,6 +13,7 @@ mod park;
 mod statistics;
 mod topology;
 
+pub use attach::attach_object;
 pub use conform::{conform, ConformError, Conformance};
 pub use ending::{Ending, Kind};
 pub use kernel::{status, Status};

@@ -101,6 +101,11 @@ impl Policy {
         Policy(table, Some(maker))
     }
 
+    /// Are its hooks Rust code?
+    pub fn is_in_rust(&self) -> bool {
+        self.1.is_some()
+    }
+
     /// Does it do things that nobody asked for when a timer expires, so that a task may wait for one while all CPUs
     /// idle?
     pub fn acts_on_timers(&self) -> bool {

@@ -55,6 +55,11 @@ impl Tuned {
         Ok(tuned)
     }
 
+    /// The same settings of another policy that has the same tunables.
+    pub fn with_policy(self, policy: Policy) -> Tuned {
+        Tuned { policy, ..self }
+    }
+
     /// Is it the same policy, with the same values of all tunables?
     pub fn same_as(&self, other: &Tuned) -> bool {
         std::ptr::eq(self.policy.0, other.policy.0) && self.values() == other.values()

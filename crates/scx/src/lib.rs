@@ -20,6 +20,7 @@ pub mod machine;
 pub mod maps;
 pub mod memory;
 mod read;
+mod scheduler;
 mod special;
 mod table;
 pub mod translate;
@@ -30,7 +31,8 @@ pub use helpers::{Call, Kfunc};
 pub use image::Image;
 pub use machine::{
     Errno, Fault, FaultKind, Kernel, Machine, Ops, Program, ProgramId, ProgramKind, Refusal,
-    Topology,
+    Started, Topology,
 };
 pub use maps::{MapId, MapKind, MapSpec};
 pub use memory::Memory;
+pub use scheduler::Scheduler;

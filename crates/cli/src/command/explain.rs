@@ -19,7 +19,7 @@ use schedlab_lab::Trial;
 
 use super::print;
 use super::replay::Source;
-use super::result::bounded;
+use super::result::{bounded, load_schedulers};
 
 /// Lists the worst waits of one or two runs.
 pub fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
@@ -96,13 +96,14 @@ fn play_run(
 ) -> Result<(), Failure> {
     let common = &arguments.common;
     let set = Assignments::read(&common.tunables, &common.set)?;
-    let tuned = policy("--policy", &arguments.policy, &set, &interrupt.stop())?;
+    let mut tuned = policy("--policy", &arguments.policy, &set, &interrupt.stop())?;
     let Some(workload) = &common.workload else {
         let mistake = Diagnostic::new("commands in a real kernel are not done again").at("RUN", 0);
         return Err(mistake.expected("--workload").into());
     };
     let workload = choose::workload(workload, &common.rtapp.options())?;
     let machine = schedlab_machine::find(&common.machine)?;
+    load_schedulers([&mut tuned], &machine, interrupt)?;
     let trial = Trial {
         duration: common.duration,
         ..Trial::new(tuned, machine.into(), workload.into(), common.seed)
@@ -116,7 +117,7 @@ fn play_replay(
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     let set = Assignments::read(&[], &arguments.set)?;
-    let tuned = policy("--policies", &arguments.policies, &set, &interrupt.stop())?;
+    let mut tuned = policy("--policies", &arguments.policies, &set, &interrupt.stop())?;
     let source = Source::read(&arguments.recording, arguments.reading)?;
     let mut replay = source.rebuild(&Options {
         mode: arguments.mode.mode(),
@@ -126,6 +127,7 @@ fn play_replay(
         Some(name) => schedlab_machine::find(name)?,
         None => machine_like(&replay, arguments.hz),
     };
+    load_schedulers([&mut tuned], &machine, interrupt)?;
     fit(&mut replay.workload, machine.cpus.len() as u32);
     let mut sink = Identified::new(Identities::of(&replay), sink);
     let workload = replay.workload.into();

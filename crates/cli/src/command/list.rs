@@ -2,6 +2,7 @@
 
 mod machines;
 mod policies;
+mod scx;
 mod text;
 mod workloads;
 
@@ -21,6 +22,7 @@ pub fn list(arguments: &ListArguments) -> Result<(), Failure> {
         (Some(Catalogue::Policies), Some(name)) => policies::one(name)?,
         (Some(Catalogue::Workloads), Some(name)) => workloads::one(name)?,
         (Some(Catalogue::Machines), Some(name)) => machines::one(name)?,
+        (Some(Catalogue::Scx), Some(name)) => scx::one(name)?,
         (Some(what), None) => all_of(what)?,
     };
     print(&match arguments.format {
@@ -47,6 +49,7 @@ fn all_of(what: Catalogue) -> Result<Listing, Failure> {
         Catalogue::Policies => policies::all(),
         Catalogue::Machines => machines::all(),
         Catalogue::Workloads => workloads::all(),
+        Catalogue::Scx => scx::all(),
     }
 }
 

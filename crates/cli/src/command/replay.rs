@@ -30,7 +30,7 @@ use crate::results::{report_info, Files};
 use crate::runs::{Results, Runs};
 
 use super::print;
-use super::result::{bounded, tell_failures};
+use super::result::{bounded, load_schedulers, tell_failures};
 use archive::ReplayTraces;
 use printed::Printed;
 
@@ -53,6 +53,8 @@ pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
         ..Options::default()
     });
     let machine = Arc::new(machine(&replay, arguments)?);
+    let loaded = chosen.iter_mut().map(|(_, tuned)| tuned);
+    load_schedulers(loaded, &machine, &interrupt)?;
     let tuned: Vec<Tuned> = chosen.iter().map(|(_, tuned)| tuned.clone()).collect();
     let command = command(arguments, &under, &tuned).to_string();
     let (recorded, mended) = source.recorded(&command, traces.recorded()?);

@@ -1,5 +1,6 @@
 //! From flags to simulations to what is printed: what `run` and `compare` have in common.
 
+use std::ffi::OsString;
 use std::sync::Arc;
 
 use schedlab_input::Diagnostic;
@@ -33,7 +34,7 @@ pub struct Asked<'a> {
 }
 
 /// Does all runs, writes all files and prints the result.  Of runs that fail the others are shown all the same.
-pub fn perform(asked: Asked) -> Result<Exit, Failure> {
+pub fn perform(mut asked: Asked) -> Result<Exit, Failure> {
     let common = asked.common;
     let Some(workload) = &common.workload else {
         let problem = "commands run in a real kernel only";
@@ -45,6 +46,8 @@ pub fn perform(asked: Asked) -> Result<Exit, Failure> {
     }
     let workload = read(workload, common)?;
     let machine = Arc::new(schedlab_machine::find(&common.machine)?);
+    let tuned = asked.policies.iter_mut().map(|(_, tuned)| tuned);
+    load_schedulers(tuned, &machine, &asked.interrupt)?;
     let trials = trials(&asked, &workload, &machine);
     let traces = common.trace.as_deref();
     let runs = Runs {
@@ -82,6 +85,29 @@ pub fn perform(asked: Asked) -> Result<Exit, Failure> {
     }
     tell_failures(failures, partial)?;
     Ok(exit)
+}
+
+/// Loads the sched_ext schedulers among the policies; the others are ready.
+pub fn load_schedulers<'a>(
+    policies: impl IntoIterator<Item = &'a mut Tuned>,
+    machine: &Machine,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
+    let attach = match cfg!(feature = "live") {
+        true => attaching()?,
+        false => Vec::new(),
+    };
+    let notes = choose::load("--policy", policies, machine, &attach, &interrupt.stop())?;
+    for text in notes {
+        note(&text);
+    }
+    Ok(())
+}
+
+/// This program's command that attaches an object.
+fn attaching() -> Result<Vec<OsString>, Failure> {
+    let program = std::env::current_exe().map_err(|e| Failure::Other(e.to_string()))?;
+    Ok(vec![program.into(), "dev".into(), "attach".into()])
 }
 
 /// Tells of every failure, in the order of the runs, and of the traces up to there.  The last one is the command's.

@@ -5,6 +5,7 @@ use std::path::Path;
 use schedlab_input::{read_text, Diagnostic};
 use schedlab_policy::{CompileError, Policy, Tuned};
 
+use super::scheduler;
 use super::tunables::Assignments;
 use crate::Error;
 
@@ -51,7 +52,10 @@ pub fn policies(
     set: &Assignments,
     stop: &dyn Fn() -> bool,
 ) -> Result<Vec<(String, Tuned)>, Error> {
-    let written: Vec<&str> = text.split(',').map(str::trim).flat_map(expand).collect();
+    let written: Vec<&str> = scheduler::items(text)
+        .into_iter()
+        .flat_map(expand)
+        .collect();
     let chosen: Vec<Choice> = written
         .iter()
         .map(|name| find(flag, name, stop))
@@ -146,8 +150,11 @@ fn find<'a>(flag: &str, text: &'a str, stop: &dyn Fn() -> bool) -> Result<Choice
         Some((name, variant)) => (name, Some(variant)),
         None => (text, None),
     };
-    match Policy::find(name) {
-        Some(policy) => Ok((policy, variant)),
+    if let Some(policy) = Policy::find(name) {
+        return Ok((policy, variant));
+    }
+    match scheduler::find(flag, text)? {
+        Some(policy) => Ok((policy, None)),
         None => Err(unknown(flag, name)),
     }
 }
@@ -172,7 +179,7 @@ fn unknown(flag: &str, name: &str) -> Error {
     Diagnostic::new(format!("there is no policy \"{name}\""))
         .at(flag, 0)
         .expected(format!(
-            "one of {}, or a file ending in .c",
+            "one of {}, a file ending in .c or .bpf.o, or a program that loads a sched_ext scheduler",
             names.join(", ")
         ))
         .suggest(name, names.iter().copied())

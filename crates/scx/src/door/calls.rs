@@ -14,7 +14,7 @@ use super::objects::{again, Object, Objects};
 use super::peer::{BadAddress, Peer};
 use super::programs;
 use super::wire::{Attr, Record};
-use crate::machine::{Errno, Kernel, Machine, Ops};
+use crate::machine::{Errno, Kernel, Machine, Ops, Started};
 use crate::maps::{MapId, MapKind, MapSpec};
 use crate::memory;
 use crate::{Btf, ProgramId, Refusal, TypeId};
@@ -71,6 +71,8 @@ pub struct Bpf {
     tables: Vec<(MapId, Table)>,
     /// What was attached, once it was.
     pub attached: Option<Ops>,
+    /// What the loader ran after the attach.
+    started: Vec<Started>,
     /// Programs that run at events, by event.
     raised: Vec<(String, ProgramId)>,
     /// Programs that run when the operations are attached.
@@ -122,6 +124,7 @@ impl Bpf {
             objects: Objects::default(),
             tables: Vec::new(),
             attached: None,
+            started: Vec::new(),
             raised: Vec::new(),
             at_attach: Vec::new(),
             idle: Vec::new(),
@@ -222,6 +225,7 @@ impl Bpf {
     /// Everything that was attached.
     pub fn ops(&self) -> Ops {
         let mut ops = self.attached.clone().unwrap_or_default();
+        ops.started = self.started.clone();
         ops.programs.extend(self.raised.iter().cloned());
         ops
     }
@@ -461,12 +465,21 @@ impl Bpf {
         if self.machine.program(program).kind != crate::ProgramKind::Syscall {
             return fail(libc::EINVAL);
         }
-        self.changed(|bpf| format!("ran program {}", bpf.machine.program(program).name));
         let size = attr.u32(40) as usize;
         let mut context = match size {
             0 => Vec::new(),
             size => peer.read(attr.u64(48), size)?,
         };
+        if self.attached.is_some() {
+            // A real kernel would have called ops.init(): each run does it, and runs this program then.
+            self.changed(|bpf| format!("ran program {}", bpf.machine.program(program).name));
+            self.started.push(Started {
+                program,
+                context,
+                cpu: self.machine.this_cpu,
+            });
+            return done();
+        }
         let value = self.run(program, &mut context)?;
         if size > 0 {
             peer.write(attr.u64(48), &context)?;

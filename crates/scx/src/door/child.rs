@@ -133,8 +133,7 @@ impl Child {
         self.read_outputs();
         let [errors, output] = &self.outputs;
         let (errors, output) = (errors.lines(), output.lines());
-        let complains =
-            |line: &&String| line.contains("libbpf: ") && !line.contains("unexpectedly");
+        let complains = |line: &&String| COMPLAINTS.iter().any(|words| line.contains(words));
         let first = errors.iter().chain(&output).find(complains).cloned();
         let lines = if errors.is_empty() { output } else { errors };
         let last = lines[lines.len().saturating_sub(most)..].to_vec();

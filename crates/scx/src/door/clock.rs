@@ -49,7 +49,9 @@ struct Held {
 #[derive(Debug)]
 enum Kind {
     Sleep,
-    Futex { address: u64 },
+    Futex {
+        address: u64,
+    },
     Files(Vec<(OwnedFd, i16)>),
     /// poll() that asks also for files of bpf(2), which are never ready here.
     Polled(Vec<Polled>),

@@ -87,6 +87,13 @@ pub fn mistake(bytes: &[u8]) -> Option<String> {
     None
 }
 
+/// The bytes of an object's section.
+pub fn section<'a>(elf: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    let sections = sections(elf)?;
+    let section = sections.iter().find(|section| section.name == name)?;
+    elf.get(section.start..section.start.checked_add(section.len)?)
+}
+
 struct Section {
     name: String,
     kind: u64,

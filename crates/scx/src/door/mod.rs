@@ -20,12 +20,13 @@ mod session;
 mod sysfs;
 mod system;
 mod tree;
+mod variables;
 mod wire;
 
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use schedlab_trace::printable;
@@ -33,11 +34,11 @@ use schedlab_trace::printable;
 use crate::machine::{Kernel, Machine, Ops, Refusal, Topology};
 use crate::Image;
 
+pub use variables::{variables, Variable};
+
 /// How a scheduler is loaded.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Loader {
-    /// What users call it.
-    pub name: String,
     /// The program that loads it.
     pub program: PathBuf,
     /// Its arguments.
@@ -50,7 +51,7 @@ pub struct Loader {
 #[derive(Debug)]
 pub struct Loaded {
     /// To make machines of.
-    pub image: Image,
+    pub image: Arc<Image>,
     /// What it attached.
     pub ops: Ops,
     /// Programs that wait for events that no simulation has.
@@ -144,6 +145,15 @@ impl fmt::Display for Failure {
     }
 }
 
+/// The bytes of an object with a scheduler.
+///
+/// # Errors
+/// Why it is none.
+pub fn object(path: &Path) -> Result<Vec<u8>, String> {
+    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    elf::mistake(&bytes).map_or(Ok(bytes), Err)
+}
+
 /// Loads a scheduler for a machine.
 ///
 /// # Errors
@@ -175,10 +185,11 @@ pub fn load(
     if !changes.is_empty() {
         return Err(Unloaded::NeedsLoader(counted(changes)));
     }
+    bpf.machine.this_cpu = 0;
     let ops = bpf.ops();
     bpf.machine.attach(ops.clone());
     Ok(Loaded {
-        image: bpf.machine.freeze()?,
+        image: Arc::new(bpf.machine.freeze()?),
         ops,
         idle: bpf.idle,
     })

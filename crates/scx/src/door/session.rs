@@ -255,6 +255,7 @@ impl Session {
         let peer = Peer(call.thread);
         match call.nr {
             libc::SYS_bpf => {
+                self.bpf.machine.this_cpu = self.system.cpu_of(call.thread);
                 let answer = self.bpf.answer(call);
                 self.show_state();
                 answer.unwrap_or_else(|errno| Answer::Error(errno.0))

@@ -1,5 +1,6 @@
 //! Answers to system calls about the machine and the user.
 
+use std::collections::HashMap;
 use std::os::fd::AsRawFd;
 
 use super::child::Child;
@@ -14,13 +15,19 @@ const NAME: usize = 65;
 #[derive(Debug)]
 pub struct System {
     cpus: usize,
+    /// On which CPUs threads want to run, if they said so.
+    wanted: HashMap<u32, Vec<u8>>,
     random: u64,
 }
 
 impl System {
     /// A machine with so many CPUs.
     pub fn new(cpus: usize) -> System {
-        System { cpus, random: 1 }
+        System {
+            cpus,
+            wanted: HashMap::new(),
+            random: 1,
+        }
     }
 
     /// The answer to a call; none if it is another's.
@@ -28,10 +35,10 @@ impl System {
         let peer = Peer(call.thread);
         let answer = match call.nr {
             libc::SYS_uname => written(&peer, call.args[0], &names()),
+            libc::SYS_sched_setaffinity => self.want(&peer, call),
             libc::SYS_sched_getaffinity => self.affinity(&peer, call),
             // It changes nothing, and nobody sees it.
-            libc::SYS_sched_setaffinity
-            | libc::SYS_sched_setscheduler
+            libc::SYS_sched_setscheduler
             | libc::SYS_sched_setattr
             | libc::SYS_setpriority
             | libc::SYS_mlockall
@@ -63,17 +70,48 @@ impl System {
         if (call.args[1] as usize) < size || call.args[1] % 8 != 0 {
             return Ok(Answer::Error(libc::EINVAL));
         }
-        let mut mask = vec![0_u8; size];
+        let mut mask = match self.wanted.get(&whose(call)) {
+            Some(mask) => mask.clone(),
+            None => self.all(),
+        };
+        mask.resize(size, 0);
+        peer.write(call.args[2], &mask)?;
+        Ok(Answer::Value(size as i64))
+    }
+
+    fn all(&self) -> Vec<u8> {
+        let mut mask = vec![0_u8; self.cpus.div_ceil(64) * 8];
         for cpu in 0..self.cpus {
             mask[cpu / 8] |= 1 << (cpu % 8);
         }
-        peer.write(call.args[2], &mask)?;
-        Ok(Answer::Value(size as i64))
+        mask
+    }
+
+    fn want(&mut self, peer: &Peer, call: &Call) -> Result<Answer, BadAddress> {
+        let all = self.all();
+        let asked = peer.read(call.args[2], (call.args[1] as usize).min(all.len()))?;
+        let mask: Vec<u8> = asked.iter().zip(&all).map(|(a, b)| a & b).collect();
+        if mask.iter().all(|&bits| bits == 0) {
+            return Ok(Answer::Error(libc::EINVAL));
+        }
+        self.wanted.insert(whose(call), mask);
+        Ok(Answer::Value(0))
+    }
+
+    /// The CPU a thread is on: the first it wants.
+    pub fn cpu_of(&self, thread: u32) -> u32 {
+        let mask = self.wanted.get(&thread);
+        let mut bits = mask.into_iter().flatten().zip((0..).step_by(8));
+        let first = bits.find(|(bits, _)| **bits != 0);
+        first.map_or(0, |(bits, at)| at + bits.trailing_zeros())
     }
 
     fn cpu(&self, peer: &Peer, call: &Call) -> Result<Answer, BadAddress> {
         for &at in call.args[..2].iter().filter(|&&at| at != 0) {
             peer.write(at, &[0; 4])?;
+        }
+        if call.args[0] != 0 {
+            peer.write(call.args[0], &self.cpu_of(call.thread).to_le_bytes())?;
         }
         Ok(Answer::Value(0))
     }
@@ -89,6 +127,14 @@ impl System {
         let bytes: Vec<u8> = (0..len).map(byte).collect();
         peer.write(call.args[0], &bytes)?;
         Ok(Answer::Value(len as i64))
+    }
+}
+
+/// The thread a call is about.
+fn whose(call: &Call) -> u32 {
+    match call.args[0] as u32 {
+        0 => call.thread,
+        thread => thread,
     }
 }
 

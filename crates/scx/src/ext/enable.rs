@@ -100,8 +100,23 @@ impl Machine {
             }
         }
         self.ext.exit.initialized = true;
+        self.start_programs();
         self.init_root_cgroup();
         self.tell_watchdog();
+    }
+
+    /// What the loader does after the attach.  It was told that each program returned 0.
+    fn start_programs(&mut self) {
+        for started in self.ops.started.clone() {
+            let before = std::mem::replace(&mut self.this_cpu, started.cpu);
+            let answer = self.run_syscall(started.program, &mut started.context.clone());
+            self.this_cpu = before;
+            if let Ok(answer @ 1..) = answer {
+                let name = self.program(started.program).name.clone();
+                let answer = answer as i32;
+                self.scx_error(format!("{name}, which its loader runs, returned {answer}"));
+            }
+        }
     }
 
     /// bpf_scx_init_member() and validate_ops()

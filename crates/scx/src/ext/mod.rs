@@ -34,7 +34,7 @@ use crate::machine::ProgramId;
 pub use exit::{Exit, ExitKind};
 pub use kfuncs::{allowed_in, KFUNCS};
 pub use ops::Op;
-pub use policy::policy;
+pub use policy::{declared, policy, policy_with};
 
 use consts::NONE;
 use dsq::{DsqIndex, Dsqs};

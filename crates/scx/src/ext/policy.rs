@@ -46,12 +46,46 @@ const DEAD: u32 = 0x80;
 ///
 /// What the policy consists of lives as long as the program, as compiled policies do.
 pub fn policy(image: Arc<Image>, name: &str, summary: &str) -> Policy {
+    policy_with(image, name, summary, &[])
+}
+
+/// The same, with what can be set of it.
+pub fn policy_with(
+    image: Arc<Image>,
+    name: &str,
+    summary: &str,
+    tunables: &'static [ffi::Tunable],
+) -> Policy {
+    let table = table(name, summary, tunables);
+    let maker: &'static Maker = Box::leak(Box::new(Maker { image }));
+    // SAFETY: the hooks below are written for what Maker makes.
+    unsafe { Policy::in_rust(Box::leak(Box::new(table)), maker) }
+}
+
+/// A scheduler that is not loaded yet: it can be asked for its name and what can be set, and does not run.
+pub fn declared(name: &str, tunables: &'static [ffi::Tunable]) -> Policy {
+    let table = table(name, "sched_ext scheduler", tunables);
+    // SAFETY: no instance is ever made, so no hook is ever called.
+    unsafe { Policy::in_rust(Box::leak(Box::new(table)), &NotLoaded) }
+}
+
+struct NotLoaded;
+
+impl InstanceMaker for NotLoaded {
+    fn make(&self, _: &Platform, _: u64) -> Result<Box<dyn Instance>, String> {
+        Err("schedulers of sched_ext run in simulations only".into())
+    }
+}
+
+fn table(name: &str, summary: &str, tunables: &'static [ffi::Tunable]) -> ffi::Policy {
     let text = |text: &str| {
         let clean: Vec<u8> = text.bytes().filter(|&byte| byte != 0).collect();
         let text = CString::new(clean).unwrap_or_default();
         CString::into_raw(text).cast_const()
     };
-    let table = ffi::Policy {
+    ffi::Policy {
+        tunables: tunables.as_ptr(),
+        nr_tunables: tunables.len() as u32,
         name: text(name),
         summary: text(summary),
         global_size: size_of::<*mut c_void>() as u32,
@@ -72,10 +106,7 @@ pub fn policy(image: Arc<Image>, name: &str, summary: &str) -> Policy {
         timer: Some(timer),
         queued: Some(queued),
         ..ffi::Policy::EMPTY
-    };
-    let maker: &'static Maker = Box::leak(Box::new(Maker { image }));
-    // SAFETY: the hooks below are written for what Maker makes.
-    unsafe { Policy::in_rust(Box::leak(Box::new(table)), maker) }
+    }
 }
 
 struct Maker {

@@ -1,0 +1,119 @@
+//! Attaching the scheduler in a BPF object, as its author's loader would, but for what only that loader knows.
+
+use std::path::Path;
+
+use libbpf_rs::btf::types::{DataSec, Enum, Enum64, Var};
+use libbpf_rs::btf::Btf;
+use libbpf_rs::{AsRawLibbpf, MapMut, MapType, Object, ObjectBuilder, OpenObject};
+
+/// What an object calls the constants of the kernel: this and the enumerator's name.
+const KERNELS: &str = "__";
+
+/// Opens, loads and attaches the scheduler in an object, with these numbers among its constants changed, then waits to
+/// be killed.
+///
+/// # Errors
+/// What libbpf says.
+pub fn attach_object(path: &Path, set: &[(String, i64)]) -> Result<(), String> {
+    libbpf_rs::set_print(Some((libbpf_rs::PrintLevel::Warn, |_, text| {
+        eprint!("{text}");
+    })));
+    let mut open = ObjectBuilder::default()
+        .open_file(path)
+        .map_err(|error| error.to_string())?;
+    fill(&mut open, set)?;
+    let mut object = open.load().map_err(|error| error.to_string())?;
+    let _links = attach(&mut object)?;
+    loop {
+        std::thread::park();
+    }
+}
+
+fn attach(object: &mut Object) -> Result<Vec<libbpf_rs::Link>, String> {
+    let mut links = Vec::new();
+    for program in object.progs_mut() {
+        // Tracing programs; those of a table are attached with it, and others by nobody but their loader.
+        if program.prog_type() == libbpf_rs::ProgramType::Tracing {
+            links.push(program.attach().map_err(|error| error.to_string())?);
+        }
+    }
+    let is_table = |map: &MapMut| map_type(map) == MapType::StructOps;
+    let mut tables: Vec<MapMut> = object.maps_mut().filter(is_table).collect();
+    match &mut tables[..] {
+        [table] => {
+            links.push(
+                table
+                    .attach_struct_ops()
+                    .map_err(|error| error.to_string())?,
+            );
+            Ok(links)
+        }
+        tables => Err(format!("it has {} schedulers, not one", tables.len())),
+    }
+}
+
+fn map_type(map: &MapMut) -> MapType {
+    use libbpf_rs::MapCore;
+    map.map_type()
+}
+
+/// Gives constants their values: those of the kernel, and those that are set.
+fn fill(object: &mut OpenObject, set: &[(String, i64)]) -> Result<(), String> {
+    // SAFETY: the object lives as long as the types that are read from it here.
+    let raw = unsafe { object.as_libbpf_object().as_ref() };
+    let places = match Btf::from_bpf_object(raw) {
+        Ok(Some(btf)) => constants(&btf),
+        _ => return Err("it has no BTF".into()),
+    };
+    let kernel = Btf::from_vmlinux().map_err(|error| error.to_string())?;
+    for mut map in object.maps_mut() {
+        if !map.name().to_string_lossy().ends_with(".rodata") {
+            continue;
+        }
+        let Some(bytes) = map.initial_value_mut() else {
+            continue;
+        };
+        for (name, offset, size) in &places {
+            let wanted = set.iter().rev().find(|(set, _)| set == name);
+            let wanted = wanted.map(|&(_, value)| value);
+            let value = wanted.or_else(|| value_of(&kernel, name.strip_prefix(KERNELS)?));
+            if let Some(value) = value {
+                let value = value.to_le_bytes();
+                bytes[*offset..offset + size].copy_from_slice(&value[..*size]);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Names, offsets and sizes of an object's constants that are no larger than a number.
+fn constants(btf: &Btf) -> Vec<(String, usize, usize)> {
+    let Some(section) = btf.type_by_name::<DataSec>(".rodata") else {
+        return Vec::new();
+    };
+    let entries = section.iter().filter_map(|entry| {
+        let variable: Var = btf.type_by_id(entry.ty)?;
+        let name = variable.name()?.to_string_lossy().into_owned();
+        let is_number = (1..=8).contains(&entry.size);
+        is_number.then_some((name, entry.offset as usize, entry.size))
+    });
+    entries.collect()
+}
+
+/// The value of an enumerator of the kernel.
+fn value_of(kernel: &Btf, name: &str) -> Option<i64> {
+    let small = kernel.type_by_kind::<Enum>().find_map(|members| {
+        let mut members = members.iter();
+        members
+            .find(|m| m.name.is_some_and(|n| n == name))
+            .map(|m| m.value)
+    });
+    small.or_else(|| {
+        kernel.type_by_kind::<Enum64>().find_map(|members| {
+            let mut members = members.iter();
+            members
+                .find(|m| m.name.is_some_and(|n| n == name))
+                .map(|m| m.value as i64)
+        })
+    })
+}
