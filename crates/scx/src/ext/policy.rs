@@ -241,15 +241,6 @@ impl Machine {
 
     // ---- what the hooks do ---------------------------------------------------------
 
-    fn run_after_attach(&mut self) {
-        let calls = self.ext.after_attach.clone();
-        for (program, mut context) in calls {
-            if let Err(fault) = self.run_syscall(program, &mut context) {
-                return self.program_fault(&fault);
-            }
-        }
-    }
-
     fn enqueue_hook(&mut self, t: u32, cpu: u32, flags: u32) {
         let moved = self.ext.task(t).cpu != cpu;
         self.note_task_cpu(t, cpu);
@@ -415,9 +406,6 @@ unsafe fn opt_id(p: *const ffi::Task) -> Option<u32> {
 unsafe extern "C" fn init(s: *mut ffi::Sched) -> i32 {
     let m = unsafe { machine(s) };
     m.enable();
-    if m.ext.exit().is_none() {
-        m.run_after_attach();
-    }
     m.finish();
     -i32::from(m.ext.exit().is_some())
 }
