@@ -99,15 +99,9 @@ const RULES: &[(c_long, When)] = &[
     (libc::SYS_getegid, When::Always),
     (libc::SYS_capget, When::Always),
     (libc::SYS_prctl, When::Is(0, CAPABILITIES)),
-    (
-        libc::SYS_prlimit64,
-        When::Is(1, &[libc::RLIMIT_MEMLOCK as u32]),
-    ),
+    (libc::SYS_prlimit64, When::Is(1, &[libc::RLIMIT_MEMLOCK])),
     #[cfg(target_arch = "x86_64")]
-    (
-        libc::SYS_setrlimit,
-        When::Is(0, &[libc::RLIMIT_MEMLOCK as u32]),
-    ),
+    (libc::SYS_setrlimit, When::Is(0, &[libc::RLIMIT_MEMLOCK])),
     (libc::SYS_mlockall, When::Always),
     (libc::SYS_getrandom, When::Always),
     // Time.

@@ -216,7 +216,12 @@ fn counted(mut texts: Vec<String>) -> Vec<String> {
 
 /// What schedulers may ask of a machine beyond its topology.
 fn hardware(machine: &schedlab_machine::Machine) -> Hardware {
-    let nodes = machine.cpus.iter().map(|cpu| cpu.node + 1).max().unwrap_or(1);
+    let nodes = machine
+        .cpus
+        .iter()
+        .map(|cpu| cpu.node + 1)
+        .max()
+        .unwrap_or(1);
     let row = |from| (0..nodes).map(|to| machine.distance(from, to)).collect();
     Hardware {
         capacities: machine.cpus.iter().map(|cpu| cpu.capacity).collect(),

@@ -510,6 +510,13 @@ impl Machine {
         }
     }
 
+    /// What a task_struct says of class and priority.
+    pub(super) fn describe_class(&mut self, t: u32) {
+        // SAFETY: the task exists.
+        let public = unsafe { &*self.ext.task(t).public };
+        self.describe_priority(t, public);
+    }
+
     /// The class that serves a task from now on.
     pub(super) fn new_class(&self, t: u32) -> Class {
         // SAFETY: the task exists.

@@ -29,7 +29,6 @@ mod tree;
 
 use schedlab_policy::ffi;
 
-
 pub use exit::{Exit, ExitKind};
 pub use kfuncs::{allowed_in, KFUNCS};
 pub use ops::Op;
