@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use xxhash_rust::xxh3::Xxh3;
@@ -610,16 +609,7 @@ impl Bpf {
 /// A hash of a file's bytes that are not 0.
 fn content(file: &File) -> io::Result<u64> {
     let mut hash = Xxh3::new();
-    let mut page = [0; 4096];
-    for (from, to) in memory::data(file)? {
-        for at in (from..to).step_by(page.len()) {
-            let got = file.read_at(&mut page, at)?;
-            if page[..got].iter().any(|&byte| byte != 0) {
-                hash.update(&at.to_le_bytes());
-                hash.update(&page[..got]);
-            }
-        }
-    }
+    memory::add_data(file, &mut hash)?;
     Ok(hash.digest())
 }
 
