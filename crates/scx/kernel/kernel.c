@@ -17,9 +17,39 @@
 struct rq runqueues PER_CPU;
 struct cpufreq_policy *cpufreq_cpu_data PER_CPU;
 
-/* ---- enums are part of the kernel's types whether or not anything uses them ------ */
+/*
+ * ---- all types, whether or not anything uses them ----------------------------------
+ *
+ * The compiler leaves out types that are only pointed to.
+ */
 
-struct scx_enums {
+struct scx_types {
+	struct task_struct task_struct;
+	struct cgroup cgroup;
+	struct kernfs_node kernfs_node;
+	struct css_set css_set;
+	struct task_group task_group;
+	struct mm_struct mm_struct;
+	struct cpufreq_policy cpufreq_policy;
+	struct scx_exit_info exit_info;
+	struct scx_init_task_args init_task_args;
+	struct scx_exit_task_args exit_task_args;
+	struct scx_cgroup_init_args cgroup_init_args;
+	struct scx_cpu_acquire_args cpu_acquire_args;
+	struct scx_cpu_release_args cpu_release_args;
+	struct scx_dump_ctx dump_ctx;
+	struct scx_sub_attach_args sub_attach_args;
+	struct scx_sub_detach_args sub_detach_args;
+	struct sched_ext_ops sched_ext_ops;
+	struct bpf_struct_ops_sched_ext_ops value;
+	struct scx_bpf_dsq_insert_vtime_args dsq_insert_vtime_args;
+	struct scx_bpf_select_cpu_and_args select_cpu_and_args;
+	struct scx_event_stats event_stats;
+	struct bpf_cpumask bpf_cpumask;
+	struct bpf_list_head bpf_list_head;
+	struct bpf_list_node bpf_list_node;
+	struct bpf_rb_root bpf_rb_root;
+	struct bpf_rb_node bpf_rb_node;
 	enum scx_public_consts public_consts;
 	enum scx_consts consts;
 	enum scx_dsq_id_flags dsq_id;
@@ -54,7 +84,7 @@ struct scx_enums {
 };
 
 /* The kernel's own entry of the table of struct_ops types. */
-int bpf_scx_reg(struct bpf_struct_ops_sched_ext_ops *value, struct scx_enums *enums) { return 0; }
+int bpf_scx_reg(struct bpf_struct_ops_sched_ext_ops *value, struct scx_types *types) { return 0; }
 
 /* ---- kfuncs: sched_ext, kernel/sched/ext.c and ext_idle.c ------------------------- */
 
