@@ -13,7 +13,10 @@ typedef unsigned long long u64;
 typedef unsigned int u32;
 typedef int s32;
 
-struct task_struct;
+/* Nothing of it is looked at, but libbpf compares functions by the kinds of their types. */
+struct task_struct {
+	s32 pid;
+} __attribute__((preserve_access_index));
 
 struct sched_ext_ops {
 	void (*enqueue)(struct task_struct *p, u64 enq_flags);
