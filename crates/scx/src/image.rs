@@ -5,8 +5,19 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::machine::{Machine, Ops, Topology};
+use crate::machine::{Machine, Ops, ProgramId, Topology};
 use crate::memory::{Memory, Snapshot};
+
+/// A syscall program that a loader runs right after it has attached its scheduler.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Started {
+    /// The program.
+    pub program: ProgramId,
+    /// What it is given.
+    pub context: Vec<u8>,
+    /// The CPU the loader was on.
+    pub cpu: u32,
+}
 
 /// A frozen machine.
 #[derive(Debug)]

@@ -27,7 +27,7 @@ fn fifo(folder: &Path, flags: &[&str]) -> PathBuf {
     object
 }
 
-const SHORT: [&str; 4] = ["--workload", "spin --tasks 4", "--duration", "50ms"];
+const SHORT: [&str; 4] = ["--workload", "hogs --count 40", "--duration", "200ms"];
 
 /// What a run of a scheduler says that cannot be loaded.
 #[track_caller]

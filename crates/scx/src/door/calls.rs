@@ -13,10 +13,10 @@ use super::objects::{again, Object, Objects};
 use super::peer::{BadAddress, Peer};
 use super::programs;
 use super::wire::{Attr, Record};
-use crate::machine::{Errno, Kernel, Machine, Ops, Started};
+use crate::machine::{Errno, Kernel, Machine, Ops};
 use crate::maps::{MapId, MapKind, MapSpec};
 use crate::memory;
-use crate::{Btf, ProgramId, Refusal, TypeId};
+use crate::{Btf, ProgramId, Refusal, Started, TypeId};
 
 /// Commands of bpf(2), as `enum bpf_cmd` has them.
 mod command {
