@@ -28,10 +28,10 @@ mod user;
 
 pub use btf::{Btf, TypeId};
 pub use helpers::{Call, Kfunc};
-pub use image::Image;
+pub use image::{Image, Started};
 pub use machine::{
     Errno, Fault, FaultKind, Kernel, Machine, Ops, Program, ProgramId, ProgramKind, Refusal,
-    Started, Topology,
+    Topology,
 };
 pub use maps::{MapId, MapKind, MapSpec};
 pub use memory::Memory;

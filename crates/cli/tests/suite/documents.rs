@@ -16,6 +16,8 @@ const FOREIGN: &[&str] = &[
     "--package",
     "--test",
     "--args",
+    "--slice-us",
+    "--performance",
 ];
 
 /// The documents for users.

@@ -19,5 +19,6 @@ mod recordings;
 mod replay;
 mod reproduce;
 mod run;
+mod scx;
 mod tidy;
 mod tunables;

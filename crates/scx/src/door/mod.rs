@@ -176,7 +176,7 @@ pub fn load(
     session.until_asleep(stop)?;
     let changes = session.bpf.changes.len();
     let mapped = session.bpf.mapped()?;
-    session.watch(stop)?;
+    let watched = session.watch(stop);
     let mut bpf = session.into_bpf();
     let mut changes = bpf.changes.split_off(changes);
     let now = bpf.mapped()?.into_iter();
@@ -186,6 +186,8 @@ pub fn load(
     if !changes.is_empty() {
         return Err(Unloaded::NeedsLoader(counted(changes)));
     }
+    // Whoever fails after it took part has been named above.
+    watched?;
     bpf.machine.this_cpu = 0;
     let ops = bpf.ops();
     bpf.machine.attach(ops.clone());
