@@ -175,7 +175,8 @@ pub enum ListFormat {
 /// One policy on one workload.
 #[derive(Args)]
 pub struct RunArguments {
-    /// The policy: NAME, NAME:VARIANT, or the path of a C file, which is compiled (with $CC).
+    /// The policy: NAME, NAME:VARIANT, the path of a C file, which is compiled (with $CC), or a sched_ext scheduler: the
+    /// program that loads it, with its options, or FILE.bpf.o.
     #[arg(long, value_name = "POLICY", value_hint = ValueHint::FilePath)]
     pub policy: String,
     /// Flags of every run.

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use schedlab_machine::Machine;
-use schedlab_policy::Tuned;
+use schedlab_policy::{Policy, Tuned};
 use schedlab_report::Identity;
 use schedlab_trace::{TextHash, TraceHash};
 use schedlab_workload::Workload;
@@ -27,7 +27,11 @@ pub fn policy(tuned: &Tuned) -> TraceHash {
     let settings = settings.map(|set| format!("{}={}", set.target(), set.values_text()));
     let sources = tuned.policy.sources().into_iter();
     let texts = sources.flat_map(|(file, text)| [file, text]);
-    let texts: Vec<String> = texts.chain([tuned.name()]).chain(settings).collect();
+    // Of a sched_ext scheduler this has the hash of its programs and maps.
+    let loaded = Some(tuned.policy).filter(Policy::is_in_rust);
+    let loaded = loaded.map(|policy| policy.summary().to_string());
+    let names = [tuned.name()].into_iter().chain(loaded);
+    let texts: Vec<String> = texts.chain(names).chain(settings).collect();
     TraceHash::of_all(texts.iter().map(String::as_str))
 }
 

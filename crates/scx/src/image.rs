@@ -3,8 +3,21 @@
 use std::io;
 use std::sync::Arc;
 
-use crate::machine::{Machine, Ops, Topology};
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::machine::{Machine, Ops, ProgramId, Topology};
 use crate::memory::{Memory, Snapshot};
+
+/// A syscall program that a loader runs right after it has attached its scheduler.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Started {
+    /// The program.
+    pub program: ProgramId,
+    /// What it is given.
+    pub context: Vec<u8>,
+    /// The CPU the loader was on.
+    pub cpu: u32,
+}
 
 /// A frozen machine.
 #[derive(Debug)]
@@ -40,6 +53,23 @@ impl Image {
         let mut machine = self.machine.with_memory(memory, seed);
         machine.topology = topology.clone();
         Ok(machine)
+    }
+
+    /// A hash of the programs, and of everything in memory: of one loaded in the same way, it is the same.
+    ///
+    /// # Errors
+    /// The memory cannot be read.
+    pub fn identity(&self) -> io::Result<u128> {
+        let mut hash = Xxh3::new();
+        for loaded in &self.machine.programs {
+            let program = &loaded.program;
+            hash.update(program.name.as_bytes());
+            let insns = program.insns.iter().flat_map(|insn| insn.to_le_bytes());
+            hash.update(&insns.collect::<Vec<u8>>());
+        }
+        hash.update(format!("{:?}", self.machine.ops).as_bytes());
+        self.memory.add_to(&mut hash)?;
+        Ok(hash.digest128())
     }
 
     /// What the scheduler attached.

@@ -30,9 +30,9 @@ mod user;
 pub use btf::{Btf, TypeId};
 pub use fault::{Fault, FaultKind};
 pub use helpers::{Call, Kfunc};
-pub use image::Image;
+pub use image::{Image, Started};
 pub use machine::{
-    Errno, Kernel, Machine, Ops, Program, ProgramId, ProgramKind, Refusal, Started, Topology,
+    Errno, Kernel, Machine, Ops, Program, ProgramId, ProgramKind, Refusal, Topology,
 };
 pub use maps::{MapId, MapKind, MapSpec};
 pub use memory::Memory;

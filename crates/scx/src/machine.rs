@@ -149,18 +149,7 @@ pub struct Ops {
     /// Its programs, by member.
     pub programs: BTreeMap<String, ProgramId>,
     /// What its loader runs after ops.init().
-    pub started: Vec<Started>,
-}
-
-/// A syscall program that a loader runs right after it has attached its scheduler.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Started {
-    /// The program.
-    pub program: ProgramId,
-    /// What it is given.
-    pub context: Vec<u8>,
-    /// The CPU the loader was on.
-    pub cpu: u32,
+    pub started: Vec<crate::Started>,
 }
 
 /// What programs and the compiled prelude see of a machine; struct machine in include/prelude.h has the same.

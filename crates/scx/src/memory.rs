@@ -23,6 +23,8 @@ use std::os::unix::fs::FileExt;
 use std::ptr;
 use std::sync::Arc;
 
+use xxhash_rust::xxh3::Xxh3;
+
 /// First address of the region; looks like the kernel's direct map.
 pub const BASE: u64 = 0xffff_8880_0000_0000;
 
@@ -447,6 +449,28 @@ impl Memory {
             places: self.places.clone(),
         }))
     }
+}
+
+impl Snapshot {
+    /// Adds what is not 0 to a hash.
+    pub(crate) fn add_to(&self, hash: &mut Xxh3) -> io::Result<()> {
+        add_data(&self.file, hash)
+    }
+}
+
+/// Adds the pages of a file that are not all 0 to a hash, with their places.
+pub(crate) fn add_data(file: &File, hash: &mut Xxh3) -> io::Result<()> {
+    let mut page = [0; PAGE as usize];
+    for (from, to) in data(file)? {
+        for at in (from..to).step_by(page.len()) {
+            let got = file.read_at(&mut page, at)?;
+            if page[..got].iter().any(|&byte| byte != 0) {
+                hash.update(&at.to_le_bytes());
+                hash.update(&page[..got]);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Parts of a snapshot that are nearer than this are mapped as one: few long parts are mapped fast.

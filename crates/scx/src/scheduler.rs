@@ -67,7 +67,11 @@ impl Scheduler {
         let kernel = Kernel::new().map_err(|refusal| Unloaded::Refused(vec![refusal]))?;
         let loader = self.loader(set, attach);
         let loaded = door::load(&loader, &kernel, machine, stop)?;
-        let summary = format!("sched_ext scheduler \"{}\"", loaded.ops.name);
+        let identity = loaded.image.identity()?;
+        let summary = format!(
+            "sched_ext scheduler \"{}\", programs and maps {identity:032x}",
+            loaded.ops.name
+        );
         let tunables = match self {
             Scheduler::Program(..) => Vec::new(),
             Scheduler::Object(path) => tunables(&door::object(path).unwrap_or_default()),

@@ -20,5 +20,6 @@ mod recordings;
 mod replay;
 mod reproduce;
 mod run;
+mod scx;
 mod tidy;
 mod tunables;

@@ -8,6 +8,7 @@ mod cfs;
 mod eevdf;
 mod elsc;
 mod fair;
+mod in_rust;
 mod linux24;
 mod lottery;
 mod mlfq;

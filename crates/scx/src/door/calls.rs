@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use xxhash_rust::xxh3::Xxh3;
@@ -14,10 +13,10 @@ use super::objects::{again, Object, Objects};
 use super::peer::{BadAddress, Peer};
 use super::programs;
 use super::wire::{Attr, Record};
-use crate::machine::{Errno, Kernel, Machine, Ops, Started};
+use crate::machine::{Errno, Kernel, Machine, Ops};
 use crate::maps::{MapId, MapKind, MapSpec};
 use crate::memory;
-use crate::{Btf, ProgramId, Refusal, TypeId};
+use crate::{Btf, ProgramId, Refusal, Started, TypeId};
 
 /// Commands of bpf(2), as `enum bpf_cmd` has them.
 mod command {
@@ -610,16 +609,7 @@ impl Bpf {
 /// A hash of a file's bytes that are not 0.
 fn content(file: &File) -> io::Result<u64> {
     let mut hash = Xxh3::new();
-    let mut page = [0; 4096];
-    for (from, to) in memory::data(file)? {
-        for at in (from..to).step_by(page.len()) {
-            let got = file.read_at(&mut page, at)?;
-            if page[..got].iter().any(|&byte| byte != 0) {
-                hash.update(&at.to_le_bytes());
-                hash.update(&page[..got]);
-            }
-        }
-    }
+    memory::add_data(file, &mut hash)?;
     Ok(hash.digest())
 }
 

@@ -109,7 +109,8 @@ impl Clock {
 
     /// When the first waiting call ends.
     pub fn next(&self) -> Option<u64> {
-        self.held.iter().map(|held| held.deadline).min()
+        let deadlines = self.held.iter().map(|held| held.deadline);
+        deadlines.filter(|&deadline| deadline < u64::MAX).min()
     }
 
     /// Calls that need wait no longer: a file is ready.

@@ -18,6 +18,9 @@ enum When {
 /// Calls of the perf subsystem on a perf event: PERF_EVENT_IOC_ENABLE, DISABLE, SET_BPF.
 pub const PERF_IOCTLS: &[u32] = &[0x2400, 0x2401, 0x4004_2408];
 
+/// RLIMIT_MEMLOCK.
+const MEMLOCK: u32 = 8;
+
 /// prctl() requests about capabilities.
 const CAPABILITIES: &[u32] = &[libc::PR_CAPBSET_READ as u32];
 
@@ -99,9 +102,9 @@ const RULES: &[(c_long, When)] = &[
     (libc::SYS_getegid, When::Always),
     (libc::SYS_capget, When::Always),
     (libc::SYS_prctl, When::Is(0, CAPABILITIES)),
-    (libc::SYS_prlimit64, When::Is(1, &[libc::RLIMIT_MEMLOCK])),
+    (libc::SYS_prlimit64, When::Is(1, &[MEMLOCK])),
     #[cfg(target_arch = "x86_64")]
-    (libc::SYS_setrlimit, When::Is(0, &[libc::RLIMIT_MEMLOCK])),
+    (libc::SYS_setrlimit, When::Is(0, &[MEMLOCK])),
     (libc::SYS_mlockall, When::Always),
     (libc::SYS_getrandom, When::Always),
     // Time.

@@ -31,6 +31,7 @@ use std::sync::Arc;
 
 use schedlab_trace::printable;
 
+use crate::ext::Hardware;
 use crate::machine::{Kernel, Machine, Ops, Refusal, Topology};
 use crate::Image;
 
@@ -175,7 +176,7 @@ pub fn load(
     session.until_asleep(stop)?;
     let changes = session.bpf.changes.len();
     let mapped = session.bpf.mapped()?;
-    session.watch(stop)?;
+    let watched = session.watch(stop);
     let mut bpf = session.into_bpf();
     let mut changes = bpf.changes.split_off(changes);
     let now = bpf.mapped()?.into_iter();
@@ -185,9 +186,12 @@ pub fn load(
     if !changes.is_empty() {
         return Err(Unloaded::NeedsLoader(counted(changes)));
     }
+    // Whoever fails after it took part has been named above.
+    watched?;
     bpf.machine.this_cpu = 0;
     let ops = bpf.ops();
     bpf.machine.attach(ops.clone());
+    bpf.machine.ext.hardware = hardware(machine);
     Ok(Loaded {
         image: Arc::new(bpf.machine.freeze()?),
         ops,
@@ -210,6 +214,21 @@ fn counted(mut texts: Vec<String>) -> Vec<String> {
         count => format!("{text} ({count} times)"),
     };
     counted.into_iter().map(say).collect()
+}
+
+/// What schedulers may ask of a machine beyond its topology.
+fn hardware(machine: &schedlab_machine::Machine) -> Hardware {
+    let nodes = machine
+        .cpus
+        .iter()
+        .map(|cpu| cpu.node + 1)
+        .max()
+        .unwrap_or(1);
+    let row = |from| (0..nodes).map(|to| machine.distance(from, to)).collect();
+    Hardware {
+        capacities: machine.cpus.iter().map(|cpu| cpu.capacity).collect(),
+        distances: (0..nodes).map(row).collect(),
+    }
 }
 
 /// A machine's CPUs, as policies see them.

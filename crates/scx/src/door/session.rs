@@ -27,6 +27,9 @@ const WATCHED: u64 = 5_000_000_000;
 /// How often it is looked at, in ms.
 const LOOKS_MS: i32 = 2;
 
+/// So many looks at a loader all of whose threads sleep, and none for a time, are enough.
+const STUCK: u32 = 1000;
+
 /// Lines of its own that a message quotes.
 const QUOTED: usize = 3;
 
@@ -86,8 +89,14 @@ impl Session {
     /// It does not come to that.
     pub fn until_asleep(&mut self, stop: &dyn Fn() -> bool) -> Result<(), Unloaded> {
         while !(self.step(stop)? && self.bpf.attached.is_some()) {
-            if self.asleep() {
-                self.jump()?;
+            match self.clock.next() {
+                Some(_) if self.asleep() => self.jump()?,
+                None if self.asleep >= STUCK => {
+                    let what =
+                        "it waits for what does not come, without having attached a scheduler";
+                    return Err(self.failure(what.into()));
+                }
+                _ => {}
             }
         }
         match self.unheard.first() {
@@ -132,35 +141,36 @@ impl Session {
     fn step(&mut self, stop: &dyn Fn() -> bool) -> Result<bool, Unloaded> {
         if self.wait()? {
             self.asleep = 0;
-            let before = Instant::now();
             if let Some(call) = self.child.listener.receive()? {
                 self.serve(&call)?;
             }
-            self.deadline += before.elapsed();
-            return Ok(false);
+            return self.go_on(stop).map(|()| false);
         }
         for (call, answer) in self.clock.ready() {
             self.asleep = 0;
             self.child.listener.answer(&call, answer)?;
         }
         self.child.read_outputs();
-        if stop() {
-            return Err(Unloaded::Stopped);
-        }
         if self.has_ended() {
             return Err(self.ended());
         }
-        if Instant::now() >= self.deadline {
-            return Err(self.failure(format!(
-                "after {} s it had not attached a scheduler",
-                PATIENCE.as_secs()
-            )));
-        }
+        self.go_on(stop)?;
         self.asleep = match all_sleep(self.child.id()) {
             true => self.asleep + 1,
             false => 0,
         };
         Ok(self.asleep())
+    }
+
+    /// Is there a reason to give up?
+    fn go_on(&mut self, stop: &dyn Fn() -> bool) -> Result<(), Unloaded> {
+        if stop() {
+            return Err(Unloaded::Stopped);
+        }
+        match Instant::now() < self.deadline {
+            true => Ok(()),
+            false => Err(self.failure(format!("after {} s it was still busy", PATIENCE.as_secs()))),
+        }
     }
 
     /// Is there a call to answer?
@@ -255,9 +265,12 @@ impl Session {
         let peer = Peer(call.thread);
         match call.nr {
             libc::SYS_bpf => {
+                let before = Instant::now();
                 self.bpf.machine.this_cpu = self.system.cpu_of(call.thread);
                 let answer = self.bpf.answer(call);
                 self.show_state();
+                // Programs are compiled meanwhile: that is our time, not the loader's.
+                self.deadline += before.elapsed();
                 answer.unwrap_or_else(|errno| Answer::Error(errno.0))
             }
             libc::SYS_perf_event_open => self.perf_event(&peer, call),

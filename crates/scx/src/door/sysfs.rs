@@ -8,7 +8,7 @@ use schedlab_machine::Machine;
 use super::tree::Tree;
 
 /// The release of the simulated kernel, as uname(2) says.
-pub const RELEASE: &str = "7.0.0-schedlab";
+pub const RELEASE: &str = "7.1.0-schedlab";
 
 /// Bytes of a cache line.
 const LINE: u64 = 64;

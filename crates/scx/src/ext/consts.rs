@@ -23,6 +23,7 @@ pub mod enq {
     pub const RESTORE: u64 = 2;
     pub const MOVE: u64 = 4;
     pub const NOCLOCK: u64 = 8;
+    pub const CLASS: u64 = 0x40;
     pub const HEAD: u64 = 1 << 16;
     pub const INITIAL: u64 = 1 << 19;
     pub const CPU_SELECTED: u64 = 1 << 20;
@@ -43,6 +44,7 @@ pub mod deq {
     pub const SAVE: u64 = 2;
     pub const MOVE: u64 = 4;
     pub const NOCLOCK: u64 = 8;
+    pub const CLASS: u64 = 0x40;
     pub const CORE_SCHED_EXEC: u64 = 1 << 32;
     pub const SCHED_CHANGE: u64 = 1 << 33;
 }
@@ -128,3 +130,71 @@ pub const EXIT_MSG_LEN: usize = 1024;
 pub const EXIT_DUMP_LEN: usize = 32_768;
 /// scx_dsq_iter_flags.
 pub const ITER_REV: u64 = 1 << 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_types_say_the_same() {
+        let kernel = crate::Kernel::new().unwrap();
+        let expected = [
+            ("SCX_DSQ_GLOBAL", dsq::GLOBAL),
+            ("SCX_DSQ_LOCAL", dsq::LOCAL),
+            ("SCX_DSQ_LOCAL_ON", dsq::LOCAL_ON),
+            ("SCX_DSQ_LOCAL_CPU_MASK", dsq::LOCAL_CPU_MASK),
+            ("SCX_ENQ_WAKEUP", enq::WAKEUP),
+            ("SCX_ENQ_HEAD", enq::HEAD),
+            ("SCX_ENQ_CPU_SELECTED", enq::CPU_SELECTED),
+            ("SCX_ENQ_PREEMPT", enq::PREEMPT),
+            ("SCX_ENQ_IMMED", enq::IMMED),
+            ("SCX_ENQ_REENQ", enq::REENQ),
+            ("SCX_ENQ_LAST", enq::LAST),
+            ("SCX_ENQ_DSQ_PRIQ", enq::DSQ_PRIQ),
+            ("SCX_DEQ_SLEEP", deq::SLEEP),
+            ("SCX_DEQ_CORE_SCHED_EXEC", deq::CORE_SCHED_EXEC),
+            ("SCX_DEQ_SCHED_CHANGE", deq::SCHED_CHANGE),
+            ("SCX_TASK_QUEUED", u64::from(task::QUEUED)),
+            ("SCX_TASK_IN_CUSTODY", u64::from(task::IN_CUSTODY)),
+            ("SCX_TASK_IMMED", u64::from(task::IMMED)),
+            ("SCX_TASK_ENABLED", u64::from(task::STATE_ENABLED)),
+            ("SCX_TASK_REENQ_PREEMPTED", u64::from(task::REENQ_PREEMPTED)),
+            ("SCX_WAKE_SYNC", wake::SYNC),
+            ("SCX_WAKE_TTWU", wake::TTWU),
+            ("SCX_PICK_IDLE_IN_NODE", pick::IN_NODE),
+            ("SCX_KICK_WAIT", kick::WAIT),
+            ("SCX_REENQ_ANY", reenq::ANY),
+            ("SCX_OPS_ALL_FLAGS", ops::ALL),
+            ("SCX_OPS_BUILTIN_IDLE_PER_NODE", ops::BUILTIN_IDLE_PER_NODE),
+            ("SCX_SLICE_DFL", SLICE_DFL),
+            ("SCX_SLICE_INF", SLICE_INF),
+            ("SCX_DSQ_ITER_REV", ITER_REV),
+            (
+                "SCX_EXIT_ERROR_STALL",
+                u64::from(super::super::ExitKind::Stall.number()),
+            ),
+            ("SCX_CPUPERF_ONE", u64::from(CPUPERF_ONE)),
+        ];
+        for (name, value) in expected {
+            assert_eq!(kernel.btf.value(name), Some(value), "{name}");
+        }
+    }
+
+    #[test]
+    fn kfuncs_of_the_types_and_of_the_table_are_the_same() {
+        let kernel = crate::Kernel::new().unwrap();
+        let functions = kernel.btf.all(crate::btf::Kind::Func);
+        let mut typed: Vec<&str> = functions.map(|id| kernel.btf.name(id)).collect();
+        typed.retain(|name| *name != "bpf_scx_reg");
+        typed.sort();
+        let known: Vec<&str> = kernel.kfuncs.keys().copied().collect();
+        let missing: Vec<_> = typed.iter().filter(|name| !known.contains(name)).collect();
+        assert!(
+            missing.is_empty(),
+            "kernel.c has what nothing does: {missing:?}"
+        );
+        let own = super::super::KFUNCS.iter().map(|kfunc| kfunc.name);
+        let untyped: Vec<_> = own.filter(|name| !typed.contains(name)).collect();
+        assert!(untyped.is_empty(), "kernel.c lacks {untyped:?}");
+    }
+}

@@ -100,9 +100,9 @@ impl Machine {
             }
         }
         self.ext.exit.initialized = true;
-        self.start_programs();
         self.init_root_cgroup();
         self.tell_watchdog();
+        self.start_programs();
     }
 
     /// What the loader does after the attach.  It was told that each program returned 0.
@@ -111,10 +111,14 @@ impl Machine {
             let before = std::mem::replace(&mut self.this_cpu, started.cpu);
             let answer = self.run_syscall(started.program, &mut started.context.clone());
             self.this_cpu = before;
-            if let Ok(answer @ 1..) = answer {
-                let name = self.program(started.program).name.clone();
-                let answer = answer as i32;
-                self.scx_error(format!("{name}, which its loader runs, returned {answer}"));
+            match answer {
+                Ok(0) => {}
+                Ok(answer) => {
+                    let (name, answer) = (&self.program(started.program).name, answer as i32);
+                    let text = format!("{name}, which its loader runs, returned {answer}");
+                    self.scx_error(text);
+                }
+                Err(fault) => self.program_fault(&fault),
             }
         }
     }
@@ -504,6 +508,13 @@ impl Machine {
             self.set_weight(t, weight);
             self.task_op(Op::SetWeight, t, &[u64::from(weight)]);
         }
+    }
+
+    /// What a task_struct says of class and priority.
+    pub(super) fn describe_class(&mut self, t: u32) {
+        // SAFETY: the task exists.
+        let public = unsafe { &*self.ext.task(t).public };
+        self.describe_priority(t, public);
     }
 
     /// The class that serves a task from now on.

@@ -222,8 +222,6 @@ impl Machine {
     }
 
     /// scx_pick_idle_cpu()
-    ///
-    /// FIDELITY: all nodes are equally far apart, so they are searched in ascending order.
     pub(super) fn pick_idle_cpu(
         &mut self,
         allowed: &Mask,
@@ -234,9 +232,19 @@ impl Machine {
         let Some(node) = node.filter(|_| found.is_none() && flags & pick::IN_NODE == 0) else {
             return found;
         };
-        (0..self.ext.idle.nr_nodes())
-            .filter(|&other| other != node)
+        self.nodes_by_distance(node)
+            .into_iter()
             .find_map(|other| self.pick_idle_cpu_in_node(allowed, Some(other), flags))
+    }
+
+    /// The other nodes, the nearest first: for_each_node_numadist().
+    fn nodes_by_distance(&self, from: usize) -> Vec<usize> {
+        let distances = self.ext.hardware.distances.get(from);
+        let distance = |to: &usize| distances.and_then(|to_all| to_all.get(*to)).copied();
+        let others = (0..self.ext.idle.nr_nodes()).filter(|&node| node != from);
+        let mut others: Vec<usize> = others.collect();
+        others.sort_by_key(distance);
+        others
     }
 
     /// The CPUs of `cpus` that are near, if there are any.

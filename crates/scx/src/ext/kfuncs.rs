@@ -403,12 +403,12 @@ calls! {
 
     // ---- CPUs and tasks --------------------------------------------------------------------
 
-    // FIDELITY: all CPUs have the same capacity and one frequency; what is set is kept and does nothing.
     cpuperf_cap(m, cpu) {
-        m.ops_cpu_valid(cpu as i32, "");
-        u64::from(CPUPERF_ONE)
+        let cpu = m.ops_cpu_valid(cpu as i32, "");
+        u64::from(cpu.map_or(CPUPERF_ONE, |cpu| m.capacity(cpu)))
     }
 
+    // FIDELITY: a CPU has one frequency; what scx_bpf_cpuperf_set() sets is kept and does nothing.
     cpuperf_cur(m, cpu) {
         m.ops_cpu_valid(cpu as i32, "");
         u64::from(CPUPERF_ONE)
@@ -679,6 +679,14 @@ impl Machine {
             Ok(node) => self.idle_set(Some(node), cores),
             Err(_) => self.no_cpus(),
         }
+    }
+
+    /// arch_scale_cpu_capacity(): 1024 is the best CPU's.
+    fn capacity(&self, cpu: u32) -> u32 {
+        let all = &self.ext.hardware.capacities;
+        let best = all.iter().copied().max().unwrap_or(0).max(1);
+        let own = all.get(cpu as usize).copied().unwrap_or(best);
+        (u64::from(own) * u64::from(CPUPERF_ONE) / u64::from(best)).max(1) as u32
     }
 
     /// scx_bpf_cpuperf_set()

@@ -29,8 +29,6 @@ mod tree;
 
 use schedlab_policy::ffi;
 
-use crate::machine::ProgramId;
-
 pub use exit::{Exit, ExitKind};
 pub use kfuncs::{allowed_in, KFUNCS};
 pub use ops::Op;
@@ -185,6 +183,15 @@ pub struct Events {
     pub insert_not_owned: i64,
 }
 
+/// What a scheduler may ask of the machine beyond its topology; empty: all CPUs and all nodes are alike.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Hardware {
+    /// Of each CPU, its capacity in any unit.
+    pub capacities: Vec<u32>,
+    /// From each node to each node, as the firmware tells it (10 is the node itself).
+    pub distances: Vec<Vec<u32>>,
+}
+
 /// State of the sched_ext class of one machine.
 #[derive(Clone, Debug, Default)]
 pub struct Ext {
@@ -211,9 +218,8 @@ pub struct Ext {
     exit: exit::State,
     events: Events,
     told: policy::Told,
-    /// Syscall programs that the loader ran right after it had attached the scheduler, with their contexts: they
-    /// run once, after ops.init().
-    pub after_attach: Vec<(ProgramId, Vec<u8>)>,
+    /// What the topology does not say of the machine.
+    pub hardware: Hardware,
 }
 
 impl Ext {

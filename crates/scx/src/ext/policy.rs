@@ -241,15 +241,6 @@ impl Machine {
 
     // ---- what the hooks do ---------------------------------------------------------
 
-    fn run_after_attach(&mut self) {
-        let calls = self.ext.after_attach.clone();
-        for (program, mut context) in calls {
-            if let Err(fault) = self.run_syscall(program, &mut context) {
-                return self.program_fault(&fault);
-            }
-        }
-    }
-
     fn enqueue_hook(&mut self, t: u32, cpu: u32, flags: u32) {
         let moved = self.ext.task(t).cpu != cpu;
         self.note_task_cpu(t, cpu);
@@ -347,34 +338,41 @@ impl Machine {
         }
         let running = self.ext.rq(cpu).curr == t;
         match to {
-            Class::Rt => {
-                let queued = self.has_flag(t, task::QUEUED);
-                self.sched_change(t, deq::MOVE, |m| {
-                    m.reweight_task(t);
-                    m.ext.task_mut(t).class = Class::Rt;
-                });
-                if queued {
-                    self.enqueue_rt(cpu, t);
-                }
-                self.ext.task_mut(t).class = Class::Ext;
-                self.change_class(t, Class::Rt);
-            }
-            _ => {
-                let queued = self.ext.task(t).rt_since.is_some();
-                self.dequeue_rt(cpu, t);
-                self.change_class(t, Class::Ext);
-                self.reweight_task(t);
-                if queued {
-                    self.enqueue_task(cpu, t, enq::RESTORE | enq::NOCLOCK | enq::MOVE);
-                }
-                if running {
-                    self.set_next_task(cpu, t);
-                    self.resched_curr(cpu); // A better or an equal one may have waited.
-                }
-            }
+            Class::Rt => self.leave_class(t, cpu),
+            _ => self.enter_class(t, cpu, running),
         }
         if running {
             self.ext.rq_mut(cpu).next_class = to;
+        }
+    }
+
+    /// The task becomes a real-time one: it is set up, queued, and then switched_from_scx() is called.
+    fn leave_class(&mut self, t: u32, cpu: u32) {
+        let queued = self.has_flag(t, task::QUEUED);
+        self.sched_change(t, deq::MOVE | deq::CLASS, |m| {
+            m.reweight_task(t);
+            m.ext.task_mut(t).class = Class::Rt;
+        });
+        if queued {
+            self.enqueue_rt(cpu, t);
+        }
+        self.ext.task_mut(t).class = Class::Ext;
+        self.change_class(t, Class::Rt);
+    }
+
+    /// The task was a real-time one: switching_to_scx() is called before it is queued.
+    fn enter_class(&mut self, t: u32, cpu: u32, running: bool) {
+        let queued = self.ext.task(t).rt_since.is_some();
+        self.dequeue_rt(cpu, t);
+        self.describe_class(t);
+        self.change_class(t, Class::Ext);
+        if queued {
+            let flags = enq::RESTORE | enq::NOCLOCK | enq::MOVE | enq::CLASS;
+            self.enqueue_task(cpu, t, flags);
+        }
+        if running {
+            self.set_next_task(cpu, t);
+            self.resched_curr(cpu); // A better task may have waited.
         }
     }
 
@@ -415,9 +413,6 @@ unsafe fn opt_id(p: *const ffi::Task) -> Option<u32> {
 unsafe extern "C" fn init(s: *mut ffi::Sched) -> i32 {
     let m = unsafe { machine(s) };
     m.enable();
-    if m.ext.exit().is_none() {
-        m.run_after_attach();
-    }
     m.finish();
     -i32::from(m.ext.exit().is_some())
 }

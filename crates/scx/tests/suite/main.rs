@@ -1,6 +1,7 @@
 //! Programs, maps and helpers, as a loader and the simulator use them.
 
 mod assembler;
+mod ext;
 mod helpers;
 mod instructions;
 mod interpreter;

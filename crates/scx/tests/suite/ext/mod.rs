@@ -1,0 +1,8 @@
+//! The model of sched_ext, by scripts of events whose outcome was worked out from kernel/sched/ext.c.
+
+mod errors;
+mod idle;
+mod kernel;
+mod order;
+mod queues;
+mod scheduler;
