@@ -12,7 +12,7 @@
 #define SCRIPT_EVENTS	2048
 #define SCRIPT_TASKS	64
 #define NO_TASK		(~0u)
-#define MOST_LOCKS	16
+#define MOST_LOCKS	64
 
 enum host_event_kind {
 	EVENT_RESET,		/* @a CPUs, @b: SMP, @mask: the seed */

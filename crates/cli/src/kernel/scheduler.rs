@@ -141,12 +141,15 @@ impl Scheduler {
         .into_iter();
         let mut schedulers = Vec::new();
         for name in names {
-            let own = special(name).map(Ok);
-            let next = || {
-                ours.next()
-                    .map(|(written, tuned)| Scheduler::ours(written, tuned))
-            };
-            schedulers.extend(own.or_else(next).transpose()?);
+            match special(name) {
+                Some(special) => schedulers.push(special),
+                None => {
+                    let one = ours
+                        .next()
+                        .map(|(name, tuned)| Scheduler::ours(name, tuned));
+                    schedulers.extend(one.transpose()?);
+                }
+            }
         }
         Ok(schedulers)
     }

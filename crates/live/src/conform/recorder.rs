@@ -13,7 +13,7 @@ use super::{kernel, places};
 const NO_TASK: u32 = u32::MAX;
 
 /// `MOST_LOCKS` in conform.h.
-const MOST_LOCKS: usize = 16;
+const MOST_LOCKS: usize = 64;
 
 /// What second locks and overlapping hooks do to the policies with a lock for each CPU.
 const REFUSE_ONE_IN: u32 = 4;
@@ -261,7 +261,11 @@ impl Recorder {
             began_ns: self.now.0,
             locks: Vec::new(),
         });
-        assert!(met.locks.len() <= MOST_LOCKS, "a hook takes few locks");
+        assert!(
+            met.locks.len() <= MOST_LOCKS,
+            "{} locks by one hook",
+            met.locks.len()
+        );
         let mut locks = [0; MOST_LOCKS];
         for (place, answer) in locks.iter_mut().zip(&met.locks) {
             *place = answer.unwrap_or(0);
@@ -524,6 +528,17 @@ mod tests {
             ..outcome
         };
         assert_eq!(outcome.to_string(), format!("answer -7, {said}"));
+    }
+
+    /// svr4's update asks for the lock of every task's queue.
+    #[test]
+    fn no_hook_takes_more_locks_than_a_script_holds() {
+        for policy in Policy::all() {
+            let tuned = Tuned::new(policy, None, &[]).unwrap();
+            for seed in 0..300 {
+                kernel::live(&tuned, seed, 60).unwrap();
+            }
+        }
     }
 
     /// Locks are refused, and others renew the time, in what is played.
