@@ -534,7 +534,7 @@ mod tests {
     #[test]
     fn no_hook_takes_more_locks_than_a_script_holds() {
         for policy in Policy::all() {
-            let tuned = Tuned::new(policy, None, &[]).unwrap();
+            let tuned = Tuned::new(*policy, None, &[]).unwrap();
             for seed in 0..300 {
                 kernel::live(&tuned, seed, 60).unwrap();
             }

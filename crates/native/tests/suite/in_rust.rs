@@ -150,6 +150,7 @@ fn seen(policy: Policy) -> String {
         cpu_set: 0,
         cpu: CpuId(0),
         foreground: false,
+        group: None,
     };
     let task = host.add_task(&new, None);
     host.at(Time(100), CpuId(0));

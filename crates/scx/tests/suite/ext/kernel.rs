@@ -43,6 +43,7 @@ pub fn normal(nice: i8) -> NewTask {
         cpu_set: 0,
         cpu: CpuId(0),
         foreground: false,
+        group: None,
     }
 }
 
