@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use schedlab_recording::{
     Comm, KernelEvent, KernelEventKind, KernelState, Pid, Recording, TaskRef,
 };
+use schedlab_trace::ftrace::line::{splits_line, Context, Head, Named, Tracepoint, COLUMNS, YIELD};
 use schedlab_trace::{WakeContext, SIMULATED_HEADING};
 
 /// What stands before the kernel's release, as perf script prints it.
@@ -108,10 +109,7 @@ impl<'a> Writer<'a> {
                 }
                 simulated(out)?;
                 writeln!(out, "#                              #P:{cpus}")?;
-                writeln!(
-                    out,
-                    "#           TASK-PID       TGID   CPU#  ||||  TIMESTAMP  FUNCTION"
-                )?;
+                writeln!(out, "{COLUMNS}")?;
                 match recording.nr_lost {
                     0 => Ok(()),
                     lost => writeln!(out, "CPU:0 [LOST {lost} EVENTS]"),
@@ -155,18 +153,15 @@ impl<'a> Writer<'a> {
         let comm = self.name(comm.filter(|_| pid != Pid::IDLE), pid);
         let (time, cpu) = (event.time, event.cpu.0);
         if self.format == TextFormat::Ftrace {
-            let flags = match (by, event.kind) {
-                (Some(WakeContext::Irq), _) => "d.h2",
-                (Some(WakeContext::SoftIrq), _) => "d.s2",
-                (_, KernelEventKind::Fork { .. } | KernelEventKind::Exit { .. }) => "....",
-                _ => "d..2",
+            let head = Head {
+                comm: &comm,
+                pid: pid.0,
+                tgid: tgid.map(|tgid| tgid.0),
+                cpu: event.cpu,
+                context: context(by, event.kind),
+                time,
             };
-            let tgid = tgid.map_or_else(|| "-------".into(), |tgid| tgid.0.to_string());
-            return write!(
-                out,
-                "{comm:>16}-{:<7} ({tgid:>7}) [{cpu:03}] {flags} {time}: ",
-                pid.0
-            );
+            return write!(out, "{head}");
         }
         let idle = match pid {
             Pid::IDLE => WakeContext::Irq,
@@ -189,9 +184,8 @@ impl<'a> Writer<'a> {
             (None, ..) => "<...>",
             (Some(comm), ..) => self.recording.name(comm),
         };
-        let splits = |c: char| c.is_whitespace() || c.is_control() || c == '=';
         let breaks = match self.format {
-            TextFormat::Ftrace => name.contains(splits),
+            TextFormat::Ftrace => name.contains(splits_line),
             TextFormat::PerfScript => name.contains(char::is_control),
         };
         if !breaks {
@@ -199,85 +193,80 @@ impl<'a> Writer<'a> {
         }
         self.renamed = true;
         match self.format {
-            TextFormat::Ftrace => name.replace(splits, "_"),
+            TextFormat::Ftrace => name.replace(splits_line, "_"),
             TextFormat::PerfScript => name.replace(char::is_control, "_"),
         }
     }
 
-    /// "comm=X pid=1 prio=120", each key with a prefix.
-    fn task(&mut self, task: TaskRef, prefix: &str) -> String {
-        let comm = self.name(Some(task.comm), task.pid);
-        let pid = task.pid.0;
-        let prio = task.prio.map(|prio| format!(" {prefix}prio={prio}"));
-        let prio = prio.unwrap_or_default();
-        format!("{prefix}comm={comm} {prefix}pid={pid}{prio}")
+    fn named(&mut self, task: TaskRef) -> Named<'static> {
+        Named {
+            comm: self.name(Some(task.comm), task.pid).into(),
+            pid: task.pid.0,
+            prio: task.prio.map(i32::from),
+        }
+    }
+
+    /// An event of a tracepoint of the scheduler that traces of simulations have, too.
+    fn tracepoint(&mut self, kind: KernelEventKind) -> Option<Tracepoint<'static>> {
+        Some(match kind {
+            KernelEventKind::Switch {
+                prev,
+                prev_state,
+                next,
+            } => Tracepoint::Switch {
+                prev: self.named(prev),
+                prev_state: letters(prev_state),
+                next: self.named(next),
+            },
+            KernelEventKind::Waking { task, target, .. } => Tracepoint::Waking {
+                task: self.named(task),
+                target,
+            },
+            KernelEventKind::Wakeup { task, target, .. } => Tracepoint::Wakeup {
+                task: self.named(task),
+                is_new: self.new.contains(&task.pid),
+                target,
+            },
+            KernelEventKind::Migrate { task, from, to } => Tracepoint::Migrate {
+                task: self.named(task),
+                from,
+                to,
+            },
+            KernelEventKind::Fork {
+                parent,
+                child,
+                child_comm,
+            } => Tracepoint::Fork {
+                parent: self.forked(parent, self.names.get(&parent).copied()),
+                child: self.forked(child, Some(child_comm)),
+            },
+            KernelEventKind::Exit { task } => Tracepoint::Exit {
+                task: self.named(task),
+            },
+            _ => return None,
+        })
+    }
+
+    /// A task as sched_process_fork names it: without its priority.
+    fn forked(&mut self, pid: Pid, comm: Option<Comm>) -> Named<'static> {
+        Named {
+            comm: self.name(comm, pid).into(),
+            pid: pid.0,
+            prio: None,
+        }
     }
 
     fn arguments(&mut self, event: &KernelEvent, out: &mut impl Write) -> io::Result<()> {
+        let tracepoint = self.tracepoint(event.kind);
         let system = |system| match self.format {
             TextFormat::Ftrace => "",
             TextFormat::PerfScript => system,
         };
         let (sched, task_system) = (system("sched:"), system("task:"));
+        if let Some(tracepoint) = tracepoint {
+            return writeln!(out, "{sched}{tracepoint}");
+        }
         match event.kind {
-            KernelEventKind::Switch {
-                prev,
-                prev_state,
-                next,
-            } => {
-                let (prev, next) = (self.task(prev, "prev_"), self.task(next, "next_"));
-                let state = letters(prev_state);
-                writeln!(
-                    out,
-                    "{sched}sched_switch: {prev} prev_state={state} ==> {next}"
-                )
-            }
-            KernelEventKind::Waking { task, target, .. } => {
-                let task = self.task(task, "");
-                writeln!(
-                    out,
-                    "{sched}sched_waking: {task} target_cpu={:03}",
-                    target.0
-                )
-            }
-            KernelEventKind::Wakeup { task, target, .. } => {
-                let new = if self.new.contains(&task.pid) {
-                    "_new"
-                } else {
-                    ""
-                };
-                let task = self.task(task, "");
-                writeln!(
-                    out,
-                    "{sched}sched_wakeup{new}: {task} target_cpu={:03}",
-                    target.0
-                )
-            }
-            KernelEventKind::Migrate { task, from, to } => {
-                let task = self.task(task, "");
-                writeln!(
-                    out,
-                    "{sched}sched_migrate_task: {task} orig_cpu={from} dest_cpu={to}"
-                )
-            }
-            KernelEventKind::Fork {
-                parent,
-                child,
-                child_comm,
-            } => {
-                let child_comm = self.name(Some(child_comm), child);
-                let comm = self.name(self.names.get(&parent).copied(), parent);
-                let (parent, child) = (parent.0, child.0);
-                writeln!(
-                    out,
-                    "{sched}sched_process_fork: comm={comm} pid={parent} \
-                     child_comm={child_comm} child_pid={child}"
-                )
-            }
-            KernelEventKind::Exit { task } => {
-                let task = self.task(task, "");
-                writeln!(out, "{sched}sched_process_exit: {task}")
-            }
             KernelEventKind::Exec { pid: Pid(pid) } => {
                 writeln!(
                     out,
@@ -303,12 +292,15 @@ impl<'a> Writer<'a> {
                 )
             }
             KernelEventKind::Yield { .. } => match self.format {
-                TextFormat::Ftrace => writeln!(out, "sys_sched_yield()"),
+                TextFormat::Ftrace => writeln!(out, "{YIELD}"),
                 TextFormat::PerfScript => writeln!(out, "syscalls:sys_enter_sched_yield:"),
             },
             KernelEventKind::Runtime { task, ns } => {
-                let task = self.task(task, "");
-                writeln!(out, "{sched}sched_stat_runtime: {task} runtime={ns} [ns]")
+                let (comm, pid) = (self.name(Some(task.comm), task.pid), task.pid.0);
+                writeln!(
+                    out,
+                    "{sched}sched_stat_runtime: comm={comm} pid={pid} runtime={ns} [ns]"
+                )
             }
             KernelEventKind::Enter {
                 call,
@@ -325,6 +317,12 @@ impl<'a> Writer<'a> {
                 let system = system("raw_syscalls:");
                 writeln!(out, "{system}sys_exit: NR {call} = {result}")
             }
+            KernelEventKind::Switch { .. }
+            | KernelEventKind::Waking { .. }
+            | KernelEventKind::Wakeup { .. }
+            | KernelEventKind::Migrate { .. }
+            | KernelEventKind::Fork { .. }
+            | KernelEventKind::Exit { .. } => unreachable!("written as a tracepoint above"),
         }
     }
 
@@ -391,6 +389,15 @@ impl<'a> Writer<'a> {
         ];
         let notes = told.into_iter().filter(|(is_so, _)| *is_so);
         notes.map(|(_, note)| note.to_string()).collect()
+    }
+}
+
+fn context(by: Option<WakeContext>, kind: KernelEventKind) -> Context {
+    match (by, kind) {
+        (Some(WakeContext::Irq), _) => Context::Interrupt,
+        (Some(WakeContext::SoftIrq), _) => Context::SoftInterrupt,
+        (_, KernelEventKind::Fork { .. } | KernelEventKind::Exit { .. }) => Context::SystemCall,
+        _ => Context::Scheduler,
     }
 }
 

@@ -10,7 +10,7 @@
 mod atomic_file;
 mod event;
 mod follow;
-mod ftrace;
+pub mod ftrace;
 mod hash;
 mod output;
 mod perfetto;
@@ -25,7 +25,8 @@ pub use event::{
     TaskClass, TaskInfo, TraceInfo, WakeContext,
 };
 pub use follow::pid;
-pub use ftrace::{FtraceSink, SIMULATED_HEADING};
+pub use ftrace::line::SIMULATED_HEADING;
+pub use ftrace::FtraceSink;
 pub use hash::{HashSink, TextHash, TraceHash};
 pub use perfetto::{PerfettoSink, SIMULATED_VERSION};
 pub use printable::{is_unprintable, printable, printable_json, printable_lines};
