@@ -28,7 +28,7 @@ demo:
 test: check perfetto release
 	scripts/setup.sh test
 	@mkdir -p out && rm -f $(SCHEDLAB_SKIPPED)
-	$(CARGO) test --workspace --lib --bins --test suite
+	$(CARGO) test --workspace --lib --bins --test suite --test golden
 	$(CARGO) test --package schedlab --test vm -- $(SHORT_VM)
 	@$(MAKE) --no-print-directory skipped
 
@@ -72,7 +72,7 @@ perfetto: check
 
 # Release builds compute the trace hashes test builds do; "test" has the other half.
 release: check
-	$(CARGO) test --profile release-test --package schedlab-lab --test suite determinism
+	$(CARGO) test --profile release-test --package schedlab-sim --test golden
 
 bench:
 	scripts/setup.sh bench
@@ -89,7 +89,7 @@ fuzz:
 
 # Trace hashes change when a scheduler, the engine or a machine does, and only then.
 golden:
-	SCHEDLAB_UPDATE_GOLDEN=1 $(CARGO) test --package schedlab-lab --test suite determinism
+	SCHEDLAB_UPDATE_GOLDEN=1 $(CARGO) test --package schedlab-sim --test golden
 
 # The papers' results: the book in out/book, and the page in docs. Tests compare the page with the program, and here
 # with a quick look at everything.

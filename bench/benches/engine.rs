@@ -37,15 +37,10 @@ fn simulate<S: Sink>(
 ) -> Outcome {
     let tuned = Tuned::defaults(Policy::find(policy).expect("a policy"));
     let setup = Setup {
-        machine,
-        workload,
-        tuned: &tuned,
-        seed: 1,
         duration: Some(time),
-        limits: Limits::default(),
-        tie_break: TieBreak::Canonical,
+        ..Setup::new(machine, workload, &tuned)
     };
-    let end = Simulation::new(&setup, sink).and_then(Simulation::run);
+    let end = setup.run(sink);
     end.unwrap_or_else(|error| panic!("{error}")).0
 }
 

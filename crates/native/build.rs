@@ -104,6 +104,7 @@ impl Compiler {
             .flags(include_str!("src/cflags.txt").split_whitespace())
             .includes(&included)
             .opt_level(2)
+            .debug(true)
             .warnings(false)
             .cargo_metadata(false);
         let command = format!("{:?}", build.get_compiler().to_command());

@@ -25,7 +25,7 @@ fn content_key(compiler: &str, included: &[PathBuf], sources: &[&Path]) -> Strin
             }));
         }
     }
-    format!("{:016x}\n", hasher.finish())
+    format!("{:016x}", hasher.finish())
 }
 
 /// `#include "NAME"`
@@ -34,13 +34,29 @@ fn included_name(line: &str) -> Option<&str> {
     rest.strip_prefix('"')?.split('"').next()
 }
 
-/// Makes `object` with `compile`, unless it exists and has this key.
+/// Makes `object` with `compile`, unless an object with this key was made before, in whatever profile.
 fn unless_made(object: &Path, key: &str, compile: impl FnOnce() -> bool) -> bool {
-    let key_file = object.with_extension("key");
-    if object.is_file() && fs::read_to_string(&key_file).is_ok_and(|known| known == key) {
+    let Some(made) = made_before(object, key) else {
+        return compile();
+    };
+    if fs::copy(&made, object).is_ok() {
         return true;
     }
-    // A key exists only for a complete object.
-    let _ = fs::remove_file(&key_file);
-    compile() && fs::write(&key_file, key).is_ok()
+    if !compile() {
+        return false;
+    }
+    // Another build may do the same at this moment: the name appears when the object is complete.
+    let part = made.with_extension(std::process::id().to_string());
+    if fs::copy(object, &part).is_ok() {
+        let _ = fs::rename(&part, &made);
+    }
+    true
+}
+
+/// Where an object with this key is kept: in cargo's target folder, which all profiles share.
+fn made_before(object: &Path, key: &str) -> Option<PathBuf> {
+    let target = object.ancestors().find(|folder| folder.join("CACHEDIR.TAG").is_file())?;
+    let folder = target.join("policies");
+    fs::create_dir_all(&folder).ok()?;
+    Some(folder.join(format!("{key}-{}", object.file_name()?.to_str()?)))
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use schedlab_machine::Machine;
 use schedlab_policy::{HookTimer, Tuned};
-use schedlab_sim::{EndReason, Limits, Outcome, Setup, SimError, Simulation, Status, TieBreak};
+use schedlab_sim::{EndReason, Limits, Outcome, Setup, SimError, Simulation, Status};
 use schedlab_trace::{HashSink, Ns, Sink, Tee, Time, TraceHash};
 use schedlab_workload::Workload;
 
@@ -147,7 +147,6 @@ impl Trial {
         }
     }
 
-    /// The engine is compiled once, for any sink: each event costs a virtual call.
     fn simulate(
         &self,
         sink: &mut dyn Sink,
@@ -156,13 +155,10 @@ impl Trial {
         let _timer =
             HookTimer::start(Duration::from_nanos(self.hook_timeout.0)).map_err(Reason::Timer)?;
         let setup = Setup {
-            machine: &self.machine,
-            workload: &self.workload,
-            tuned: &self.tuned,
             seed: self.seed,
             duration: self.duration,
             limits: self.limits,
-            tie_break: TieBreak::Canonical,
+            ..Setup::new(&self.machine, &self.workload, &self.tuned)
         };
         let mut simulation = Simulation::new(&setup, sink)?;
         let mut pace = Pace::new();
@@ -181,11 +177,11 @@ impl Trial {
             }
         };
         let ending = Ending::of(reason, &simulation);
-        let (outcome, _) = simulation.finish()?;
+        let outcome = simulation.finish()?;
         Ok((outcome, ending))
     }
 
-    fn beat<S: Sink>(&self, simulation: &Simulation<S>) -> Beat {
+    fn beat(&self, simulation: &Simulation) -> Beat {
         let set = self.duration.or(self.workload.duration);
         Beat {
             now: simulation.now(),
@@ -205,7 +201,7 @@ impl Trial {
 }
 
 impl Ending {
-    fn of<S: Sink>(reason: EndReason, simulation: &Simulation<S>) -> Ending {
+    fn of(reason: EndReason, simulation: &Simulation) -> Ending {
         match reason {
             EndReason::Finished => Ending::Finished,
             EndReason::TimeUp => Ending::TimeUp,

@@ -1,13 +1,13 @@
 //! Changing a task's nice value, class and CPUs, whatever it is doing.
 
 use schedlab_policy::enq;
-use schedlab_trace::{CpuId, EventKind, Overhead, Sink, TaskClass, TaskId};
+use schedlab_trace::{CpuId, EventKind, Overhead, TaskClass, TaskId};
 
 use crate::engine::{class_of, Simulation};
 use crate::error::SimError;
 use crate::task::State;
 
-impl<S: Sink> Simulation<'_, S> {
+impl Simulation<'_> {
     pub(crate) fn set_nice(&mut self, cpu: CpuId, task: TaskId, nice: i8) -> Result<(), SimError> {
         self.emit(cpu, EventKind::Nice { task, nice });
         self.call(cpu, |host| host.set_nice(task, nice))?;

@@ -1,7 +1,7 @@
 //! The always-on checks: after every event the books must balance.
 
 use schedlab_policy::{Class, Hook, LockScope, Prev};
-use schedlab_trace::{CpuId, Sink, TaskClass, TaskId, Time};
+use schedlab_trace::{CpuId, TaskClass, TaskId, Time};
 
 use crate::engine::Simulation;
 use crate::error::{Rule, SimError, Violation};
@@ -56,7 +56,7 @@ fn follows(from: State, to: State) -> bool {
     )
 }
 
-impl<S: Sink> Simulation<'_, S> {
+impl Simulation<'_> {
     /// Moves a task from one state to another, which must be one that can follow.
     #[inline]
     pub(crate) fn set_state(&mut self, task: TaskId, state: State) {

@@ -1,11 +1,11 @@
 //! Who waits for what in a simulation that cannot go on.
 
-use schedlab_trace::{Sink, TaskId};
+use schedlab_trace::TaskId;
 
 use crate::engine::Simulation;
 use crate::task::State;
 
-impl<S: Sink> Simulation<'_, S> {
+impl Simulation<'_> {
     /// Does any task sleep?
     pub(crate) fn anybody_sleeps(&self) -> bool {
         self.tasks.iter().any(|t| asleep(t.state))

@@ -53,10 +53,10 @@ pub struct Outcome {
     pub seed_used: bool,
 }
 
-/// A running simulation.
-pub struct Simulation<'a, S> {
+/// A running simulation.  It is compiled once, for any sink: each event costs a virtual call.
+pub struct Simulation<'a> {
     pub(crate) setup: Setup<'a>,
-    pub(crate) sink: S,
+    pub(crate) sink: &'a mut dyn Sink,
     pub(crate) host: Host,
     pub(crate) queue: EventQueue,
     pub(crate) now: Time,
@@ -94,12 +94,12 @@ pub struct Simulation<'a, S> {
     ended: Option<EndReason>,
 }
 
-impl<'a, S: Sink> Simulation<'a, S> {
+impl<'a> Simulation<'a> {
     /// A machine that has just come up, with the workload's tasks about to start.
     ///
     /// # Errors
     /// The policy does not initialise, or a task may use no CPU of this machine.
-    pub fn new(setup: &Setup<'a>, sink: S) -> Result<Self, SimError> {
+    pub fn new(setup: &Setup<'a>, sink: &'a mut dyn Sink) -> Result<Self, SimError> {
         let machine = setup.machine;
         let platform = Platform {
             cpus: &topology(setup),
@@ -361,39 +361,28 @@ impl<'a, S: Sink> Simulation<'a, S> {
         ))
     }
 
-    /// Runs to the end.
-    ///
-    /// # Errors
-    /// As [`Simulation::run_until`].
-    pub fn run(mut self) -> Result<(Outcome, S), SimError> {
-        self.run_until(Time::MAX)?;
-        self.finish()
-    }
-
     /// Closes the books of a simulation that has ended, or ends one that has not.
     ///
     /// # Errors
     /// The books do not balance.
-    pub fn finish(mut self) -> Result<(Outcome, S), SimError> {
+    pub fn finish(mut self) -> Result<Outcome, SimError> {
         let reason = self.ended.unwrap_or(EndReason::TimeUp);
         self.settle_all();
         self.check_final()?;
         self.sink.end(self.now);
-        let outcome = Outcome {
+        Ok(Outcome {
             end: self.now,
             reason,
             events: self.events,
             tasks: self.tasks.len() as u32,
             seed_used: self.seed_used(),
-        };
-        Ok((outcome, self.sink))
+        })
     }
 
-    /// Ends a run before its end, after an error or because nobody wants it: the sink, with all that happened.
-    pub fn abandon(mut self) -> S {
+    /// Ends a run before its end, after an error or because nobody wants it: the sink has all that happened.
+    pub fn abandon(mut self) {
         self.settle_all();
         self.sink.end(self.now);
-        self.sink
     }
 
     /// Has anything random been drawn by the policy, a task or the machine?

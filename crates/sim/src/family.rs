@@ -1,12 +1,12 @@
 //! Parents and children: exit, wait, reap.
 
-use schedlab_trace::{CpuId, EventKind, Overhead, Sink, TaskId};
+use schedlab_trace::{CpuId, EventKind, Overhead, TaskId};
 
 use crate::engine::Simulation;
 use crate::error::SimError;
 use crate::task::State;
 
-impl<S: Sink> Simulation<'_, S> {
+impl Simulation<'_> {
     /// The child joins its parent's list of children, which costs the same however many there are.
     pub(crate) fn adopt(&mut self, parent: TaskId, child: TaskId) {
         let next = self.task_mut(parent).first_child.replace(child);

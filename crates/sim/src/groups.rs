@@ -2,7 +2,7 @@
 
 use schedlab_policy::{Class, NewGroup};
 use schedlab_trace::{
-    CpuId, CpuMax, EventKind, GroupId, GroupInfo, GroupWeight, Ns, Overhead, Sink, TaskId, Time,
+    CpuId, CpuMax, EventKind, GroupId, GroupInfo, GroupWeight, Ns, Overhead, TaskId, Time,
 };
 use schedlab_workload::Op;
 
@@ -47,7 +47,7 @@ pub(crate) struct Groups {
     overdrawn: Option<GroupId>,
 }
 
-impl<S: Sink> Simulation<'_, S> {
+impl Simulation<'_> {
     /// The workload's groups come into being.
     pub(crate) fn create_groups(&mut self) -> Result<(), SimError> {
         let in_kernel = |op: &Op| matches!(op, Op::RunInKernel(_));

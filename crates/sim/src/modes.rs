@@ -1,6 +1,6 @@
 //! CPUs passing from one mode to the next: idle, user, kernel, spinning.
 
-use schedlab_trace::{CpuId, Event, EventKind, Ns, Overhead, Sink, TaskId, Time};
+use schedlab_trace::{CpuId, Event, EventKind, Ns, Overhead, TaskId, Time};
 use schedlab_workload::Op;
 
 use crate::cpu::{Cpu, KernelWork, Mode};
@@ -15,7 +15,7 @@ const STEPS_AT_ONCE: u64 = 10_000_000;
 /// Kernel steps for each event that the limit of events allows.
 const STEPS_PER_EVENT: u64 = 1000;
 
-impl<S: Sink> Simulation<'_, S> {
+impl Simulation<'_> {
     #[inline]
     pub(crate) fn cpu(&self, cpu: CpuId) -> &Cpu {
         &self.cpus[cpu.index()]

@@ -5,7 +5,7 @@
 //! them none, so the length of a slice has no influence.
 
 use schedlab_policy::{Class, Hook, Nice};
-use schedlab_trace::{CpuId, GroupId, GroupWeight, Ns, Sink, TaskId, Time};
+use schedlab_trace::{CpuId, GroupId, GroupWeight, Ns, TaskId, Time};
 
 use crate::engine::Simulation;
 use crate::error::{Rule, SimError};
@@ -78,7 +78,7 @@ struct Share {
     ran: Ns,
 }
 
-impl<S: Sink> Simulation<'_, S> {
+impl Simulation<'_> {
     /// The task begins to compete on the CPU it belongs to.
     #[inline]
     pub(crate) fn begin_stay(&mut self, task: TaskId) {

@@ -2,7 +2,7 @@
 
 use schedlab_machine::Timers;
 use schedlab_policy::enq;
-use schedlab_trace::{CpuId, EventKind, GroupId, Ns, Overhead, Sink, TaskId, Time};
+use schedlab_trace::{CpuId, EventKind, GroupId, Ns, Overhead, TaskId, Time};
 use schedlab_workload::{Amount, Op, SpecId, TimerScope, LONGEST};
 
 use crate::engine::Simulation;
@@ -13,7 +13,7 @@ use crate::task::{Computing, State};
 /// Most batches of messages in one channel, so that channels nobody empties do not take all memory.
 const MOST_BATCHES: usize = 4 << 20;
 
-impl<'p, S: Sink> Simulation<'p, S> {
+impl<'p> Simulation<'p> {
     /// What a task does next; none if it exits.
     pub(crate) fn next_op(&self, task: TaskId) -> Option<Op> {
         let t = self.task(task);

@@ -1,13 +1,13 @@
 //! Calling the policy, and doing what its hooks asked for.
 
 use schedlab_policy::Host;
-use schedlab_trace::{CpuId, EventKind, Ns, Overhead, Sink, TaskId, Time};
+use schedlab_trace::{CpuId, EventKind, Ns, Overhead, TaskId, Time};
 
 use crate::engine::Simulation;
 use crate::error::SimError;
 use crate::queue::Actor;
 
-impl<S: Sink> Simulation<'_, S> {
+impl Simulation<'_> {
     /// Calls a hook here and now.
     #[inline]
     pub(crate) fn call<T>(

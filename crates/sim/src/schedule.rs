@@ -1,7 +1,7 @@
 //! schedule(): locks, picking the next task, switching to it.
 
 use schedlab_policy::{deq, enq, Hook, LockScope, Prev};
-use schedlab_trace::{CpuId, EventKind, Ns, Overhead, PrevState, Sink, TaskId, Time, WakeContext};
+use schedlab_trace::{CpuId, EventKind, Ns, Overhead, PrevState, TaskId, Time, WakeContext};
 
 use crate::cpu::Mode;
 use crate::engine::Simulation;
@@ -9,7 +9,7 @@ use crate::error::{Rule, SimError};
 use crate::queue::Actor;
 use crate::task::State;
 
-impl<S: Sink> Simulation<'_, S> {
+impl Simulation<'_> {
     /// The lock that covers a CPU's run queue.
     pub(crate) fn lock_of(&self, cpu: CpuId) -> u32 {
         match self.setup.tuned.policy.lock_scope() {

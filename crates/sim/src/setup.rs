@@ -2,8 +2,10 @@
 
 use schedlab_machine::Machine;
 use schedlab_policy::Tuned;
-use schedlab_trace::Ns;
+use schedlab_trace::{Ns, Sink, Time};
 use schedlab_workload::Workload;
+
+use crate::{Outcome, SimError, Simulation};
 
 /// Everything that determines a run.  Equal setups give equal traces.
 #[derive(Clone)]
@@ -22,6 +24,32 @@ pub struct Setup<'a> {
     pub limits: Limits,
     /// Order of events at the same time.
     pub tie_break: TieBreak,
+}
+
+impl<'a> Setup<'a> {
+    /// A run with seed 1, the workload's own end, the default limits and the documented order of events.
+    pub fn new(machine: &'a Machine, workload: &'a Workload, tuned: &'a Tuned) -> Setup<'a> {
+        Setup {
+            machine,
+            workload,
+            tuned,
+            seed: 1,
+            duration: None,
+            limits: Limits::default(),
+            tie_break: TieBreak::Canonical,
+        }
+    }
+
+    /// Runs to the end before a sink, and gives it back.
+    ///
+    /// # Errors
+    /// Those of [`Simulation::new`] and [`Simulation::run_until`].
+    pub fn run<S: Sink>(&self, mut sink: S) -> Result<(Outcome, S), SimError> {
+        let mut simulation = Simulation::new(self, &mut sink)?;
+        simulation.run_until(Time::MAX)?;
+        let outcome = simulation.finish()?;
+        Ok((outcome, sink))
+    }
 }
 
 /// Bounds of a run.

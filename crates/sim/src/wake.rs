@@ -1,14 +1,14 @@
 //! Waking tasks, and their beginning: start and fork.
 
 use schedlab_policy::{enq, Hook};
-use schedlab_trace::{CpuId, EventKind, Ns, Overhead, Sink, TaskId, WakeContext};
+use schedlab_trace::{CpuId, EventKind, Ns, Overhead, TaskId, WakeContext};
 
 use crate::cpu::KernelWork;
 use crate::engine::Simulation;
 use crate::error::{Rule, SimError};
 use crate::task::State;
 
-impl<S: Sink> Simulation<'_, S> {
+impl Simulation<'_> {
     /// Somebody on this CPU wants a task awake: it becomes kernel work of the CPU.
     ///
     /// A task that is only about to sleep simply does not.

@@ -1,12 +1,20 @@
-//! Batches of trials: trials that fail, and seeds that change nothing.
+//! Batches of trials: trials that fail, seeds that change nothing, numbers of threads.
 
 use std::sync::Arc;
 
-use schedlab_lab::choose::{policy, workload, Assignments};
-use schedlab_lab::{run_all, Done, Reason, Trial};
+use schedlab_lab::choose::{policies, policy, workload, Assignments};
+use schedlab_lab::{run_all, Beat, Done, Reason, Trial, Watch};
 use schedlab_trace::{Event, Ns};
 
-use crate::determinism::Unwatched;
+/// Lets every trial go on.
+struct Unwatched;
+
+impl Watch for Unwatched {
+    fn beat(&self, _: usize, _: &Beat) -> bool {
+        false
+    }
+    fn over(&self, _: usize) {}
+}
 
 /// Half a second of a workload on a desktop, with the seeds 1 to 3.
 fn seeds(name: &str, of: &str) -> Vec<Trial> {
@@ -72,4 +80,30 @@ fn a_trial_that_fails_ends_no_other() {
         done.iter().map(failed).collect::<Vec<_>>(),
         [None, Some(()), None]
     );
+}
+
+#[test]
+fn the_number_of_threads_changes_no_trace() {
+    let set = Assignments::read(&[], &[]).unwrap();
+    let machine = Arc::new(schedlab_machine::find("server").unwrap());
+    let workload = Arc::new(workload("massive-intr", &Default::default()).unwrap());
+    let all = policies("--policies", "all", &set, &|| false).unwrap();
+    let trials: Vec<Trial> = all
+        .into_iter()
+        .map(|(_, tuned)| Trial {
+            duration: Some(Ns::from_ms(200)),
+            ..Trial::new(tuned, Arc::clone(&machine), Arc::clone(&workload), 1)
+        })
+        .collect();
+    let hashes = |threads| -> Vec<_> {
+        let none = |_| None::<Vec<Event>>;
+        run_all(&trials, threads, false, none, &Unwatched, || ())
+            .into_iter()
+            .map(|done| match done {
+                Done::Run(ran) => ran.as_ref().as_ref().unwrap().trace_hash,
+                Done::SameAs(_) => panic!("every trial was to be run"),
+            })
+            .collect()
+    };
+    assert_eq!(hashes(1), hashes(3));
 }

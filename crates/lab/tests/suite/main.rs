@@ -1,4 +1,3 @@
 //! One program for all tests of this crate: it is linked once.
 
 mod batch;
-mod determinism;

@@ -5,7 +5,7 @@ use schedlab_machine::Machine;
 use schedlab_measure::{Measure, Metrics};
 use schedlab_policy::{Policy, Tuned};
 use schedlab_replay::{Identified, Identities, Mode, Options, Rebuild, Replay};
-use schedlab_sim::{EndReason, Limits, Setup, Simulation, TieBreak};
+use schedlab_sim::{EndReason, Setup};
 use schedlab_trace::{Event, EventKind, Ns, Sink, TaskId, TaskInfo, Tee, Time, TraceInfo};
 use schedlab_workload::{native, random, Workload};
 
@@ -18,16 +18,10 @@ fn simulate<S: Sink>(
 ) -> (EndReason, S) {
     let tuned = Tuned::defaults(Policy::find(policy).unwrap());
     let setup = Setup {
-        machine,
-        workload,
-        tuned: &tuned,
-        seed: 1,
         duration,
-        limits: Limits::default(),
-        tie_break: TieBreak::Canonical,
+        ..Setup::new(machine, workload, &tuned)
     };
-    let simulation = Simulation::new(&setup, sink).unwrap();
-    let (outcome, sink) = simulation.run().unwrap_or_else(|error| panic!("{error}"));
+    let (outcome, sink) = setup.run(sink).unwrap_or_else(|error| panic!("{error}"));
     (outcome.reason, sink)
 }
 

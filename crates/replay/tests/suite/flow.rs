@@ -7,7 +7,7 @@ use schedlab_recording::{
     Carries, KernelEvent, KernelEventKind, KernelState, Pid, Recording, TaskRef,
 };
 use schedlab_replay::{End, Options, Rebuild, Replay};
-use schedlab_sim::{EndReason, Limits, Setup, Simulation, TieBreak};
+use schedlab_sim::{EndReason, Setup};
 use schedlab_trace::{CpuId, Ns, Time, TraceInfo, WakeContext};
 use schedlab_workload::{Op, Workload};
 
@@ -130,17 +130,9 @@ fn a_pile_of_messages() -> Script {
 
 fn simulate(policy: &str, workload: &Workload, nr_cpus: u32) -> Metrics {
     let machine = Machine::ideal(nr_cpus);
-    let setup = Setup {
-        machine: &machine,
-        workload,
-        tuned: &Tuned::defaults(Policy::find(policy).unwrap()),
-        seed: 1,
-        duration: None,
-        limits: Limits::default(),
-        tie_break: TieBreak::Canonical,
-    };
-    let simulation = Simulation::new(&setup, Measure::new()).unwrap();
-    let (outcome, measure) = simulation.run().unwrap_or_else(|error| panic!("{error}"));
+    let tuned = Tuned::defaults(Policy::find(policy).unwrap());
+    let ran = Setup::new(&machine, workload, &tuned).run(Measure::new());
+    let (outcome, measure) = ran.unwrap_or_else(|error| panic!("{error}"));
     assert_ne!(outcome.reason, EndReason::Deadlock);
     measure.finish()
 }

@@ -3,7 +3,7 @@
 use schedlab_measure::Measure;
 use schedlab_policy::{Policy, Tuned};
 use schedlab_replay::{machine_like, Identified, Identities, Options, Rebuild, SelfCheck};
-use schedlab_sim::{Limits, Setup, Simulation, TieBreak};
+use schedlab_sim::Setup;
 use schedlab_trace::{Tee, TraceInfo};
 
 fn self_check(name: &str) -> SelfCheck {
@@ -18,18 +18,11 @@ fn self_check(name: &str) -> SelfCheck {
     recording.play(&TraceInfo::default(), &mut sink);
     let Tee(measure, rebuild) = sink;
     let (recorded, replay) = (measure.finish(), rebuild.finish(name, name));
-    let setup = Setup {
-        machine: &machine_like(&replay, 250),
-        workload: &replay.workload,
-        tuned: &Tuned::defaults(Policy::find("eevdf").unwrap()),
-        seed: 1,
-        duration: None,
-        limits: Limits::default(),
-        tie_break: TieBreak::Canonical,
-    };
+    let machine = machine_like(&replay, 250);
+    let tuned = Tuned::defaults(Policy::find("eevdf").unwrap());
     let sink = Identified::new(Identities::of(&replay), Measure::new());
-    let simulation = Simulation::new(&setup, sink).unwrap();
-    let (_, sink) = simulation.run().unwrap_or_else(|error| panic!("{error}"));
+    let ran = Setup::new(&machine, &replay.workload, &tuned).run(sink);
+    let (_, sink) = ran.unwrap_or_else(|error| panic!("{error}"));
     let (who, measure) = sink.into_parts();
     let counts = replay.counts;
     SelfCheck::new("eevdf", counts, &recorded, None, &measure.finish(), &who)

@@ -80,7 +80,8 @@ fn a_deadlock_says_who_waits_for_what_and_who_holds_it() {
         .channel(1)
         .with(|w| w.nr_mutexes = 2);
     let setup = lab.setup();
-    let mut simulation = Simulation::new(&setup, HashSink::default()).unwrap();
+    let mut unheard = HashSink::default();
+    let mut simulation = Simulation::new(&setup, &mut unheard).unwrap();
     let status = simulation.run_until(Time::MAX).unwrap();
     assert_eq!(status, Status::Ended(Deadlock));
     let expected = [
@@ -98,9 +99,10 @@ fn an_abandoned_simulation_gives_its_trace_up_to_the_fault() {
         .task(vec![run(3000), Op::Unlock(0)])
         .with(|w| w.nr_mutexes = 1);
     let setup = lab.setup();
-    let mut simulation = Simulation::new(&setup, EndOfTrace::default()).unwrap();
+    let mut trace = EndOfTrace::default();
+    let mut simulation = Simulation::new(&setup, &mut trace).unwrap();
     simulation.run_until(Time::MAX).unwrap_err();
-    let trace = simulation.abandon();
+    simulation.abandon();
     assert_eq!(trace.end, Some(Time::ZERO + Ns::from_us(3000)));
     assert!(trace.events > 0);
 }

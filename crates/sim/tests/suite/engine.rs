@@ -2,7 +2,7 @@
 
 use schedlab_machine::{Cache, Machine, Timers};
 use schedlab_policy::{Policy, Tuned};
-use schedlab_sim::{EndReason, Limits, Outcome, Setup, SimError, Simulation, TieBreak};
+use schedlab_sim::{EndReason, Outcome, Setup, SimError};
 use schedlab_trace::{
     Event, EventKind, HashSink, Ns, Overhead, PrevState, TaskClass, TaskId, Tee, Time, TraceHash,
 };
@@ -54,17 +54,9 @@ fn simulate(machine: &Machine, workload: &Workload) -> Result<Run, SimError> {
 
 fn simulate_under(policy: Policy, machine: &Machine, workload: &Workload) -> Result<Run, SimError> {
     let tuned = Tuned::defaults(policy);
-    let setup = Setup {
-        machine,
-        workload,
-        tuned: &tuned,
-        seed: 1,
-        duration: None,
-        limits: Limits::default(),
-        tie_break: TieBreak::Canonical,
-    };
+    let setup = Setup::new(machine, workload, &tuned);
     let sink = Tee(HashSink::default(), Vec::new());
-    let (outcome, Tee(hash, events)) = Simulation::new(&setup, sink)?.run()?;
+    let (outcome, Tee(hash, events)) = setup.run(sink)?;
     Ok((outcome, events, hash.finish()))
 }
 

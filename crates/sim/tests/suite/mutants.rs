@@ -3,7 +3,7 @@
 
 use schedlab_machine::Machine;
 use schedlab_policy::{FaultKind, Hook, Policy, Tuned};
-use schedlab_sim::{Limits, Rule, Setup, SimError, Simulation, TieBreak};
+use schedlab_sim::{Rule, Setup, SimError};
 use schedlab_trace::{HashSink, Ns};
 use schedlab_workload::{builtin, random};
 
@@ -16,15 +16,10 @@ fn first_error(policy: Policy) -> SimError {
     for seed in 0..60 {
         let workload = random(seed, 4);
         let setup = Setup {
-            machine: &machine,
-            workload: &workload,
-            tuned: &tuned,
             seed,
-            duration: None,
-            limits: Limits::default(),
-            tie_break: TieBreak::Canonical,
+            ..Setup::new(&machine, &workload, &tuned)
         };
-        let end = Simulation::new(&setup, HashSink::default()).and_then(Simulation::run);
+        let end = setup.run(HashSink::default());
         if let Err(error) = end {
             return error;
         }
@@ -80,17 +75,9 @@ fn broken_groups(changes: &[(&str, &str)], limit: &str) -> Result<(), SimError> 
         "duration = \"30s\"\n[group.a]\nweight = 300\n[group.b]\n{limit}[task.x]\ngroup = \"a\"\n{hogs}[task.y]\ngroup = \"b\"\n{hogs}"
     );
     let workload = schedlab_workload::native::parse("w.toml", &text).unwrap();
-    let setup = Setup {
-        machine: &Machine::ideal(1),
-        workload: &workload,
-        tuned: &Tuned::defaults(policy),
-        seed: 1,
-        duration: None,
-        limits: Limits::default(),
-        tie_break: TieBreak::Canonical,
-    };
-    let end = Simulation::new(&setup, HashSink::default()).and_then(Simulation::run);
-    end.map(|_| ())
+    let (machine, tuned) = (Machine::ideal(1), Tuned::defaults(policy));
+    let setup = Setup::new(&machine, &workload, &tuned);
+    setup.run(HashSink::default()).map(|_| ())
 }
 
 #[track_caller]
@@ -141,17 +128,12 @@ fn breaks_its_promise_of_how_long_a_task_waits() {
     let hogs = builtin::parse("hogs --count 2").unwrap();
     let without_slices = crate::common::fifo_with(&[(TICK, "	if (0 &&")]);
     let run = |policy, seconds: u64| {
-        let tuned = Tuned::defaults(policy);
+        let (machine, tuned) = (Machine::ideal(1), Tuned::defaults(policy));
         let setup = Setup {
-            machine: &Machine::ideal(1),
-            workload: &hogs,
-            tuned: &tuned,
-            seed: 1,
             duration: Some(Ns::from_ms(1000 * seconds)),
-            limits: Limits::default(),
-            tie_break: TieBreak::Canonical,
+            ..Setup::new(&machine, &hogs, &tuned)
         };
-        Simulation::new(&setup, HashSink::default()).and_then(Simulation::run)
+        setup.run(HashSink::default())
     };
     assert!(run(crate::common::fifo(), 5).is_ok());
     assert!(run(without_slices, 1).is_ok(), "it may wait a second");

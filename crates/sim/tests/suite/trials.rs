@@ -1,6 +1,6 @@
 //! Every policy under random workloads on random machines, every check on.
 //!
-//! `SCHEDLAB_TRIALS=1000` runs more seeds than the usual 150; `SCHEDLAB_SEED=N` runs one;
+//! `SCHEDLAB_TRIALS=1000` runs more seeds than the usual 60; `SCHEDLAB_SEED=N` runs one;
 //! `SCHEDLAB_POLICY=NAME` runs one policy.
 
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use schedlab_machine::{Cache, Costs, Cpu, Machine, TickPhase, Timers};
 use schedlab_policy::{Disturbance, Policy, Tuned};
 use schedlab_sim::{EndReason, Limits, Outcome, Setup, SimError, Simulation, TieBreak};
-use schedlab_trace::{CpuMax, GroupWeight, HashSink, Ns, TraceHash};
+use schedlab_trace::{CpuMax, GroupWeight, HashSink, Ns, Time, TraceHash};
 use schedlab_workload::{
     builtin, random, rtapp, Amount, ControlGroup, Op, Program, ProgramId, SpecId, Workload,
 };
@@ -107,19 +107,18 @@ fn trial_of(
         ..Limits::default()
     };
     let setup = Setup {
-        machine: &machine,
-        workload,
-        tuned,
         seed,
-        duration: None,
         limits,
         tie_break,
+        ..Setup::new(&machine, workload, tuned)
     };
-    let mut simulation = Simulation::new(&setup, HashSink::default())?;
+    let mut hash = HashSink::default();
+    let mut simulation = Simulation::new(&setup, &mut hash)?;
     if let Some(disturbance) = disturbance(seed) {
         simulation.disturb(disturbance);
     }
-    let (outcome, hash) = simulation.run()?;
+    simulation.run_until(Time::MAX)?;
+    let outcome = simulation.finish()?;
     Ok((outcome, hash.finish()))
 }
 
@@ -129,7 +128,7 @@ fn seeds() -> std::ops::Range<u64> {
         return seed..seed + 1;
     }
     let trials = std::env::var("SCHEDLAB_TRIALS")
-        .map_or(150, |n| n.parse().expect("SCHEDLAB_TRIALS is a number"));
+        .map_or(60, |n| n.parse().expect("SCHEDLAB_TRIALS is a number"));
     0..trials
 }
 
@@ -232,7 +231,7 @@ fn grouped(mut workload: Workload, seed: u64) -> Workload {
 fn every_policy_passes_every_check_with_groups() {
     let seeds = seeds();
     let all = std::env::var_os("SCHEDLAB_TRIALS").is_some() || seeds.start > 0;
-    with_groups(seeds.take(if all { usize::MAX } else { 50 }));
+    with_groups(seeds.take(if all { usize::MAX } else { 25 }));
 }
 
 /// Tasks of a limited group that become real-time tasks and normal ones again: what they ran meanwhile is not the group's.
@@ -273,15 +272,10 @@ fn every_shipped_workload_runs_under_every_policy() {
             for policy in Policy::all() {
                 let tuned = Tuned::defaults(*policy);
                 let setup = Setup {
-                    machine: &machine,
-                    workload: &workload,
-                    tuned: &tuned,
-                    seed: 1,
                     duration: Some(Ns::from_ms(700)),
-                    limits: Limits::default(),
-                    tie_break: TieBreak::Canonical,
+                    ..Setup::new(&machine, &workload, &tuned)
                 };
-                let end = Simulation::new(&setup, HashSink::default()).and_then(Simulation::run);
+                let end = setup.run(HashSink::default());
                 let (outcome, _) =
                     end.unwrap_or_else(|error| panic!("{name}, {}: {error}", policy.name()));
                 assert!(

@@ -4,7 +4,7 @@
 
 use schedlab_machine::Machine;
 use schedlab_policy::Tuned;
-use schedlab_sim::{EndReason, Limits, Outcome, Setup, SimError, Simulation, TieBreak};
+use schedlab_sim::{EndReason, Limits, Outcome, Setup, SimError, TieBreak};
 use schedlab_trace::{
     CpuId, Event, EventKind, HashSink, MarkId, Ns, Overhead, TaskClass, TaskId, Tee, Time,
     TraceHash,
@@ -183,19 +183,16 @@ impl Lab {
 
     pub fn setup(&self) -> Setup<'_> {
         Setup {
-            machine: &self.machine,
-            workload: &self.workload,
-            tuned: &self.tuned,
-            seed: 1,
             duration: self.duration,
             limits: self.limits,
             tie_break: self.tie_break,
+            ..Setup::new(&self.machine, &self.workload, &self.tuned)
         }
     }
 
     pub fn try_run(&self) -> Result<Ran, SimError> {
         let sink = Tee(HashSink::default(), Vec::new());
-        let (outcome, Tee(hash, events)) = Simulation::new(&self.setup(), sink)?.run()?;
+        let (outcome, Tee(hash, events)) = self.setup().run(sink)?;
         Ok(Ran {
             outcome,
             events,

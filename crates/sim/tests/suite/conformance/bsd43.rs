@@ -4,7 +4,7 @@ use super::usage::*;
 use schedlab_machine::Machine;
 use schedlab_measure::Measure;
 use schedlab_policy::{Policy, Tuned};
-use schedlab_sim::{Limits, Setup, Simulation, TieBreak};
+use schedlab_sim::Setup;
 use schedlab_trace::Ns;
 
 #[test]
@@ -52,16 +52,10 @@ fn the_pass_costs_what_it_touches() {
     machine.costs.recalculate = Ns::from_us(1);
     let tuned = Tuned::defaults(Policy::find("bsd43").unwrap());
     let setup = Setup {
-        machine: &machine,
-        workload: &workload,
-        tuned: &tuned,
-        seed: 1,
         duration: Some(Ns::from_ms(10_500)),
-        limits: Limits::default(),
-        tie_break: TieBreak::Canonical,
+        ..Setup::new(&machine, &workload, &tuned)
     };
-    let simulation = Simulation::new(&setup, Measure::new()).unwrap();
-    let metrics = simulation.run().unwrap().1.finish();
+    let metrics = setup.run(Measure::new()).unwrap().1.finish();
     assert_eq!(metrics.cpus[0].overhead_ns.unwrap().tick, Ns::from_ms(12));
     assert_eq!(metrics.counters["second_passes"], 10);
     assert_eq!(metrics.counters["processes_passed"], 10_000);

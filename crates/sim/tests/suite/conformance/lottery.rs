@@ -5,7 +5,7 @@
 use super::{measured, run};
 use schedlab_measure::Metrics;
 use schedlab_policy::{Policy, Tuned};
-use schedlab_sim::{Limits, Setup, Simulation, TieBreak};
+use schedlab_sim::Setup;
 use schedlab_trace::HashSink;
 use schedlab_workload::builtin;
 
@@ -167,17 +167,10 @@ fn neighbouring_seeds_draw_different_lots() {
     let tuned = Tuned::defaults(Policy::find("lottery").unwrap());
     let hash = |seed| {
         let setup = Setup {
-            machine: &machine,
-            workload: &workload,
-            tuned: &tuned,
             seed,
-            duration: None,
-            limits: Limits::default(),
-            tie_break: TieBreak::Canonical,
+            ..Setup::new(&machine, &workload, &tuned)
         };
-        let (_, sink) = Simulation::new(&setup, HashSink::default())
-            .and_then(Simulation::run)
-            .unwrap();
+        let (_, sink) = setup.run(HashSink::default()).unwrap();
         sink.finish()
     };
     assert_ne!(hash(2), hash(3));

@@ -3,7 +3,7 @@
 use schedlab_machine::Machine;
 use schedlab_measure::{Measure, Metrics, TaskMetrics};
 use schedlab_policy::{Policy, Tuned};
-use schedlab_sim::{Limits, Setup, Simulation, TieBreak};
+use schedlab_sim::Setup;
 use schedlab_trace::Ns;
 use schedlab_workload::{native, Workload};
 
@@ -24,16 +24,10 @@ fn run(variant: &str, tasks: &[&str], seconds: u64) -> Metrics {
     let workload: Workload = native::parse("w.toml", &tasks.concat()).unwrap();
     let tuned = Tuned::new(Policy::find("mlfq").unwrap(), Some(variant), &[]).unwrap();
     let setup = Setup {
-        machine: &machine,
-        workload: &workload,
-        tuned: &tuned,
-        seed: 1,
         duration: Some(Ns::from_secs(seconds)),
-        limits: Limits::default(),
-        tie_break: TieBreak::Canonical,
+        ..Setup::new(&machine, &workload, &tuned)
     };
-    let simulation = Simulation::new(&setup, Measure::new()).unwrap();
-    let metrics = simulation.run().unwrap().1.finish();
+    let metrics = setup.run(Measure::new()).unwrap().1.finish();
     assert_eq!(metrics.accounting_error, None);
     metrics
 }

@@ -23,7 +23,7 @@ mod usage;
 use schedlab_machine::Machine;
 use schedlab_measure::{Measure, Metrics};
 use schedlab_policy::{Policy, Tuned};
-use schedlab_sim::{Limits, Setup, Simulation, TieBreak};
+use schedlab_sim::Setup;
 use schedlab_trace::Ns;
 use schedlab_workload::{builtin, native, Workload};
 
@@ -63,18 +63,10 @@ fn on_machine(
     seconds: Option<u64>,
 ) -> Metrics {
     let setup = Setup {
-        machine,
-        workload,
-        tuned,
-        seed: 1,
         duration: seconds.map(Ns::from_secs),
-        limits: Limits::default(),
-        tie_break: TieBreak::Canonical,
+        ..Setup::new(machine, workload, tuned)
     };
-    let (_, measure) = Simulation::new(&setup, Measure::new())
-        .unwrap()
-        .run()
-        .unwrap();
+    let (_, measure) = setup.run(Measure::new()).unwrap();
     let metrics = measure.finish();
     assert_eq!(metrics.accounting_error, None);
     metrics
@@ -117,16 +109,11 @@ fn the_order_of_definition_changes_nothing() {
         let machine = schedlab_machine::find("ideal-2").unwrap();
         let tuned = Tuned::defaults(Policy::find("o1").unwrap());
         let setup = Setup {
-            machine: &machine,
-            workload: &workload,
-            tuned: &tuned,
             seed: 7,
-            duration: None,
-            limits: Limits::default(),
-            tie_break: TieBreak::Canonical,
+            ..Setup::new(&machine, &workload, &tuned)
         };
         let sink = schedlab_trace::HashSink::default();
-        let (_, hash) = Simulation::new(&setup, sink).unwrap().run().unwrap();
+        let (_, hash) = setup.run(sink).unwrap();
         hash.finish()
     };
     assert_eq!(metrics([0, 1, 2]), metrics([2, 1, 0]));

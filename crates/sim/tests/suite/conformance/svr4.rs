@@ -3,7 +3,7 @@
 use schedlab_machine::Machine;
 use schedlab_measure::{Measure, Metrics};
 use schedlab_policy::{Policy, Tuned};
-use schedlab_sim::{Limits, Setup, Simulation, TieBreak};
+use schedlab_sim::Setup;
 use schedlab_trace::{Event, EventKind, Ns, Sink, TaskId, Tee, Time};
 use schedlab_workload::{builtin, native, Workload};
 
@@ -24,16 +24,11 @@ impl Sink for Priorities {
 fn observed(machine: &Machine, workload: &Workload, seconds: u64) -> (Priorities, Metrics) {
     let tuned = Tuned::defaults(Policy::find("svr4").unwrap());
     let setup = Setup {
-        machine,
-        workload,
-        tuned: &tuned,
-        seed: 1,
         duration: Some(Ns::from_secs(seconds)),
-        limits: Limits::default(),
-        tie_break: TieBreak::Canonical,
+        ..Setup::new(machine, workload, &tuned)
     };
     let sink = Tee(Priorities::default(), Measure::new());
-    let (_, Tee(priorities, measure)) = Simulation::new(&setup, sink).unwrap().run().unwrap();
+    let (_, Tee(priorities, measure)) = setup.run(sink).unwrap();
     (priorities, measure.finish())
 }
 

@@ -3,7 +3,7 @@
 use schedlab_machine::Machine;
 use schedlab_measure::{Measure, Metrics};
 use schedlab_policy::{Policy, Tuned};
-use schedlab_sim::{Limits, Setup, Simulation, TieBreak};
+use schedlab_sim::Setup;
 use schedlab_trace::{CpuId, Event, EventKind, Ns, Sink, TaskId, TaskInfo, Tee, Time};
 use schedlab_workload::Workload;
 
@@ -72,16 +72,11 @@ pub fn tuned(policy: &str, set: &[(&str, i64)]) -> Tuned {
 /// Runs a workload with seed 1.
 pub fn run(tuned: &Tuned, machine: &Machine, workload: &Workload, end: Ns) -> (Switches, Metrics) {
     let setup = Setup {
-        machine,
-        workload,
-        tuned,
-        seed: 1,
         duration: Some(end),
-        limits: Limits::default(),
-        tie_break: TieBreak::Canonical,
+        ..Setup::new(machine, workload, tuned)
     };
     let sink = Tee(Switches::default(), Measure::new());
-    let (_, Tee(switches, measure)) = Simulation::new(&setup, sink).unwrap().run().unwrap();
+    let (_, Tee(switches, measure)) = setup.run(sink).unwrap();
     let metrics = measure.finish();
     assert_eq!(metrics.accounting_error, None);
     (switches, metrics)

@@ -3,7 +3,7 @@
 use schedlab_machine::Machine;
 use schedlab_measure::{Measure, Metrics, TaskMetrics};
 use schedlab_policy::{Policy, Tuned};
-use schedlab_sim::{Limits, Setup, Simulation, TieBreak};
+use schedlab_sim::Setup;
 use schedlab_trace::{Event, EventKind, Ns, PrevState, Tee};
 use schedlab_workload::{builtin, native};
 
@@ -30,16 +30,11 @@ pub(super) fn simulate(run: &Run) -> (Metrics, Vec<Event>) {
         false => builtin::parse(run.workload).unwrap(),
     };
     let setup = Setup {
-        machine: &run.machine,
-        workload: &workload,
-        tuned: &tuned,
-        seed: 1,
         duration: run.seconds.map(Ns::from_secs),
-        limits: Limits::default(),
-        tie_break: TieBreak::Canonical,
+        ..Setup::new(&run.machine, &workload, &tuned)
     };
     let sink = Tee(Measure::new(), Vec::new());
-    let (_, Tee(measure, events)) = Simulation::new(&setup, sink).unwrap().run().unwrap();
+    let (_, Tee(measure, events)) = setup.run(sink).unwrap();
     (measure.finish(), events)
 }
 

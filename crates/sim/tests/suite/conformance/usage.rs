@@ -2,7 +2,7 @@
 
 use schedlab_machine::Machine;
 use schedlab_policy::{Policy, Tuned};
-use schedlab_sim::{Limits, Setup, Simulation, TieBreak};
+use schedlab_sim::Setup;
 use schedlab_trace::{Event, EventKind, Ns, Sink, TaskId};
 use schedlab_workload::{builtin, native, Workload};
 
@@ -17,17 +17,12 @@ pub fn traced<S: Sink>(
     let (name, variant) = policy.split_once(':').unwrap();
     let set: Vec<(String, i64)> = set.iter().map(|&(n, v)| (n.to_string(), v)).collect();
     let tuned = Tuned::new(Policy::find(name).unwrap(), Some(variant), &set).unwrap();
+    let machine = Machine::ideal(1);
     let setup = Setup {
-        machine: &Machine::ideal(1),
-        workload,
-        tuned: &tuned,
-        seed: 1,
         duration: Some(Ns::from_secs(seconds)),
-        limits: Limits::default(),
-        tie_break: TieBreak::Canonical,
+        ..Setup::new(&machine, workload, &tuned)
     };
-    let simulation = Simulation::new(&setup, sink).unwrap();
-    simulation.run().unwrap().1
+    setup.run(sink).unwrap().1
 }
 
 /// A built-in workload.
