@@ -114,28 +114,3 @@ impl fmt::Display for Verdicts {
         )
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_claim_holds_and_two_hold() {
-        let text = |holds, fails, not_testable| {
-            Verdicts {
-                holds,
-                fails,
-                not_testable,
-            }
-            .to_string()
-        };
-        assert_eq!(
-            text(1, 0, 0),
-            "1 claim: 1 holds, 0 fail, 0 not testable here"
-        );
-        assert_eq!(
-            text(2, 1, 1),
-            "4 claims: 2 hold, 1 fails, 1 not testable here"
-        );
-    }
-}

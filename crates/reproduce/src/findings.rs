@@ -137,7 +137,10 @@ impl Findings {
     }
 
     /// Matches judgements with the paper's claims: each claim is judged, or says why it cannot be.
-    pub(crate) fn complete(&mut self, paper: &Paper) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// The claims that are not judged, and judgements of claims that the paper does not have.
+    pub fn complete(&mut self, paper: &Paper) -> Result<(), Error> {
         let mut judged = std::mem::take(&mut self.judged);
         let wrong = |id: &str, problem: &str| {
             Error::experiment(&paper.title, format!("claim {id} {problem}"))
@@ -226,66 +229,5 @@ fn written(sample: &Sample, unit: Unit) -> (String, String) {
             unit.show(s.median),
             format!("{} to {}", unit.show(s.lo), unit.show(s.hi)),
         ),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A paper with a claim X1, with or without an explanation should it fail.
-    fn paper(explanation: &str) -> Paper {
-        let claim =
-            "[[claim]]\nid = \"X1\"\nsentence = \"It is so.\"\npaper = \"3\"\ncriterion = \"3\"\n";
-        let text =
-            format!("title = \"T\"\npaper = \"P\"\ntestbed = \"ideal\"\n{claim}{explanation}");
-        Paper::parse("x", &text).unwrap()
-    }
-
-    const EXPLAINED: &str = "explanation = \"It is not.\"\n";
-
-    fn judged(holds: bool) -> Findings {
-        let mut findings = Findings::new();
-        findings.judge("X1", &Sample::from(2.0), Unit::Plain, holds);
-        findings
-    }
-
-    fn problem(mut findings: Findings, paper: &Paper) -> String {
-        findings.complete(paper).unwrap_err().to_string()
-    }
-
-    #[test]
-    fn a_claim_that_holds_needs_no_reason() {
-        let mut findings = judged(true);
-        findings.complete(&paper("")).unwrap();
-        assert_eq!(findings.claims[0].verdict, Verdict::Holds);
-    }
-
-    #[test]
-    fn one_that_fails_is_reported_even_if_nobody_expected_it() {
-        let mut findings = judged(false);
-        findings.complete(&paper("")).unwrap();
-        let claim = &findings.claims[0];
-        assert_eq!(
-            (claim.verdict, claim.reason.as_str()),
-            (Verdict::Fails, UNEXPLAINED)
-        );
-        assert_eq!(claim.measured, "2.000");
-
-        let mut findings = judged(false);
-        findings.complete(&paper(EXPLAINED)).unwrap();
-        let claim = &findings.claims[0];
-        assert_eq!(
-            (claim.verdict, claim.reason.as_str()),
-            (Verdict::Fails, "It is not.")
-        );
-    }
-
-    #[test]
-    fn what_is_judged_and_what_is_claimed_are_the_same() {
-        assert!(problem(Findings::new(), &paper("")).contains("claim X1 is not judged"));
-        let mut findings = judged(true);
-        findings.judge("X2", &Sample::from(2.0), Unit::Plain, true);
-        assert!(problem(findings, &paper("")).contains("claim X2 is not in paper.toml"));
     }
 }

@@ -43,7 +43,11 @@ pub struct ClaimData {
 }
 
 impl Paper {
-    pub(crate) fn parse(id: &str, text: &str) -> Result<Paper, Error> {
+    /// Reads the text of an experiment's `paper.toml`.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    pub fn parse(id: &str, text: &str) -> Result<Paper, Error> {
         toml::from_str(text).map_err(|e| Error::experiment(id, format!("paper.toml: {e}")))
     }
 

@@ -103,21 +103,3 @@ impl From<f64> for Sample {
         Sample(vec![value])
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn moments_are_those_of_the_textbook() {
-        let s: Sample = [2.0, 4.0, 4.0, 6.0].into_iter().collect();
-        assert_eq!(
-            (s.mean(), s.median(), s.min(), s.max()),
-            (4.0, 4.0, 2.0, 6.0)
-        );
-        assert!((s.sd() - (8.0f64 / 3.0).sqrt()).abs() < 1e-12);
-        let half = s.over(&s.map(|x| 2.0 * x));
-        assert_eq!(half.values(), [0.5; 4]);
-        assert_eq!(Sample::from(f64::NAN).cell(), Cell::Missing);
-    }
-}

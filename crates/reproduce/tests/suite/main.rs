@@ -1,4 +1,5 @@
 //! One program for all tests of this crate: it is linked once.
 
 mod catalogue;
+mod findings;
 mod results;
