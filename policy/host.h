@@ -34,6 +34,22 @@ static inline __unused u32 task_is_rt(task_t *p)
 }
 
 /**
+ * work_left_ns - the CPU time @p needs until it sleeps or ends, on an unloaded CPU of full speed
+ *
+ * Nobody can know this: the policy says .knows_future = true, and reports say so, too.
+ * Only a simulator can tell; a policy that asks does not load into a kernel.  Exact
+ * whenever @p is not running; while it runs, the time since it began is taken off.
+ */
+#ifndef __bpf__
+static inline __unused u64 work_left_ns(sched_t *s, task_t *p)
+{
+	u64 left = p->host_only.work_left_ns, ran = p->on_cpu ? s->now - p->host_only.work_left_at : 0;
+
+	return left > ran ? left - ran : 0;
+}
+#endif
+
+/**
  * resched_cpu - have pick_next() called on @cpu as soon as possible
  *
  * At the end of this hook on this CPU; after an inter-processor interrupt on

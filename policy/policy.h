@@ -182,6 +182,7 @@ struct policy {
 	const char *const *counters;
 	enum lock_scope lock;
 	u32 tick_when_idle;		/* tick() also comes on idle CPUs, with a NULL task */
+	u32 knows_future;		/* it asks for work_left_ns() */
 	struct promise promise;
 
 	/**

@@ -56,13 +56,17 @@ enum task_flags {
  */
 
 /**
- * struct task_host - the host's record of move_task()
+ * struct task_host - the host's record of a task
  * @moved_next: the task that was moved before this one in the same hook call.
  * @moved_from: its CPU before the hook call, MAX_CPUS if it has not been moved.
+ * @work_left_ns, @work_left_at: the CPU time it needs until it sleeps or ends, and the time
+ *	for which that holds; only for policies that know the future.
  */
 struct task_host {
 	struct task __arena *moved_next;
 	u32 moved_from;
+	u64 work_left_ns;
+	u64 work_left_at;
 };
 
 /**
@@ -127,6 +131,9 @@ typedef struct group __arena group_t;
  * @mm: address space; tasks with the same number share one; 0 for kernel threads.
  * @flags: enum task_flags.
  * @nr_allowed: number of CPUs in @allowed.
+ * @runtime_ns, @deadline_ns, @period_ns: of a periodic task: the CPU time it needs in each
+ *	period, the time after a wakeup at which its work is due, and the period
+ *	(sched_attr's sched_runtime, sched_deadline and sched_period); 0 if it says nothing.
  */
 struct task {
 	cpumask_t *allowed;
@@ -142,6 +149,7 @@ struct task {
 	u32 mm;
 	u32 flags;
 	u32 nr_allowed;
+	u64 runtime_ns, deadline_ns, period_ns;
 	struct task_host host_only;
 };
 typedef struct task __arena task_t;

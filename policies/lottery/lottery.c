@@ -71,6 +71,8 @@ struct lottery_task {
 
 POLICY_STATE(struct lottery, NO_STATE, struct lottery_task)
 
+#include "textbook/tickets.h"
+
 /* ---- tickets -------------------------------------------------------------- */
 
 /* How many it holds of its own. */
@@ -78,7 +80,7 @@ static u64 own_tickets(sched_t *s, task_t *p)
 {
 	if (p->class == CLASS_IDLE)
 		return (u64)tun(s)->idle_tickets;
-	return glob_of(s)->tickets[clamp_to(p->nice, NICE_MIN, NICE_MAX) - NICE_MIN];
+	return tickets_at(s, p->nice);
 }
 
 /* A client that used the fraction f of its quantum counts 1/f times until it starts its next one. */
@@ -534,23 +536,6 @@ static u32 lottery_queued(sched_t *s, task_t *p)
 
 /* ---- init ----------------------------------------------------------------- */
 
-#define FRACTION	1000000u	/* tickets are computed in millionths, so that ratios are good where tickets are few */
-
-/* Each level is worth nice_ratio_pct of the next one: outwards from nice 0. */
-static void init_tickets(sched_t *s, glob_t *g)
-{
-	u64 ratio = (u64)tun(s)->nice_ratio_pct, up = (u64)tun(s)->tickets * FRACTION, down = up;
-	u32 i;
-
-	repeat(s, i, NICE_LEVELS / 2 + 1) {
-		g->tickets[NICE_LEVELS / 2 - i] = max_of((up + FRACTION / 2) / FRACTION, 1);
-		if (i < NICE_LEVELS / 2)
-			g->tickets[NICE_LEVELS / 2 + i] = max_of((down + FRACTION / 2) / FRACTION, 1);
-		up = up * ratio / 100;
-		down = div_u64(down * 100, ratio);
-	}
-}
-
 static s32 lottery_init(sched_t *s)
 {
 	glob_t *g = glob_of(s);
@@ -558,7 +543,7 @@ static s32 lottery_init(sched_t *s)
 	g->quantum_ns = (u64)tun(s)->quantum_ms * NSEC_PER_MSEC;
 	list_init(&g->clients);
 	prio_array_init(s, &g->rt);
-	init_tickets(s, g);
+	init_tickets(s);
 	return 0;
 }
 

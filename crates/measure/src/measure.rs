@@ -77,6 +77,7 @@ impl Measure {
             groups,
             control_groups: families.control_groups.finish(cpu_time),
             groups_without_effect: self.info.is_flat && has_groups,
+            knows_future: self.info.knows_future,
             tasks,
             task_distributions_dropped: families.latencies.dropped(),
             fairness,

@@ -39,6 +39,9 @@ pub struct Metrics {
     /// There are control groups, but the policy knows none: all tasks competed as if they were in the root.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub groups_without_effect: bool,
+    /// The policy asked how much work tasks have left, which no real scheduler can know.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub knows_future: bool,
     /// Each task, by id.
     pub tasks: Vec<TaskMetrics>,
     /// Were the tasks' own latency distributions left out?  There were too many tasks or

@@ -26,6 +26,8 @@ pub struct CpuMask {
 pub struct TaskHost {
     pub moved_next: *mut Task,
     pub moved_from: u32,
+    pub work_left_ns: u64,
+    pub work_left_at: u64,
 }
 
 #[repr(C)]
@@ -70,6 +72,9 @@ pub struct Task {
     pub mm: u32,
     pub flags: u32,
     pub nr_allowed: u32,
+    pub runtime_ns: u64,
+    pub deadline_ns: u64,
+    pub period_ns: u64,
     pub host_only: TaskHost,
 }
 
@@ -185,6 +190,7 @@ pub struct Policy {
     pub counters: *const *const c_char,
     pub lock: u32,
     pub tick_when_idle: u32,
+    pub knows_future: u32,
     pub promise: Promise,
     pub init: Option<unsafe extern "C" fn(*mut Sched) -> i32>,
     pub fork: TwoTaskHook,
@@ -227,6 +233,7 @@ impl Policy {
         counters: std::ptr::null(),
         lock: 0,
         tick_when_idle: 0,
+        knows_future: 0,
         promise: Promise {
             conserving: 0,
             nice: 0,
@@ -271,6 +278,7 @@ mod tests {
             size_of::<Task>(),
             offset_of!(Task, id),
             offset_of!(Task, nr_allowed),
+            offset_of!(Task, period_ns),
             size_of::<Cpu>(),
             offset_of!(Cpu, need_resched),
             offset_of!(Cpu, node),
@@ -278,6 +286,7 @@ mod tests {
             offset_of!(Sched, tasks),
             offset_of!(Task, host_only.moved_next),
             offset_of!(Task, host_only.moved_from),
+            offset_of!(Task, host_only.work_left_at),
             offset_of!(Cpu, host_only.resched_next),
             offset_of!(Cpu, host_only.hrtick_next),
             size_of::<Group>(),
@@ -299,7 +308,7 @@ mod tests {
             size_of::<CpuMask>(),
         ];
         unsafe extern "C" {
-            static schedlab_layout: [u64; 29];
+            static schedlab_layout: [u64; 31];
         }
         // SAFETY: layout.c defines exactly this array.
         let c = unsafe { schedlab_layout };

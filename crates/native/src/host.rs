@@ -6,7 +6,7 @@
 use std::ffi::{c_void, CStr};
 use std::ptr::{self, null_mut, NonNull};
 
-use schedlab_trace::{CpuId, GroupId, TaskId, Time};
+use schedlab_trace::{CpuId, GroupId, Ns, TaskId, Time};
 
 use crate::disturbance::{disturbed_lock, Disturber, Order};
 use crate::fault::{Fault, FaultKind, Hook};
@@ -429,6 +429,22 @@ impl Host {
     /// The task belongs to another CPU's run queue from now on.
     pub fn set_task_cpu(&mut self, task: TaskId, cpu: CpuId) {
         set!(self.task_ptr(task), cpu, cpu.0);
+    }
+
+    /// A periodic task: what it needs in each period, when after a wakeup that is due, and the period.  Before its
+    /// fork().
+    pub fn set_period(&mut self, task: TaskId, runtime: Ns, deadline: Ns, period: Ns) {
+        let t = self.task_ptr(task);
+        set!(t, runtime_ns, runtime.0);
+        set!(t, deadline_ns, deadline.0);
+        set!(t, period_ns, period.0);
+    }
+
+    /// How much CPU time the task needs from now until it sleeps or ends, for policies that know the future.
+    pub fn set_work_left(&mut self, task: TaskId, left: Ns, now: Time) {
+        let t = self.task_ptr(task);
+        set!(t, host_only.work_left_ns, left.0);
+        set!(t, host_only.work_left_at, now.0);
     }
 
     /// exec(): the task's address space is another one.

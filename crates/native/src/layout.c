@@ -7,6 +7,7 @@
 
 #define HOST_OFFSETS								\
 	HOST_OFFSET(task, moved_next), HOST_OFFSET(task, moved_from),		\
+	HOST_OFFSET(task, work_left_at),					\
 	HOST_OFFSET(cpu, resched_next), HOST_OFFSET(cpu, hrtick_next),		\
 	sizeof(struct group), OFFSET(group, idle), HOST_OFFSET(group, cpu_state),	\
 	sizeof(struct group_cpu), OFFSET(group_cpu, throttled),			\
@@ -16,7 +17,7 @@
 #include "policy.h"
 
 const u64 schedlab_layout[] = {
-	sizeof(struct task), OFFSET(task, id), OFFSET(task, nr_allowed),
+	sizeof(struct task), OFFSET(task, id), OFFSET(task, nr_allowed), OFFSET(task, period_ns),
 	sizeof(struct cpu), OFFSET(cpu, need_resched), OFFSET(cpu, node),
 	sizeof(struct sched), OFFSET(sched, tasks),
 	HOST_OFFSETS,

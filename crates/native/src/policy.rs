@@ -180,6 +180,11 @@ impl Policy {
         self.0.tick_when_idle != 0
     }
 
+    /// Does it ask how much work a task has left?  Only a simulator can tell.
+    pub fn knows_future(&self) -> bool {
+        self.0.knows_future != 0
+    }
+
     /// What it can be held to.
     pub fn promise(&self) -> Promise {
         let promise = self.0.promise;

@@ -209,6 +209,7 @@ impl Recording {
             has_costs: false,
             nice_is_weighted: info.nice_is_weighted,
             is_flat: info.is_flat,
+            knows_future: info.knows_future,
             release: self.release.clone(),
             counters: self.counters.iter().map(|(name, _)| name.clone()).collect(),
             marks: self

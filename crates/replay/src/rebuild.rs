@@ -686,6 +686,7 @@ impl Lowering {
             nice: info.nice,
             class: info.class,
             rt_priority: if real_time { info.rt_priority } else { 0 },
+            periodic: None,
             cpus: kernel_thread_cpu(&info.name).map(|cpu| cpu_set(workload, cpu)),
             control_group: None,
             process: match life.is_kernel() {

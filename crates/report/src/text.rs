@@ -149,7 +149,14 @@ pub fn warnings(comparison: &Comparison) -> Vec<String> {
                     run.policy
                 )
             });
-            for warning in run.warnings.iter().cloned().chain(error).chain(flat) {
+            let oracle = run.metrics.knows_future.then(|| {
+                format!(
+                    "{} knows the future: no real scheduler can know how much work a task has left",
+                    run.policy
+                )
+            });
+            let of_policy = flat.into_iter().chain(oracle);
+            for warning in run.warnings.iter().cloned().chain(error).chain(of_policy) {
                 if !warnings.contains(&warning) {
                     warnings.push(warning);
                 }

@@ -2,7 +2,7 @@
 
 use schedlab_policy::{Class, Disturbance, Host, LockScope, NewTask, Nice, Platform, Topology};
 use schedlab_trace::{CpuId, Ns, Sink, TaskClass, TaskId, Time, TraceInfo, WakeContext};
-use schedlab_workload::{Process, Stream, TaskSpec};
+use schedlab_workload::{Periodic, Process, Stream, TaskSpec};
 
 use crate::cache::CacheState;
 use crate::check::Population;
@@ -186,6 +186,7 @@ impl<'a> Simulation<'a> {
             has_costs: true,
             nice_is_weighted: self.setup.tuned.policy.promise().nice == Nice::Weighted,
             is_flat: !self.setup.tuned.policy.has_groups(),
+            knows_future: self.setup.tuned.policy.knows_future(),
         };
         self.sink.begin(&info);
         self.register_cpu_sets()?;
@@ -270,6 +271,14 @@ impl<'a> Simulation<'a> {
             group: self.first_group(description.control_group, parent),
         };
         let id = self.host.add_task(&new, parent);
+        if let Some(Periodic {
+            runtime,
+            deadline,
+            period,
+        }) = description.periodic
+        {
+            self.host.set_period(id, runtime, deadline, period);
+        }
         if self.host.wants_names() {
             let name = description.instance_name(instance);
             self.host.name_task(id, &name);

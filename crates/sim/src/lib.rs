@@ -30,6 +30,7 @@ mod deadlock;
 mod engine;
 mod error;
 mod family;
+mod future;
 mod groups;
 mod lock;
 mod modes;

@@ -21,7 +21,7 @@ impl<'p> Simulation<'p> {
     }
 
     /// The operations of the tasks of a specification.
-    fn program(&self, spec: u32) -> &'p [Op] {
+    pub(crate) fn program(&self, spec: u32) -> &'p [Op] {
         let workload = self.setup.workload;
         let program = workload.tasks[spec as usize].program;
         &workload.programs[program.0 as usize].ops

@@ -101,7 +101,13 @@ impl Simulation<'_> {
         }
         let prev = self.cpu(cpu).curr;
         let why = self.put_prev(cpu, prev)?;
+        if let Some(prev) = prev {
+            self.tell_work_left(prev);
+        }
         let next = self.call(cpu, |host| host.pick_next(cpu, prev, why))?;
+        if let Some(next) = next {
+            self.tell_work_left(next);
+        }
         let work = self.host.take_work();
         self.drain_requests(cpu)?;
         self.check_pick(cpu, prev, why, next)?;

@@ -111,6 +111,7 @@ impl Simulation<'_> {
         self.waiting_here(target, task);
         self.begin_stay(task);
         self.emit(cpu, EventKind::Wakeup { task, target });
+        self.tell_work_left(task);
         self.call(cpu, |host| host.enqueue(task, flags))?;
         self.drain_requests(cpu)?;
         self.check_queued(cpu, task, Hook::Enqueue)?;

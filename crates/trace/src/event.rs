@@ -364,6 +364,8 @@ pub struct TraceInfo {
     pub nice_is_weighted: bool,
     /// Does the policy know nothing of control groups?  Then their weights and limits have no effect.
     pub is_flat: bool,
+    /// Does the policy ask how much work tasks have left?  No real scheduler can know.
+    pub knows_future: bool,
 }
 
 /// The major and minor number of a kernel's release, such as "6.12.30-amd64".

@@ -162,6 +162,7 @@ pub(crate) fn task(name: impl Into<String>, program: ProgramId) -> TaskSpec {
         nice: 0,
         class: TaskClass::Normal,
         rt_priority: 0,
+        periodic: None,
         cpus: None,
         control_group: None,
         process: Process::Own,

@@ -106,6 +106,9 @@ pub struct TaskSpec {
     pub class: TaskClass,
     /// Real-time priority, 1 to 99, for the real-time classes; else 0.
     pub rt_priority: u8,
+    /// What it needs periodically, if it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub periodic: Option<Periodic>,
     /// CPUs it may use: an index into [`Workload::cpu_sets`]; none: all.
     pub cpus: Option<u32>,
     /// The control group it starts in; none: its parent's, or the root if it has no parent.
@@ -135,6 +138,17 @@ impl TaskSpec {
             format!("{}-{instance}", self.name)
         }
     }
+}
+
+/// What a periodic task says of itself: the three numbers of SCHED_DEADLINE.  Its program makes them true.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Periodic {
+    /// The CPU time it needs in each period; 0: it does not say.
+    pub runtime: Ns,
+    /// The time after each wakeup at which its work is due.
+    pub deadline: Ns,
+    /// The period.
+    pub period: Ns,
 }
 
 /// The address space of a task.

@@ -99,6 +99,11 @@ fn task(draw: &mut Draw, habits: &Habits, spec: u32, nr_cpus: u32) -> TaskSpec {
         nice: draw.below(40) as i8 - 20,
         class,
         rt_priority: rt_priority(draw, class),
+        periodic: (spec % 2 == 0).then_some(crate::Periodic {
+            runtime: Ns::ZERO,
+            deadline: Ns::from_ms(u64::from(spec) + 1),
+            period: Ns::from_ms(10),
+        }),
         cpus: (habits.pinned && draw.below(2) == 0).then(|| draw.below(4)),
         control_group: None,
         process: if draw.below(2) == 0 {

@@ -21,6 +21,7 @@ fn spec(name: &str, count: u32, program: u32) -> TaskSpec {
         nice: 0,
         class: TaskClass::Normal,
         rt_priority: 0,
+        periodic: None,
         cpus: None,
         control_group: None,
         process: Process::Own,

@@ -11,9 +11,9 @@ use super::names::check_name;
 use super::pool::{Pool, Target};
 use super::program::{program, program_varies};
 use super::statement::CLASSES;
-use crate::{Process, SpecId, TaskSpec, MAX_TASKS};
+use crate::{Periodic, Process, SpecId, TaskSpec, MAX_TASKS};
 
-const KEYS: [&str; 17] = [
+const KEYS: [&str; 20] = [
     "when",
     "count",
     "each",
@@ -21,6 +21,9 @@ const KEYS: [&str; 17] = [
     "nice",
     "class",
     "rt_priority",
+    "runtime",
+    "deadline",
+    "period",
     "cpus",
     "process",
     "group",
@@ -288,6 +291,7 @@ fn spec(
         nice: integer(table, "nice", -20..=19, scope)?.unwrap_or(0) as i8,
         class,
         rt_priority,
+        periodic: periodic(table, scope)?,
         cpus: cpus.flatten(),
         control_group,
         process,
@@ -359,6 +363,46 @@ fn class(table: &Table<'_>, scope: &Scope) -> Result<(TaskClass, u8), Diagnostic
             .expected("1 (worst) to 99 (best) for a real-time class")),
         _ => Ok((class, priority.unwrap_or(0) as u8)),
     }
+}
+
+/// The numbers of a periodic task.
+fn periodic(table: &Table<'_>, scope: &Scope) -> Result<Option<Periodic>, Diagnostic> {
+    let expected = "a duration in quotes, such as \"10ms\"";
+    let duration = |key| filled(table, key, expected, scope, quantity::duration);
+    let (runtime, deadline) = (duration("runtime")?, duration("deadline")?);
+    let Some(period) = duration("period")? else {
+        let lonely = [("runtime", runtime), ("deadline", deadline)];
+        return match lonely.iter().find(|(_, given)| given.is_some()) {
+            None => Ok(None),
+            Some((key, _)) => Err(table
+                .mistake(key, "only periodic tasks have one")
+                .expected("period = \"10ms\" beside it")),
+        };
+    };
+    let periodic = Periodic {
+        runtime: runtime.unwrap_or(Ns::ZERO),
+        deadline: deadline.unwrap_or(period),
+        period,
+    };
+    if period == Ns::ZERO || periodic.deadline == Ns::ZERO {
+        let key = if period == Ns::ZERO {
+            "period"
+        } else {
+            "deadline"
+        };
+        return Err(table.mistake(key, "is zero").expected("more than 0"));
+    }
+    if periodic.deadline > period {
+        return Err(table
+            .mistake("deadline", "is after the end of the period")
+            .expected("runtime <= deadline <= period, as SCHED_DEADLINE has it"));
+    }
+    if periodic.runtime > periodic.deadline {
+        return Err(table
+            .mistake("runtime", "is longer than the deadline")
+            .expected("runtime <= deadline <= period, as SCHED_DEADLINE has it"));
+    }
+    Ok(Some(periodic))
 }
 
 fn process(table: &Table<'_>, scope: &Scope) -> Result<(Process, Option<String>), Diagnostic> {

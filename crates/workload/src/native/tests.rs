@@ -396,7 +396,7 @@ fn nobody_waits_for_what_nobody_does() {
 #[test]
 fn mistakes_in_tables_have_line_key_and_expectation() {
     let task = |keys: &str| format!("[task.t]\nprogram = \"run 1ms\"\n{keys}\n");
-    says(&task("nise = 3"), "w.toml:3: task.t.nise: unknown key; expected one of when, count, each, name, nice, class, rt_priority, cpus, process, group, session, kind, working_set, start, background, foreground, program (did you mean \"nice\"?)");
+    says(&task("nise = 3"), "w.toml:3: task.t.nise: unknown key; expected one of when, count, each, name, nice, class, rt_priority, runtime, deadline, period, cpus, process, group, session, kind, working_set, start, background, foreground, program (did you mean \"nice\"?)");
     says(
         &task("nice = 20"),
         "w.toml:3: task.t.nice: 20 is out of range; expected a whole number from -20 to 19",

@@ -255,6 +255,7 @@ impl Sample {
             groups,
             control_groups: Vec::new(),
             groups_without_effect: false,
+            knows_future: false,
             task_distributions_dropped: false,
             fairness: Fairness {
                 jain: Some(0.993 - self.overhead),

@@ -126,6 +126,7 @@ impl Lab {
             nice: 0,
             class: TaskClass::Normal,
             rt_priority: 0,
+            periodic: None,
             cpus: None,
             control_group: None,
             process: Process::Own,

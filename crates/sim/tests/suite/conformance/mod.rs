@@ -16,6 +16,7 @@ mod rbs;
 mod staircase;
 mod svr4;
 mod switches;
+mod textbook;
 mod ule;
 mod ule14;
 mod usage;

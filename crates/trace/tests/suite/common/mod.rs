@@ -37,6 +37,7 @@ impl Trace {
             has_costs: true,
             nice_is_weighted: false,
             is_flat: false,
+            knows_future: false,
         };
         Trace {
             info,
