@@ -40,7 +40,10 @@ static inline __unused u32 task_is_rt(task_t *p)
  * Only a simulator can tell; a policy that asks does not load into a kernel.  Exact
  * whenever @p is not running; while it runs, the time since it began is taken off.
  */
-#ifndef __bpf__
+#ifdef __bpf__
+u64 work_left_ns(sched_t *s, task_t *p)
+	__attribute__((error("no kernel can tell how much work a task has left: this policy runs in the simulator only")));
+#else
 static inline __unused u64 work_left_ns(sched_t *s, task_t *p)
 {
 	u64 left = p->host_only.work_left_ns, ran = p->on_cpu ? s->now - p->host_only.work_left_at : 0;

@@ -45,16 +45,21 @@ fn main() {
     fs::write(out.join("objects.rs"), objects).expect("OUT_DIR is writable");
 }
 
-/// The C file of every policy folder, by name.
+/// The C file of every policy folder that a kernel can run, by name.
 fn find_policies(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut sources: Vec<PathBuf> = entries
         .map(|entry| entry.path())
         .filter_map(|dir| Some(dir.join(dir.file_name()?).with_extension("c")))
-        .filter(|source| source.is_file())
+        .filter(|source| source.is_file() && !knows_future(source))
         .collect();
     sources.sort();
     sources
+}
+
+/// Does the policy ask how much work tasks have left (policy.h)?
+fn knows_future(source: &Path) -> bool {
+    fs::read_to_string(source).is_ok_and(|text| text.contains(".knows_future"))
 }
 
 /// The objects of those that compile, by name.

@@ -4,5 +4,5 @@ mod counters;
 mod scheduler;
 mod session;
 
-pub use scheduler::{compile_for_kernel, Scheduler};
+pub use scheduler::{compile_for_kernel, for_kernels, Scheduler};
 pub use session::{failure, machine, Echo, KernelRun, KernelSession, Task};

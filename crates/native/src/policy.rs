@@ -83,6 +83,11 @@ impl Policy {
         BUILT_IN
     }
 
+    /// Those of them that a kernel can run: all that do not know the future.
+    pub fn for_kernels() -> impl Iterator<Item = &'static Policy> {
+        BUILT_IN.iter().filter(|policy| !policy.knows_future())
+    }
+
     /// The policy of this name in `policies/`.
     pub fn find(name: &str) -> Option<Policy> {
         BUILT_IN.iter().find(|p| p.name() == name).copied()

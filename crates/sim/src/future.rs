@@ -7,7 +7,7 @@ use crate::engine::Simulation;
 use crate::task::{Computing, WORK_UNITS_PER_NS};
 
 /// Most operations looked at.  A task that does more without sleeping has [`LONGEST`] left.
-const MOST_OPS: u32 = 10_000;
+const MOST_OPS: u32 = 1000;
 
 impl Simulation<'_> {
     /// Tells a policy that knows the future how much work the task has left.

@@ -13,7 +13,7 @@ use super::{note, print};
 use crate::arguments::{LoadArguments, StatsFormat};
 use crate::failure::{Exit, Failure};
 use crate::interrupt::Interrupt;
-use crate::kernel::compile_for_kernel;
+use crate::kernel::{compile_for_kernel, for_kernels};
 use schedlab_lab::choose;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -65,6 +65,7 @@ pub(super) fn object_or(
 
 /// The policy's BPF object: the one the binary carries, or compiled now.
 pub(super) fn object(text: &str, tuned: &Tuned) -> Result<Cow<'static, [u8]>, Failure> {
+    for_kernels(tuned)?;
     if let Some(source) = choose::policy_file(text) {
         return compile_for_kernel(source).map(Cow::Owned);
     }

@@ -63,9 +63,24 @@ pub fn compile_for_kernel(source: &Path) -> Result<Vec<u8>, Failure> {
     })
 }
 
+/// Refuses a policy that asks for what only a simulator can tell.
+pub fn for_kernels(tuned: &Tuned) -> Result<(), Failure> {
+    match tuned.policy.knows_future() {
+        false => Ok(()),
+        true => Err(Failure::Ended(
+            Exit::BadInput,
+            format!(
+                "{} asks how much work each task has left, which no kernel can know; it runs in the simulator only",
+                tuned.name()
+            ),
+        )),
+    }
+}
+
 impl Scheduler {
     /// One of ours.
     pub fn ours(written: String, tuned: Tuned) -> Result<Scheduler, Failure> {
+        for_kernels(&tuned)?;
         Ok(Scheduler::Policy {
             compiled: Compiled::of(&tuned, policy_file(&written))?,
             written,

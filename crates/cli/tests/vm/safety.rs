@@ -74,7 +74,7 @@ const MOVE_ABOUT: &str = "for mask in 1 2 3; do for task in $(pidof schedlab); d
      [ $task = $loader ] || taskset -p $mask $task >/dev/null 2>&1; done; done";
 
 fn names() -> String {
-    let names: Vec<&str> = Policy::all().iter().map(Policy::name).collect();
+    let names: Vec<&str> = Policy::for_kernels().map(Policy::name).collect();
     names.join(" ")
 }
 
