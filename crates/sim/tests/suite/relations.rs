@@ -203,7 +203,9 @@ fn promises_of_nice_are_about_cpu_time_that_tasks_ask_for() {
 
 #[test]
 fn equals_get_equal_shares_whatever_their_number() {
-    for tuned in policies() {
+    // A task of these runs until it blocks.
+    let has_slices = |tuned: &Tuned| !["fifo", "sjf", "edf"].contains(&tuned.policy.name());
+    for tuned in policies().into_iter().filter(has_slices) {
         let name = tuned.name();
         for n in [2, 3, 5, 8] {
             let program = forever(&[run(1000), mark(0)]);
