@@ -87,11 +87,7 @@ impl Machine {
         let Some(program) = self.ext.programs.get(op) else {
             return 0;
         };
-        let inner = Context {
-            op: Some(op),
-            locked,
-            tasks,
-        };
+        let inner = Context::new(op, locked, tasks);
         let outer = std::mem::replace(&mut self.ext.context, inner);
         let answer = self.call(program, arguments);
         if let Err(fault) = &answer {
