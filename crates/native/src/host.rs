@@ -369,6 +369,13 @@ impl Host {
         }
     }
 
+    /// Tells a policy that asks for names how a group is called; before its group_init().
+    pub fn name_group(&mut self, group: GroupId, name: &str) {
+        if let Some(instance) = &mut self.instance {
+            instance.name_group(group, name);
+        }
+    }
+
     /// Does the policy ask for names of tasks?
     pub fn wants_names(&self) -> bool {
         self.instance.is_some()

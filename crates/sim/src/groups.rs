@@ -82,6 +82,7 @@ impl<S: Sink> Simulation<'_, S> {
                 weight: group.weight,
                 max: group.max,
             };
+            self.host.name_group(id, &group.name);
             self.call(CpuId(0), |host| host.add_group(&new))?;
             self.drain_requests(CpuId(0))?;
         }

@@ -161,7 +161,7 @@ impl Machine {
         Some(exit)
     }
 
-    fn new_string(&mut self, text: &str) -> u64 {
+    pub(super) fn new_string(&mut self, text: &str) -> u64 {
         let address = self.memory.allocate(text.len() as u64 + 1);
         let _ = self.memory.write(address, text.as_bytes());
         address

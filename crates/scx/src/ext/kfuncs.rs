@@ -462,8 +462,9 @@ calls! {
         let t = m.known_task(p);
         if t.is_none_or(|t| !m.ext.context.is_about(t)) {
             m.scx_error("called on a task not being operated on".into());
+            return m.root_cgroup();
         }
-        m.ext.groups.root
+        m.cgroup_scheduled(p)
     }
 
     now(m) { m.now_ns }
@@ -508,8 +509,13 @@ impl Machine {
     /// What a CPU runs: rq->curr.
     pub(super) fn curr_address(&self, cpu: u32) -> u64 {
         let rq = self.ext.rq(cpu);
-        match rq.curr {
-            NONE | super::STOPPER => rq.idle,
+        self.address_on(cpu, rq.curr)
+    }
+
+    /// Address of a task of a CPU, or of its idle task.
+    pub(super) fn address_on(&self, cpu: u32, t: u32) -> u64 {
+        match t {
+            NONE | super::STOPPER => self.ext.rq(cpu).idle,
             t => self.ext.task(t).address,
         }
     }

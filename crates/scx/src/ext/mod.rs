@@ -7,8 +7,9 @@
 //!
 //! What programs see of a task is in the machine's memory ([`fields`]); what they do not see is in [`Task`] and
 //! [`Rq`].  [`class`] is the scheduling class, [`dispatch`] moves tasks between queues, [`idle`] knows idle CPUs,
-//! [`exit`] ends a scheduler, [`kfuncs`] is what programs call and [`policy`] what the simulator calls.
+//! [`cgroup`] shows groups, [`tracepoints`] calls tracing programs, [`exit`] ends a scheduler, [`kfuncs`] is what programs call and [`policy`] what the simulator calls.
 
+mod cgroup;
 mod class;
 pub mod consts;
 mod deferred;
@@ -25,7 +26,10 @@ mod policy;
 mod rt;
 mod select;
 mod timers;
+mod tracepoints;
 mod tree;
+
+use std::collections::BTreeMap;
 
 use schedlab_policy::ffi;
 
@@ -33,6 +37,7 @@ pub use exit::{Exit, ExitKind};
 pub use kfuncs::KFUNCS;
 pub use ops::Op;
 pub use policy::{declared, policy, policy_with};
+pub use tracepoints::Tracepoint;
 
 use consts::NONE;
 use dsq::{DsqIndex, Dsqs};
@@ -84,6 +89,8 @@ struct Task {
     runnable: Option<u64>,
     /// select_cpu() was called for the wakeup under way: WF_RQ_SELECTED.
     selected: bool,
+    /// trace_sched_waking() was called for the wakeup under way.
+    waking: bool,
     /// It has exited and waits to be reaped.
     dead: bool,
     /// Who forked it, and how many tasks it forked that are still there.
@@ -271,7 +278,12 @@ pub struct Ext {
     clock: u64,
     deferred: deferred::Deferred,
     timers: timers::Timers,
-    groups: enable::Groups,
+    groups: cgroup::Groups,
+    /// Of each address space: its first task's process id and task_struct, and its mm_struct.
+    processes: BTreeMap<u32, (u32, u64, u64)>,
+    /// Room for an operation's arguments.
+    arguments: u64,
+    listeners: tracepoints::Listeners,
     pub(crate) masks: mask::Masks,
     exit: exit::State,
     events: Events,

@@ -47,6 +47,11 @@ operations! {
     DumpCpu "dump_cpu",
     DumpTask "dump_task",
     CgroupInit "cgroup_init",
+    CgroupPrepMove "cgroup_prep_move",
+    CgroupMove "cgroup_move",
+    CgroupSetWeight "cgroup_set_weight",
+    CgroupSetBandwidth "cgroup_set_bandwidth",
+    CgroupSetIdle "cgroup_set_idle",
     Init "init",
     Exit "exit",
 }

@@ -1,6 +1,7 @@
 //! The model of sched_ext, by scripts of events whose outcome was worked out from kernel/sched/ext.c.
 
 mod errors;
+mod groups;
 mod idle;
 mod kernel;
 mod order;

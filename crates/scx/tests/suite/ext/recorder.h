@@ -3,6 +3,7 @@
 #include "types.h"
 
 #define OP(name) __attribute__((section("ops/" #name), used)) u64 op_##name(u64 *ctx)
+#define TRACEPOINT(name) __attribute__((section("tp_btf/" #name), used)) u64 on_##name(u64 *ctx)
 #define CALLBACK static __attribute__((noinline, used))
 
 /* ---- what they call ------------------------------------------------------ */
