@@ -328,6 +328,8 @@ impl Machine {
                 let last = u64::from(self.is_last_of_process(t));
                 self.trace(Tracepoint::ProcessExit, &[address, last]);
             }
+            // sched_autogroup_exit_task(): of kernels with CONFIG_SCHED_AUTOGROUP, as distributions have it.
+            self.sched_change(t, deq::MOVE, |_| ());
         }
         let sleeps = flags & (hook_deq::SLEEP | hook_deq::EXIT) != 0;
         if sleeps {
@@ -342,7 +344,12 @@ impl Machine {
             return self.dequeue_rt(cpu, t);
         }
         if sleeps {
-            return self.dequeue_task(cpu, t, deq::SLEEP | deq::NOCLOCK);
+            // block_task(): TASK_DEAD is one of TASK_SPECIAL.
+            let special = match flags & hook_deq::EXIT {
+                0 => 0,
+                _ => deq::SPECIAL,
+            };
+            return self.dequeue_task(cpu, t, deq::SLEEP | deq::NOCLOCK | special);
         }
         if self.ext.rq(cpu).curr == t {
             // The stopper takes the CPU, and then the task from it.

@@ -262,6 +262,13 @@ impl Script {
         self.kept(done);
     }
 
+    /// Changes the class of a task.
+    pub fn set_class(&mut self, cpu: u32, task: TaskId, class: Class, rt_priority: u8) {
+        self.at(cpu);
+        let done = self.host.set_class(task, class, rt_priority);
+        self.kept(done);
+    }
+
     /// Changes the CPUs a task may use.
     pub fn set_cpus(&mut self, cpu: u32, task: TaskId, cpus: &[u32]) {
         let set = self.host.add_cpu_set(cpus);

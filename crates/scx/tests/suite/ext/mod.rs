@@ -6,4 +6,5 @@ mod idle;
 mod kernel;
 mod order;
 mod queues;
+mod recorded;
 mod scheduler;
