@@ -17,7 +17,7 @@ export SCHEDLAB_REQUIRE_BROWSER ?= 1
 # Tests that had to be skipped leave a line here.
 export SCHEDLAB_SKIPPED := $(CURDIR)/out/skipped
 
-.PHONY: demo test test-vm miri skipped check perfetto release bench golden results fidelity whatif overhead fuzz clean
+.PHONY: demo test test-vm miri skipped check perfetto release bench golden results fidelity whatif overhead fuzz clean scx
 
 demo:
 	scripts/setup.sh demo

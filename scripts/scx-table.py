@@ -11,6 +11,7 @@ With --write, what stands between the two marks in that file is replaced; else t
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -29,12 +30,13 @@ def rate(run):
 
 
 def microseconds(ns):
-    return f"{ns / 1000:,.0f} µs" if ns < 10_000_000 else f"{ns / 1e6:,.0f} ms"
+    return f"{ns / 1000:,.0f} µs" if ns < 1_000_000 else f"{ns / 1e6:,.1f} ms"
 
 
-def wakeup(run):
-    """How long one wakeup in a hundred takes, or longer."""
-    return microseconds(run["total"]["wakeup_latency_ns"]["p99"])
+def editors(run):
+    """How long one wakeup in a hundred of an editor takes, or longer."""
+    group = next(group for group in run["groups"] if group["name"] == "vi")
+    return microseconds(group["wakeup_latency_ns"]["p99"])
 
 
 def run_delay(run):
@@ -50,8 +52,8 @@ def switches(run):
 WORKLOADS = [
     ("hackbench -g 32 -l 50", [], "hackbench, messages/s", rate),
     ("massive-intr -n 1000", ["--duration", "500ms"], "massive-intr, p99 of waits", run_delay),
-    ("wake-storm", ["--duration", "500ms"], "wake-storm, wakeup p99", wakeup),
-    ("closed-loop-server", ["--duration", "1s"], "closed-loop-server, wakeup p99", wakeup),
+    ("late --task vi:count=64 --task compiler:count=1200", ["--duration", "1s"], "editors among 1,200 compilers, wakeup p99", editors),
+    ("sysbench-oltp --threads 600 --transactions 6000", [], "sysbench-oltp, transactions/s", rate),
     ("hogs --count 640", ["--duration", "500ms"], "hogs, switches", switches),
 ]
 
@@ -60,7 +62,7 @@ def compare(policies, workload, more, machine):
     """The runs by policy, and what ended those that are missing."""
     command = [os.environ.get("SCHEDLAB", "schedlab"), "compare", "--policies", ",".join(policies), "--workload", workload,
                "--machine", machine, *more]
-    print(" ".join(command[1:]), file=sys.stderr)
+    print(shlex.join(command[1:]), file=sys.stderr)
     with tempfile.TemporaryFile("w+") as said:
         done = subprocess.run([*command, "--format", "json"], stdout=subprocess.PIPE, stderr=said, text=True, check=False)
         said.seek(0)

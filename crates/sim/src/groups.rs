@@ -253,7 +253,7 @@ impl<S: Sink> Simulation<'_, S> {
         book.max = max;
         book.limited_since = self.now;
         book.used_ns = 0;
-        let known = self.setup.tuned.policy.has_groups();
+        let known = self.setup.tuned.policy.has_quotas();
         self.groups.limited |= max.is_some() && known;
     }
 

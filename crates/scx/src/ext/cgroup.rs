@@ -3,7 +3,7 @@
 //! Modelled after scx_tg_online(), scx_cgroup_init(), scx_cgroup_can_attach(), scx_cgroup_move_task() and
 //! scx_group_set_*() of kernel/sched/ext.c and sched_move_task() of kernel/sched/core.c, Linux 7.1.
 //!
-//! FIDELITY: the limits of groups (cpu.max) are told and not enforced, as in the kernel.  Groups never go away.
+//! The limits of groups (cpu.max) are told and not enforced, as in the kernel.  Groups never go away.
 
 use schedlab_policy::ffi;
 

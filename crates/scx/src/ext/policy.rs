@@ -16,7 +16,7 @@ use super::class::Next;
 use super::consts::{deq, enq, pf, task, wake, NONE};
 use super::timers::{PROGRAMS, WATCHDOG};
 use super::tracepoints::Tracepoint;
-use super::{Class, OpsState, STOPPER, UPTIME_NS};
+use super::{Class, Op, OpsState, STOPPER, UPTIME_NS};
 use crate::machine::{Machine, Topology};
 use crate::Image;
 
@@ -59,7 +59,13 @@ pub fn policy_with(
 ) -> Policy {
     let table = table(name, summary, tunables);
     let table = match image.looks_at_groups() {
-        true => with_groups(table),
+        true => with_groups(
+            table,
+            image
+                .ops()
+                .programs
+                .contains_key(Op::CgroupSetBandwidth.name()),
+        ),
         false => table,
     };
     let maker: &'static Maker = Box::leak(Box::new(Maker { image }));
@@ -115,13 +121,13 @@ fn table(name: &str, summary: &str, tunables: &'static [ffi::Tunable]) -> ffi::P
 }
 
 /// The same for a scheduler that looks at groups; under any other all tasks are in the root, and runs say that groups
-/// have no effect.
-fn with_groups(table: ffi::Policy) -> ffi::Policy {
+/// have no effect.  Limits (cpu.max) are the business of ops.cgroup_set_bandwidth().
+fn with_groups(table: ffi::Policy, and_limits: bool) -> ffi::Policy {
     ffi::Policy {
         group_init: Some(group_init),
         group_move: Some(group_move),
         group_set_weight: Some(group_set_weight),
-        group_set_quota: Some(group_set_quota),
+        group_set_quota: and_limits.then_some(group_set_quota as _),
         ..table
     }
 }
@@ -616,7 +622,7 @@ unsafe extern "C" fn set_cpumask(s: *mut ffi::Sched, p: *mut ffi::Task) {
         m.copy_cpus(t);
         if m.ext.task(t).class == Class::Ext {
             let mask = m.ext.task(t).address + m.ext.fields.cpus_mask;
-            m.task_op(super::Op::SetCpumask, t, &[mask]);
+            m.task_op(Op::SetCpumask, t, &[mask]);
         }
     });
     m.finish();

@@ -67,7 +67,8 @@ fn a_task_moves_while_it_is_off_the_queue() {
     let t = s.add(&t);
     s.wake_new(0, t);
     s.schedule(0);
-    (s.notes(), s.rescheds());
+    s.notes();
+    s.rescheds();
     s.join(t, Some(a));
     // DEQUEUE_SAVE | DEQUEUE_MOVE | DEQUEUE_NOCLOCK, SCX_DEQ_SCHED_CHANGE; ENQUEUE_RESTORE | ENQUEUE_MOVE | ENQUEUE_NOCLOCK.
     let moved = [
@@ -104,7 +105,17 @@ fn a_move_that_the_scheduler_refuses_ends_it() {
 fn a_scheduler_that_does_not_look_at_groups_has_none() {
     let s = script("OP(enqueue) { scx_bpf_dsq_insert(TASK, SCX_DSQ_GLOBAL, SLICE, 0); return 0; }");
     assert!(!s.host.policy().has_groups());
-    assert!(script(GROUPS).host.policy().has_groups());
+    let told = script(GROUPS).host.policy();
+    assert!(told.has_groups() && told.has_quotas());
+    let without = GROUPS.replace(
+        "OP(cgroup_set_bandwidth) { note(\"bandwidth\", ctx[1], ctx[2]); return 0; }",
+        "",
+    );
+    let no_limits = script(&without).host.policy();
+    assert!(
+        no_limits.has_groups() && !no_limits.has_quotas(),
+        "it is not held to limits"
+    );
 }
 
 const LISTENS: &str = r#"
