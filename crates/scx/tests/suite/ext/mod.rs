@@ -1,5 +1,6 @@
 //! The model of sched_ext, by scripts of events whose outcome was worked out from kernel/sched/ext.c.
 
+mod damaged;
 mod errors;
 mod groups;
 mod idle;

@@ -65,7 +65,7 @@ pub struct Attached {
 }
 
 /// The object of a scheduler: its operations, and notes of all others.
-fn compile(source: &str, attached: &Attached) -> Vec<u8> {
+pub fn compile(source: &str, attached: &Attached) -> Vec<u8> {
     let mut text = format!("#include \"recorder.h\"\n{source}\n");
     for (op, note) in NOTED {
         let own = source.contains(&format!("OP({op})"));
