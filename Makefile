@@ -111,6 +111,13 @@ whatif:
 	$(CARGO) build --release --package schedlab
 	$${CARGO_TARGET_DIR:-target}/release/schedlab dev whatif --keep out/whatif --write docs/whatif.md
 
+# Ten published sched_ext schedulers, got through package managers, beside EEVDF and CFS.
+scx:
+	scripts/setup.sh test
+	scripts/scx-schedulers.sh scx_simple scx_qmap scx_central scx_flatcg scx_bpfland scx_flash scx_tickless scx_p2dq scx_lavd scx_cake
+	$(CARGO) build --release --package schedlab
+	SCHEDLAB=$${CARGO_TARGET_DIR:-target}/release/schedlab scripts/scx-table.py --write docs/scx.md
+
 clean:
 	$(CARGO) clean
 	rm -rf out bench/Cargo.lock fuzz/target fuzz/corpus fuzz/artifacts fuzz/Cargo.lock

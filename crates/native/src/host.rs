@@ -112,7 +112,7 @@ pub struct Host {
     /// Owned; what rq_lock() is given (tests only).
     pub(crate) disturber: Option<NonNull<Disturber>>,
     /// Of a policy in Rust.
-    instance: Option<Box<dyn Instance>>,
+    pub(crate) instance: Option<Box<dyn Instance>>,
 }
 
 /// What a hook call is about, as far as it is about any.
@@ -366,13 +366,6 @@ impl Host {
     pub fn name_task(&mut self, task: TaskId, name: &str) {
         if let Some(instance) = &mut self.instance {
             instance.name_task(task, name);
-        }
-    }
-
-    /// Tells a policy that asks for names how a group is called; before its group_init().
-    pub fn name_group(&mut self, group: GroupId, name: &str) {
-        if let Some(instance) = &mut self.instance {
-            instance.name_group(group, name);
         }
     }
 

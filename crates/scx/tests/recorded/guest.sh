@@ -1,3 +1,4 @@
+#!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # In the guest: tasks that compute, sleep, change their nice value and their class, and what happens meanwhile.
 cd /sys/kernel/tracing
