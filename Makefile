@@ -17,7 +17,7 @@ export SCHEDLAB_REQUIRE_BROWSER ?= 1
 # Tests that had to be skipped leave a line here.
 export SCHEDLAB_SKIPPED := $(CURDIR)/out/skipped
 
-.PHONY: demo test test-vm miri skipped check perfetto release bench golden results fidelity whatif overhead fuzz clean
+.PHONY: demo test test-vm miri skipped check perfetto release bench golden results fidelity whatif overhead fuzz clean scx
 
 demo:
 	scripts/setup.sh demo
@@ -110,6 +110,13 @@ whatif:
 	scripts/setup.sh test
 	$(CARGO) build --release --package schedlab
 	$${CARGO_TARGET_DIR:-target}/release/schedlab dev whatif --keep out/whatif --write docs/whatif.md
+
+# Ten published sched_ext schedulers, got through package managers, beside EEVDF and CFS.
+scx:
+	scripts/setup.sh test
+	scripts/scx-schedulers.sh scx_simple scx_qmap scx_central scx_flatcg scx_bpfland scx_flash scx_tickless scx_p2dq scx_lavd scx_cake
+	$(CARGO) build --release --package schedlab
+	SCHEDLAB=$${CARGO_TARGET_DIR:-target}/release/schedlab scripts/scx-table.py --write docs/scx.md
 
 clean:
 	$(CARGO) clean

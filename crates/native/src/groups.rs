@@ -63,6 +63,13 @@ impl Groups {
 }
 
 impl Host {
+    /// Tells a policy that asks for names how a group is called; before its group_init().
+    pub fn name_group(&mut self, group: GroupId, name: &str) {
+        if let Some(instance) = &mut self.instance {
+            instance.name_group(group, name);
+        }
+    }
+
     /// A new group with the next free number, told to the policy.  Its parent is there already.
     ///
     /// # Panics

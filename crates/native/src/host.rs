@@ -112,7 +112,7 @@ pub struct Host {
     /// Owned; what rq_lock() is given (tests only).
     pub(crate) disturber: Option<NonNull<Disturber>>,
     /// Of a policy in Rust.
-    instance: Option<Box<dyn Instance>>,
+    pub(crate) instance: Option<Box<dyn Instance>>,
 }
 
 /// What a hook call is about, as far as it is about any.

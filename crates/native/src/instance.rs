@@ -6,7 +6,7 @@
 
 use std::ffi::c_void;
 
-use schedlab_trace::TaskId;
+use schedlab_trace::{GroupId, TaskId};
 
 use crate::{ffi, Platform};
 
@@ -26,6 +26,9 @@ pub trait Instance: Send {
 
     /// A task is about to be forked, under this name.
     fn name_task(&mut self, task: TaskId, name: &str);
+
+    /// A group is about to be made, under this name.
+    fn name_group(&mut self, _group: GroupId, _name: &str) {}
 }
 
 /// The address of the instance whose hook is being called.

@@ -180,6 +180,11 @@ impl Policy {
         self.0.group_init.is_some()
     }
 
+    /// Does it know limits of groups?  If not, they have no effect.
+    pub fn has_quotas(&self) -> bool {
+        self.0.group_set_quota.is_some()
+    }
+
     /// Does it want ticks on idle CPUs?
     pub fn ticks_when_idle(&self) -> bool {
         self.0.tick_when_idle != 0

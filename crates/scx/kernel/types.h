@@ -72,12 +72,15 @@ struct kernfs_node {
 	u64 id;
 };
 
+/* The root, and groups within groups: MAX_GROUP_DEPTH of policy/types.h. */
+#define MAX_CGROUP_LEVELS 17
+
 struct cgroup {
 	struct cgroup_subsys_state self;
 	unsigned long flags;
 	int level;
 	struct kernfs_node *kn;
-	struct cgroup *ancestors[8];
+	struct cgroup *ancestors[MAX_CGROUP_LEVELS];
 };
 
 struct css_set {

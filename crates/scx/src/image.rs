@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::btf::TypeId;
 use crate::machine::{Machine, Ops, ProgramId, Topology};
 use crate::memory::{Memory, Snapshot};
 
@@ -18,6 +19,9 @@ pub struct Started {
     /// The CPU the loader was on.
     pub cpu: u32,
 }
+
+/// A call (BPF_JMP | BPF_CALL) with BPF_PSEUDO_KFUNC_CALL as its source register.
+const KFUNC_CALL: u64 = 0x2085;
 
 /// A frozen machine.
 #[derive(Debug)]
@@ -72,8 +76,29 @@ impl Image {
         Ok(hash.digest128())
     }
 
+    /// Do its operations or its programs deal with control groups?
+    pub fn looks_at_groups(&self) -> bool {
+        let machine = &self.machine;
+        let told = machine
+            .ops
+            .programs
+            .keys()
+            .any(|op| op.starts_with("cgroup_"));
+        told || machine
+            .programs
+            .iter()
+            .any(|loaded| asks_for_groups(machine, &loaded.program.insns))
+    }
+
     /// What the scheduler attached.
     pub fn ops(&self) -> &Ops {
         &self.machine.ops
     }
+}
+
+/// Do these instructions call a kfunc about control groups?
+fn asks_for_groups(machine: &Machine, insns: &[u64]) -> bool {
+    let kfuncs = insns.iter().filter(|&&insn| insn & 0xffff == KFUNC_CALL);
+    let mut names = kfuncs.map(|insn| machine.kernel.btf.name(TypeId((insn >> 32) as u32)));
+    names.any(|name| name.contains("cgroup") || name.contains("_css"))
 }

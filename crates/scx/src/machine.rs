@@ -93,6 +93,8 @@ pub enum ProgramKind {
         /// The member, as "enqueue".
         member: String,
     },
+    /// A tracing program of a tracepoint that happens: its context is an array of arguments.
+    Tracepoint(ext::Tracepoint),
     /// BPF_PROG_TYPE_SYSCALL: run by BPF_PROG_TEST_RUN with a context of its own.
     Syscall,
     /// Anything else (tracing programs): loaded, but nothing here runs it.
@@ -148,6 +150,8 @@ pub struct Ops {
     pub numbers: BTreeMap<String, u64>,
     /// Its programs, by member.
     pub programs: BTreeMap<String, ProgramId>,
+    /// Its tracing programs, in the order in which they were attached.
+    pub tracepoints: Vec<(ext::Tracepoint, ProgramId)>,
     /// What its loader runs after ops.init().
     pub started: Vec<crate::Started>,
 }

@@ -82,6 +82,7 @@ impl Simulation<'_> {
                 weight: group.weight,
                 max: group.max,
             };
+            self.host.name_group(id, &group.name);
             self.call(CpuId(0), |host| host.add_group(&new))?;
             self.drain_requests(CpuId(0))?;
         }
@@ -252,7 +253,7 @@ impl Simulation<'_> {
         book.max = max;
         book.limited_since = self.now;
         book.used_ns = 0;
-        let known = self.setup.tuned.policy.has_groups();
+        let known = self.setup.tuned.policy.has_quotas();
         self.groups.limited |= max.is_some() && known;
     }
 

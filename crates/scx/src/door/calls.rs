@@ -13,6 +13,7 @@ use super::objects::{again, Object, Objects};
 use super::peer::{BadAddress, Peer};
 use super::programs;
 use super::wire::{Attr, Record};
+use crate::ext::Tracepoint;
 use crate::machine::{Errno, Kernel, Machine, Ops};
 use crate::maps::{MapId, MapKind, MapSpec};
 use crate::memory;
@@ -73,7 +74,7 @@ pub struct Bpf {
     /// What the loader ran after the attach.
     started: Vec<Started>,
     /// Programs that run at events, by event.
-    raised: Vec<(String, ProgramId)>,
+    raised: Vec<(Tracepoint, ProgramId)>,
     /// Programs that run when the operations are attached.
     at_attach: Vec<ProgramId>,
     /// Programs that were attached to events that do not happen here.
@@ -225,7 +226,7 @@ impl Bpf {
     pub fn ops(&self) -> Ops {
         let mut ops = self.attached.clone().unwrap_or_default();
         ops.started = self.started.clone();
-        ops.programs.extend(self.raised.iter().cloned());
+        ops.tracepoints = self.raised.clone();
         ops
     }
 
@@ -490,9 +491,7 @@ impl Bpf {
     /// Attaches a program to an event that does happen.
     fn attach_program(&mut self, program: ProgramId) {
         match &self.machine.program(program).kind {
-            crate::ProgramKind::StructOps { member } => {
-                self.raised.push((member.clone(), program));
-            }
+            crate::ProgramKind::Tracepoint(tracepoint) => self.raised.push((*tracepoint, program)),
             _ => self.at_attach.push(program),
         }
     }

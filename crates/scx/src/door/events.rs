@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::elf;
 use crate::btf::Kind;
+use crate::ext::Tracepoint;
 use crate::Btf;
 
 /// Sections of tracing programs: what they wait for follows; the first is about tracepoints, the others about functions.
@@ -28,9 +29,6 @@ const HAPPENS: &[&str] = &[
     "dequeue",
     "pick_next",
 ];
-
-/// The event that the model of ext.c raises.
-const RAISED: &str = "sched_switch";
 
 const FUNC: u32 = 12;
 const TYPEDEF: u32 = 8;
@@ -61,7 +59,8 @@ impl Offered {
                 true => Kind::Typedef,
                 false => Kind::Func,
             };
-            let happens = event != RAISED && HAPPENS.iter().any(|part| event.contains(part));
+            let happens = Tracepoint::named(event).is_none()
+                && HAPPENS.iter().any(|part| event.contains(part));
             let known = btf.find(kind, &name).is_some() || events.contains(&(kind, name.clone()));
             if !happens && !known {
                 events.push((kind, name));

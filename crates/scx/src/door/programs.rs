@@ -7,6 +7,7 @@ use super::objects::Object;
 use super::peer::Peer;
 use super::wire::{number, text, Attr};
 use crate::btf::Kind;
+use crate::ext::Tracepoint;
 use crate::machine::{Errno, Ops, Program, ProgramKind};
 use crate::maps::{MapId, MapKind};
 use crate::{Btf, TypeId};
@@ -20,9 +21,6 @@ const SYSCALL: u32 = 31;
 /// BPF_PROG_TYPE_TRACING, and the function in which a kernel registers a scheduler.
 const TRACING: u32 = 26;
 const REGISTERED: &str = "bpf_scx_reg";
-
-/// Where the operations of a scheduler have the program that hears of switches: its context is one of an operation.
-pub const SWITCHED: &str = "tp_btf/sched_switch";
 
 /// Most instructions of a program, as the kernel has it.
 const MOST_INSNS: u32 = 1_000_000;
@@ -83,10 +81,11 @@ fn kind(bpf: &Bpf, attr: &Attr) -> Result<ProgramKind> {
         TRACING if bpf.kernel_btf().name(TypeId(attr.u32(108))) == REGISTERED => {
             Ok(ProgramKind::Syscall)
         }
-        TRACING if bpf.offered.event(attr.u32(108)) == Some("btf_trace_sched_switch") => {
-            Ok(ProgramKind::StructOps {
-                member: SWITCHED.into(),
-            })
+        TRACING => {
+            let event = bpf.offered.event(attr.u32(108)).unwrap_or_default();
+            let name = event.strip_prefix("btf_trace_");
+            let raised = name.and_then(Tracepoint::named);
+            Ok(raised.map_or(ProgramKind::Other(TRACING), ProgramKind::Tracepoint))
         }
         other => Ok(ProgramKind::Other(other)),
     }
@@ -97,6 +96,7 @@ pub fn number_of(kind: &ProgramKind) -> u32 {
     match kind {
         ProgramKind::StructOps { .. } => STRUCT_OPS,
         ProgramKind::Syscall => SYSCALL,
+        ProgramKind::Tracepoint(_) => TRACING,
         ProgramKind::Other(other) => *other,
     }
 }

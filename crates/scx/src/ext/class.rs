@@ -194,7 +194,7 @@ impl Machine {
             return;
         }
         let fields = self.ext.fields;
-        let arguments = self.ext.groups.arguments;
+        let arguments = self.ext.arguments;
         self.store(arguments + fields.release_reason, reason);
         self.store(arguments + fields.release_task, next);
         self.op(
@@ -379,6 +379,7 @@ impl Machine {
         if self.ext.task(t).cpu == cpu {
             return;
         }
+        self.trace_migration(t, cpu);
         self.note_task_cpu(t, cpu);
         let at = self.ext.task(t).address + self.ext.fields.nr_migrations;
         let count: u64 = self.memory.get(at);

@@ -45,6 +45,7 @@ pub mod deq {
     pub const MOVE: u64 = 4;
     pub const NOCLOCK: u64 = 8;
     pub const CLASS: u64 = 0x40;
+    pub const SPECIAL: u64 = 0x1_0000;
     pub const CORE_SCHED_EXEC: u64 = 1 << 32;
     pub const SCHED_CHANGE: u64 = 1 << 33;
 }

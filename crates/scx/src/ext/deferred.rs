@@ -69,7 +69,7 @@ impl Machine {
 
     /// schedule_dsq_reenq()
     pub(super) fn schedule_dsq_reenq(&mut self, queue: DsqIndex, flags: u64) {
-        let locked = self.ext.context.locked;
+        let locked = self.ext.context.locked();
         if let Some(cpu) = self.local_of(queue) {
             return self.schedule_reenq_local(cpu, flags, locked);
         }

@@ -1,12 +1,11 @@
 //! Enabling a scheduler, and the life of tasks under it.
 
-use std::collections::BTreeMap;
-
 use schedlab_policy::{ffi, Class as Policy};
 use schedlab_trace::TaskId;
 
 use super::consts::{dsq, ops, pf, task, DFL_MAX_BATCH, NONE, SLICE_DFL, WATCHDOG_MS};
 use super::fields::Fields;
+use super::tracepoints::{Listeners, Tracepoint};
 use super::{ops::Programs, Class, Op, OpsState, Rq, Task};
 use crate::machine::Machine;
 use crate::memory::PER_CPU_STRIDE;
@@ -24,19 +23,6 @@ const WEIGHT_IDLE: u32 = 3;
 /// The first task's process id.
 const FIRST_PID: u32 = 1000;
 
-/// The root group and what else the kernel has one of.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Groups {
-    /// struct cgroup of the root.
-    pub root: u64,
-    css_set: u64,
-    task_group: u64,
-    /// Room for an operation's arguments.
-    pub arguments: u64,
-    /// Of each address space: its first task's process id and task_struct, and its mm_struct.
-    processes: BTreeMap<u32, (u32, u64, u64)>,
-}
-
 /// load_weight of a nice value.
 fn load_weight(public: &ffi::Task) -> u32 {
     if public.class == Policy::Idle as u32 {
@@ -46,7 +32,7 @@ fn load_weight(public: &ffi::Task) -> u32 {
 }
 
 /// sched_weight_to_cgroup()
-fn cgroup_weight(weight: u32) -> u32 {
+pub(super) fn cgroup_weight(weight: u32) -> u32 {
     ((weight * 100 + 512) / 1024).clamp(1, 10_000)
 }
 
@@ -75,6 +61,7 @@ impl Machine {
     pub(super) fn enable(&mut self) {
         self.ext.fields = Fields::new(&self.kernel.btf);
         self.ext.programs = Programs::new(&self.ops);
+        self.ext.listeners = Listeners::new(&self.ops.tracepoints);
         self.ext.flags = self.ops.flags;
         self.ext.max_batch = match self.ops.dispatch_max_batch {
             0 => DFL_MAX_BATCH,
@@ -86,7 +73,8 @@ impl Machine {
         } * 1_000_000;
         self.idle_topology();
         self.make_queues();
-        self.make_groups();
+        self.ext.arguments = self.memory.allocate(256);
+        self.make_root_group();
         self.make_idle_tasks();
         self.ext.on = true;
         if !self.ops_are_sound() {
@@ -100,7 +88,7 @@ impl Machine {
             }
         }
         self.ext.exit.initialized = true;
-        self.init_root_cgroup();
+        self.init_root_group();
         self.tell_watchdog();
         self.start_programs();
     }
@@ -188,33 +176,6 @@ impl Machine {
         }
     }
 
-    /// The root group, which all tasks are in.
-    fn make_groups(&mut self) {
-        let fields = self.ext.fields;
-        let btf = self.kernel.btf.clone();
-        let size = |name: &str| u64::from(btf.size_of(name).unwrap_or(0));
-        let root = self.add_owner(size("cgroup"));
-        let node = self.memory.allocate(size("kernfs_node"));
-        let name = self.memory.allocate(1);
-        self.store(node + fields.kn_id, 1_u64);
-        self.store(node + fields.kn_name, name);
-        self.store(root + fields.cgroup_self, root);
-        self.store(root + fields.cgroup_kn, node);
-        self.store(root + fields.cgroup_ancestors, root);
-        let css_set = self.memory.allocate(size("css_set"));
-        self.store(css_set + fields.css_set_dfl, root);
-        let task_group = self.memory.allocate(size("task_group"));
-        self.store(task_group + fields.tg_cgroup, root);
-        self.cgroups.push(root);
-        self.ext.groups = Groups {
-            root,
-            css_set,
-            task_group,
-            arguments: self.memory.allocate(256),
-            processes: BTreeMap::new(),
-        };
-    }
-
     fn make_idle_tasks(&mut self) {
         let fields = self.ext.fields;
         let size = u64::from(self.kernel.btf.size_of("task_struct").unwrap_or(0));
@@ -231,8 +192,7 @@ impl Machine {
             self.store(idle + fields.cpus_ptr, idle + fields.cpus_mask);
             let word = idle + fields.cpus_mask + u64::from(cpu / 64) * 8;
             self.store(word, 1_u64 << (cpu % 64));
-            self.store(idle + fields.cgroups, self.ext.groups.css_set);
-            self.store(idle + fields.sched_task_group, self.ext.groups.task_group);
+            self.describe_root_group(idle);
             self.store(idle + fields.real_parent, idle);
             self.store(idle + fields.parent, idle);
             self.store(idle + fields.group_leader, idle);
@@ -246,22 +206,6 @@ impl Machine {
             let target = self.ext.rq(cpu).cpuperf_target;
             self.store_rq(cpu, fields.rq_cpuperf_target, target);
             self.update_rq_clock(cpu);
-        }
-    }
-
-    /// scx_cgroup_init()
-    fn init_root_cgroup(&mut self) {
-        if !self.has_op(Op::CgroupInit) {
-            return;
-        }
-        let fields = self.ext.fields;
-        let (root, arguments) = (self.ext.groups.root, self.ext.groups.arguments);
-        self.store(arguments + fields.cgroup_weight, 100_u32);
-        self.store(arguments + fields.cgroup_period, 100_000_u64);
-        self.store(arguments + fields.cgroup_quota, u64::MAX);
-        let answer = self.op(Op::CgroupInit, None, [None; 2], &[root, arguments]) as i32;
-        if answer != 0 {
-            self.scx_error(format!("ops.cgroup_init() failed ({answer})"));
         }
     }
 
@@ -280,13 +224,16 @@ impl Machine {
         }
         let flags = task::STATE_READY | task::RESET_RUNNABLE_AT;
         self.set_task_flags(t, flags);
-        if self.ext.task(t).class != Class::Ext {
-            return;
+        if self.ext.task(t).class == Class::Ext {
+            self.enable_task(t);
+            if !known {
+                let mask = self.ext.task(t).address + self.ext.fields.cpus_mask;
+                self.task_op(Op::SetCpumask, t, &[mask]);
+            }
         }
-        self.enable_task(t);
-        if !known {
-            let mask = self.ext.task(t).address + self.ext.fields.cpus_mask;
-            self.task_op(Op::SetCpumask, t, &[mask]);
+        if let Some(parent) = parent {
+            let (parent, child) = (self.ext.task(parent).address, self.ext.task(t).address);
+            self.trace(Tracepoint::ProcessFork, &[parent, child]);
         }
     }
 
@@ -304,6 +251,7 @@ impl Machine {
             migrating: false,
             runnable: None,
             selected: false,
+            waking: false,
             dead: false,
             parent: parent.unwrap_or(NONE),
             nr_children: 0,
@@ -333,11 +281,7 @@ impl Machine {
         self.set_process(t, from.mm, pid);
         let comm = self.ext.told.name(t);
         let _ = self.memory.write(address + fields.comm, &comm);
-        self.store(address + fields.cgroups, self.ext.groups.css_set);
-        self.store(
-            address + fields.sched_task_group,
-            self.ext.groups.task_group,
-        );
+        self.describe_group(t);
         let init = self.ext.rq(0).idle;
         let parent = parent.map_or(init, |parent| {
             self.ext.task_mut(parent).nr_children += 1;
@@ -361,7 +305,7 @@ impl Machine {
         if mm == 0 {
             self.set_pf(t, pf::KTHREAD);
         }
-        let known = self.ext.groups.processes.get(&mm).copied();
+        let known = self.ext.processes.get(&mm).copied();
         let (leader, leads, space) = match known.filter(|_| mm != 0) {
             Some(known) => known,
             None if mm == 0 => (pid, address, 0),
@@ -369,7 +313,7 @@ impl Machine {
                 let space = self.memory.allocate(8);
                 self.store(space + fields.mm_number, u64::from(mm));
                 let new = (pid, address, space);
-                self.ext.groups.processes.insert(mm, new);
+                self.ext.processes.insert(mm, new);
                 new
             }
         };
@@ -410,9 +354,10 @@ impl Machine {
     /// __scx_init_task(); false: it failed.
     fn init_task(&mut self, t: u32, fork: bool) -> bool {
         if self.has_op(Op::InitTask) {
-            let (fields, arguments) = (self.ext.fields, self.ext.groups.arguments);
+            let (fields, arguments) = (self.ext.fields, self.ext.arguments);
             self.store(arguments + fields.init_fork, u8::from(fork));
-            self.store(arguments + fields.init_cgroup, self.ext.groups.root);
+            let cgroup = self.cgroup_of_task(t);
+            self.store(arguments + fields.init_cgroup, cgroup);
             let address = self.ext.task(t).address;
             let answer = self.op(Op::InitTask, None, [None; 2], &[address, arguments]) as i32;
             if answer != 0 {
@@ -462,7 +407,7 @@ impl Machine {
         if self.task_flags(t) & task::STATE_MASK == task::STATE_ENABLED {
             self.disable_task(t);
         }
-        let arguments = self.ext.groups.arguments;
+        let arguments = self.ext.arguments;
         self.store(arguments + self.ext.fields.exit_cancelled, 0_u8);
         self.task_op(Op::ExitTask, t, &[arguments]);
         self.set_state(t, task::STATE_DEAD);
@@ -478,6 +423,19 @@ impl Machine {
         }
         self.remove_task(TaskId(t));
         self.ext.task_mut(t).address = 0;
+    }
+
+    /// Is it the last of its process that has not exited?
+    pub(super) fn is_last_of_process(&self, t: u32) -> bool {
+        let fields = self.ext.fields;
+        let process = |t: u32| {
+            self.memory
+                .get::<u32>(self.ext.task(t).address + fields.tgid)
+        };
+        let others = (0..self.ext.tasks.len() as u32).filter(|&other| other != t);
+        let mut alive =
+            others.filter(|&other| self.ext.task(other).address != 0 && !self.ext.task(other).dead);
+        !alive.any(|other| process(other) == process(t))
     }
 
     /// The children of a task that goes are those of the first idle task, as of process 1.

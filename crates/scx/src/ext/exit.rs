@@ -91,8 +91,8 @@ impl Machine {
             kind,
             code,
             message,
-            op: context.op,
-            task: context.tasks[0].map(schedlab_trace::TaskId),
+            op: context.op(),
+            task: context.task().map(schedlab_trace::TaskId),
         });
     }
 
@@ -144,10 +144,7 @@ impl Machine {
         };
         let ms = (now - self.runnable_at(t)) * tick / 1_000_000;
         let name = self.task_name(t);
-        self.ext.context = super::Context {
-            tasks: [Some(t), None],
-            ..super::Context::default()
-        };
+        self.ext.context = super::Context::about(t);
         let message = format!("{name} failed to run for {}.{:03}s", ms / 1000, ms % 1000);
         self.scx_exit(ExitKind::Stall, 0, message);
     }
@@ -164,7 +161,7 @@ impl Machine {
         Some(exit)
     }
 
-    fn new_string(&mut self, text: &str) -> u64 {
+    pub(super) fn new_string(&mut self, text: &str) -> u64 {
         let address = self.memory.allocate(text.len() as u64 + 1);
         let _ = self.memory.write(address, text.as_bytes());
         address

@@ -7,6 +7,7 @@ use super::consts::{dsq, enq, ops, reenq, CPUPERF_ONE, ITER_REV, NONE};
 use super::dsq::DsqIndex;
 use super::exit::ExitKind;
 use super::idle::EBUSY;
+use super::ops::Op;
 
 use crate::helpers::{calls, Kfunc};
 use crate::machine::Machine;
@@ -176,7 +177,7 @@ calls! {
     }
 
     reenqueue_local(m) {
-        if !m.ext.on {
+        if !m.ext.on || !m.may_be_called("scx_bpf_reenqueue_local", &[Op::CpuRelease]) {
             return 0;
         }
         let cpu = m.this_cpu;
@@ -443,7 +444,7 @@ calls! {
     }
 
     locked_rq(m) {
-        match m.ext.context.locked {
+        match m.ext.context.locked() {
             Some(cpu) => m.ext.rq(cpu).address,
             None => {
                 m.scx_error("accessing rq without holding rq lock".into());
@@ -459,10 +460,11 @@ calls! {
 
     task_cgroup(m, p) {
         let t = m.known_task(p);
-        if t.is_none() || !m.ext.context.tasks.contains(&t) {
+        if t.is_none_or(|t| !m.ext.context.is_about(t)) {
             m.scx_error("called on a task not being operated on".into());
+            return m.root_cgroup();
         }
-        m.ext.groups.root
+        m.cgroup_scheduled(p)
     }
 
     now(m) { m.now_ns }
@@ -507,10 +509,38 @@ impl Machine {
     /// What a CPU runs: rq->curr.
     pub(super) fn curr_address(&self, cpu: u32) -> u64 {
         let rq = self.ext.rq(cpu);
-        match rq.curr {
-            NONE | super::STOPPER => rq.idle,
+        self.address_on(cpu, rq.curr)
+    }
+
+    /// Address of a task of a CPU, or of its idle task.
+    pub(super) fn address_on(&self, cpu: u32, t: u32) -> u64 {
+        match t {
+            NONE | super::STOPPER => self.ext.rq(cpu).idle,
             t => self.ext.task(t).address,
         }
+    }
+
+    /// Is one of these operations being called?  The kernel asks when it loads a program
+    /// (scx_kfunc_context_filter()); here it is an error when it happens.
+    #[inline]
+    fn may_be_called(&mut self, kfunc: &str, by: &[Op]) -> bool {
+        let op = self.ext.context.op();
+        let may = op.is_some_and(|op| by.contains(&op));
+        if !may {
+            self.called_by_wrong_op(kfunc);
+        }
+        may
+    }
+
+    #[cold]
+    fn called_by_wrong_op(&mut self, kfunc: &str) {
+        let op = self.ext.context.op();
+        let place = op.map_or("outside all operations".into(), |op| {
+            format!("from ops.{}", op.name())
+        });
+        self.scx_error(format!(
+            "{kfunc}() called {place}, where the kernel allows no such call"
+        ));
     }
 
     /// scx_vet_enq_flags(): the flags, if they are allowed for this queue.
@@ -527,6 +557,10 @@ impl Machine {
     /// scx_bpf_dsq_insert() and _vtime().
     fn insert(&mut self, p: u64, id: u64, slice: u64, vtime: Option<u64>, flags: u64) -> bool {
         if !self.ext.on {
+            return false;
+        }
+        let may = [Op::SelectCpu, Op::Enqueue, Op::Dispatch];
+        if !self.may_be_called("scx_bpf_dsq_insert", &may) {
             return false;
         }
         if p == 0 {
@@ -560,7 +594,7 @@ impl Machine {
 
     /// scx_bpf_dsq_move_to_local()
     fn move_to_local(&mut self, id: u64, flags: u64) -> bool {
-        if !self.ext.on {
+        if !self.ext.on || !self.may_be_called("scx_bpf_dsq_move_to_local", &[Op::Dispatch]) {
             return false;
         }
         let Some(flags) = self.vet_enq_flags(dsq::LOCAL, flags) else {
@@ -697,7 +731,12 @@ impl Machine {
         let Some(cpu) = self.ops_cpu_valid(cpu, "").filter(|_| self.ext.on) else {
             return;
         };
-        if self.ext.context.locked.is_some_and(|locked| locked != cpu) {
+        if self
+            .ext
+            .context
+            .locked()
+            .is_some_and(|locked| locked != cpu)
+        {
             return self.scx_error(format!("Invalid target CPU {cpu}"));
         }
         self.ext.rq_mut(cpu).cpuperf_target = perf;
@@ -720,58 +759,8 @@ impl Machine {
     }
 }
 
-/// May a program for this operation call this kfunc?  What scx_kfunc_context_filter() says at load time; none is the
-/// answer for kfuncs that are not of this part, or that all may call.
-pub fn allowed_in(kfunc: &str, member: &str) -> bool {
-    const UNLOCKED: &[&str] = &[
-        "init_task",
-        "dump",
-        "cgroup_init",
-        "cgroup_exit",
-        "cgroup_prep_move",
-        "cgroup_cancel_move",
-        "cgroup_set_weight",
-        "cgroup_set_bandwidth",
-        "cgroup_set_idle",
-        "sub_attach",
-        "sub_detach",
-        "cpu_online",
-        "cpu_offline",
-        "init",
-        "exit",
-    ];
-    const ENQUEUE: &[&str] = &["select_cpu", "enqueue", "dispatch"];
-    const DISPATCH: &[&str] = &["dispatch"];
-    let groups: &[&[&str]] = match kfunc {
-        "scx_bpf_create_dsq" => &[UNLOCKED],
-        "scx_bpf_dsq_insert"
-        | "scx_bpf_dsq_insert___v2"
-        | "scx_bpf_dsq_insert_vtime"
-        | "scx_bpf_dispatch"
-        | "scx_bpf_dispatch_vtime"
-        | "__scx_bpf_dsq_insert_vtime" => &[ENQUEUE],
-        "scx_bpf_dispatch_nr_slots"
-        | "scx_bpf_dispatch_cancel"
-        | "scx_bpf_dsq_move_to_local"
-        | "scx_bpf_dsq_move_to_local___v2"
-        | "scx_bpf_consume" => &[DISPATCH],
-        "scx_bpf_dsq_move"
-        | "scx_bpf_dsq_move_vtime"
-        | "scx_bpf_dsq_move_set_slice"
-        | "scx_bpf_dsq_move_set_vtime"
-        | "scx_bpf_dispatch_from_dsq"
-        | "scx_bpf_dispatch_vtime_from_dsq"
-        | "scx_bpf_dispatch_from_dsq_set_slice"
-        | "scx_bpf_dispatch_from_dsq_set_vtime" => &[DISPATCH, UNLOCKED],
-        "scx_bpf_reenqueue_local" => &[&["cpu_release"]],
-        _ => return true,
-    };
-    groups.iter().any(|members| members.contains(&member))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::Op;
     use super::*;
 
     #[test]
@@ -781,15 +770,5 @@ mod tests {
         let count = names.len();
         names.dedup();
         assert_eq!(names.len(), count);
-    }
-
-    #[test]
-    fn the_verifier_filter() {
-        assert!(allowed_in("scx_bpf_dsq_insert", "enqueue"));
-        assert!(!allowed_in("scx_bpf_dsq_insert", "running"));
-        assert!(
-            allowed_in("scx_bpf_dsq_move", "init") && !allowed_in("scx_bpf_dsq_move", "enqueue")
-        );
-        assert!(allowed_in("scx_bpf_kick_cpu", Op::Running.name()));
     }
 }

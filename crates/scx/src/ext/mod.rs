@@ -7,8 +7,9 @@
 //!
 //! What programs see of a task is in the machine's memory ([`fields`]); what they do not see is in [`Task`] and
 //! [`Rq`].  [`class`] is the scheduling class, [`dispatch`] moves tasks between queues, [`idle`] knows idle CPUs,
-//! [`exit`] ends a scheduler, [`kfuncs`] is what programs call and [`policy`] what the simulator calls.
+//! [`cgroup`] shows groups, [`tracepoints`] calls tracing programs, [`exit`] ends a scheduler, [`kfuncs`] is what programs call and [`policy`] what the simulator calls.
 
+mod cgroup;
 mod class;
 pub mod consts;
 mod deferred;
@@ -25,14 +26,18 @@ mod policy;
 mod rt;
 mod select;
 mod timers;
+mod tracepoints;
 mod tree;
+
+use std::collections::BTreeMap;
 
 use schedlab_policy::ffi;
 
 pub use exit::{Exit, ExitKind};
-pub use kfuncs::{allowed_in, KFUNCS};
+pub use kfuncs::KFUNCS;
 pub use ops::Op;
 pub use policy::{declared, policy, policy_with};
+pub use tracepoints::Tracepoint;
 
 use consts::NONE;
 use dsq::{DsqIndex, Dsqs};
@@ -84,6 +89,8 @@ struct Task {
     runnable: Option<u64>,
     /// select_cpu() was called for the wakeup under way: WF_RQ_SELECTED.
     selected: bool,
+    /// trace_sched_waking() was called for the wakeup under way.
+    waking: bool,
     /// It has exited and waits to be reaped.
     dead: bool,
     /// Who forked it, and how many tasks it forked that are still there.
@@ -157,13 +164,71 @@ enum Direct {
 }
 
 /// What is being called, for messages and for kfuncs that depend on it.
-#[derive(Clone, Copy, Debug, Default)]
+///
+/// Two words, so that saving it costs nothing: it is done for each call of an operation.
+#[derive(Clone, Copy, Debug)]
 struct Context {
-    op: Option<Op>,
-    /// scx_locked_rq().
-    locked: Option<u32>,
-    /// The tasks the operation is about: kf_tasks.
-    tasks: [Option<u32>; 2],
+    /// The operation and the CPU whose run queue is locked (scx_locked_rq()); NONE for none.
+    op_and_cpu: u64,
+    /// The tasks the operation is about (kf_tasks); NONE for none.
+    tasks: u64,
+}
+
+/// Two numbers in a word.
+const fn pair(low: u32, high: u32) -> u64 {
+    low as u64 | (high as u64) << 32
+}
+
+/// The halves of a word, where they are not NONE.
+fn halves(pair: u64) -> [Option<u32>; 2] {
+    [pair as u32, (pair >> 32) as u32].map(|half| (half != NONE).then_some(half))
+}
+
+impl Context {
+    const NOTHING: Context = Context {
+        op_and_cpu: pair(NONE, NONE),
+        tasks: pair(NONE, NONE),
+    };
+
+    #[inline]
+    fn new(op: Op, locked: Option<u32>, tasks: [Option<u32>; 2]) -> Context {
+        let [one, two] = tasks.map(|task| task.unwrap_or(NONE));
+        Context {
+            op_and_cpu: pair(op as u32, locked.unwrap_or(NONE)),
+            tasks: pair(one, two),
+        }
+    }
+
+    /// Nothing but a task.
+    fn about(task: u32) -> Context {
+        Context {
+            tasks: pair(task, NONE),
+            ..Context::NOTHING
+        }
+    }
+
+    #[inline]
+    fn op(&self) -> Option<Op> {
+        Op::ALL.get(self.op_and_cpu as u32 as usize).copied()
+    }
+
+    fn locked(&self) -> Option<u32> {
+        halves(self.op_and_cpu)[1]
+    }
+
+    fn task(&self) -> Option<u32> {
+        halves(self.tasks)[0]
+    }
+
+    fn is_about(&self, task: u32) -> bool {
+        halves(self.tasks).contains(&Some(task))
+    }
+}
+
+impl Default for Context {
+    fn default() -> Context {
+        Context::NOTHING
+    }
 }
 
 /// Counters of struct scx_event_stats, in its order.
@@ -213,7 +278,12 @@ pub struct Ext {
     clock: u64,
     deferred: deferred::Deferred,
     timers: timers::Timers,
-    groups: enable::Groups,
+    groups: cgroup::Groups,
+    /// Of each address space: its first task's process id and task_struct, and its mm_struct.
+    processes: BTreeMap<u32, (u32, u64, u64)>,
+    /// Room for an operation's arguments.
+    arguments: u64,
+    listeners: tracepoints::Listeners,
     pub(crate) masks: mask::Masks,
     exit: exit::State,
     events: Events,

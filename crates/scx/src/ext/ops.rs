@@ -47,6 +47,11 @@ operations! {
     DumpCpu "dump_cpu",
     DumpTask "dump_task",
     CgroupInit "cgroup_init",
+    CgroupPrepMove "cgroup_prep_move",
+    CgroupMove "cgroup_move",
+    CgroupSetWeight "cgroup_set_weight",
+    CgroupSetBandwidth "cgroup_set_bandwidth",
+    CgroupSetIdle "cgroup_set_idle",
     Init "init",
     Exit "exit",
 }
@@ -87,11 +92,7 @@ impl Machine {
         let Some(program) = self.ext.programs.get(op) else {
             return 0;
         };
-        let inner = Context {
-            op: Some(op),
-            locked,
-            tasks,
-        };
+        let inner = Context::new(op, locked, tasks);
         let outer = std::mem::replace(&mut self.ext.context, inner);
         let answer = self.call(program, arguments);
         if let Err(fault) = &answer {

@@ -10,12 +10,13 @@ use schedlab_policy::{
     ask, deq as hook_deq, enq as hook_enq, ffi, instance_of, Instance, InstanceMaker, Platform,
     Policy, Prev,
 };
-use schedlab_trace::TaskId;
+use schedlab_trace::{GroupId, TaskId};
 
 use super::class::Next;
 use super::consts::{deq, enq, pf, task, wake, NONE};
 use super::timers::{PROGRAMS, WATCHDOG};
-use super::{Class, OpsState, STOPPER, UPTIME_NS};
+use super::tracepoints::Tracepoint;
+use super::{Class, Op, OpsState, STOPPER, UPTIME_NS};
 use crate::machine::{Machine, Topology};
 use crate::Image;
 
@@ -57,6 +58,16 @@ pub fn policy_with(
     tunables: &'static [ffi::Tunable],
 ) -> Policy {
     let table = table(name, summary, tunables);
+    let table = match image.looks_at_groups() {
+        true => with_groups(
+            table,
+            image
+                .ops()
+                .programs
+                .contains_key(Op::CgroupSetBandwidth.name()),
+        ),
+        false => table,
+    };
     let maker: &'static Maker = Box::leak(Box::new(Maker { image }));
     // SAFETY: the hooks below are written for what Maker makes.
     unsafe { Policy::in_rust(Box::leak(Box::new(table)), maker) }
@@ -109,6 +120,18 @@ fn table(name: &str, summary: &str, tunables: &'static [ffi::Tunable]) -> ffi::P
     }
 }
 
+/// The same for a scheduler that looks at groups; under any other all tasks are in the root, and runs say that groups
+/// have no effect.  Limits (cpu.max) are the business of ops.cgroup_set_bandwidth().
+fn with_groups(table: ffi::Policy, and_limits: bool) -> ffi::Policy {
+    ffi::Policy {
+        group_init: Some(group_init),
+        group_move: Some(group_move),
+        group_set_weight: Some(group_set_weight),
+        group_set_quota: and_limits.then_some(group_set_quota as _),
+        ..table
+    }
+}
+
 struct Maker {
     image: Arc<Image>,
 }
@@ -145,6 +168,14 @@ impl Instance for Running {
         let kept = name.len().min(15);
         names[task.index()] = [0; 16];
         names[task.index()][..kept].copy_from_slice(&name.as_bytes()[..kept]);
+    }
+
+    fn name_group(&mut self, group: GroupId, name: &str) {
+        // SAFETY: as above.
+        let machine = unsafe { &mut *self.0 };
+        let names = &mut machine.ext.groups.names;
+        names.resize(names.len().max(group.index() + 1), String::new());
+        names[group.index()] = name.into();
     }
 }
 
@@ -243,11 +274,19 @@ impl Machine {
 
     fn enqueue_hook(&mut self, t: u32, cpu: u32, flags: u32) {
         let moved = self.ext.task(t).cpu != cpu;
+        if flags & (hook_enq::MOVE | hook_enq::NEW) == 0 {
+            self.trace_waking(t);
+        }
+        if moved && flags & hook_enq::NEW == 0 {
+            self.trace_migration(t, cpu);
+        }
         self.note_task_cpu(t, cpu);
         self.set_run_state(t, 0, 1);
         self.update_rq_clock(cpu);
+        self.ext.task_mut(t).waking = false;
         if self.ext.task(t).class == Class::Rt {
-            return self.enqueue_rt(cpu, t);
+            self.enqueue_rt(cpu, t);
+            return self.trace_wakeup(t, flags);
         }
         let selected = std::mem::take(&mut self.ext.task_mut(t).selected);
         if flags & hook_enq::MOVE != 0 {
@@ -261,8 +300,27 @@ impl Machine {
             self.enqueue_task(cpu, t, flags);
         }
         self.wakeup_preempt(cpu, Class::Ext);
+        self.trace_wakeup(t, flags);
         if flags & hook_enq::MOVE == 0 {
             self.run_deferred(cpu); // task_woken_scx()
+        }
+    }
+
+    /// trace_sched_waking(), once for each wakeup: of a task with one CPU nobody asks where it shall go.
+    fn trace_waking(&mut self, t: u32) {
+        if !std::mem::replace(&mut self.ext.task_mut(t).waking, true) {
+            let address = self.ext.task(t).address;
+            self.trace(Tracepoint::Waking, &[address]);
+        }
+    }
+
+    /// trace_sched_wakeup() or trace_sched_wakeup_new().
+    fn trace_wakeup(&mut self, t: u32, flags: u32) {
+        let address = self.ext.task(t).address;
+        if flags & hook_enq::NEW != 0 {
+            self.trace(Tracepoint::WakeupNew, &[address]);
+        } else if flags & hook_enq::MOVE == 0 {
+            self.trace(Tracepoint::Wakeup, &[address]);
         }
     }
 
@@ -270,8 +328,14 @@ impl Machine {
         let cpu = self.ext.task(t).cpu;
         self.update_rq_clock(cpu);
         if flags & hook_deq::EXIT != 0 {
-            let flags = self.pf(t);
+            let (flags, address) = (self.pf(t), self.ext.task(t).address);
             self.set_pf(t, flags | pf::EXITING);
+            if self.is_heard(Tracepoint::ProcessExit) {
+                let last = u64::from(self.is_last_of_process(t));
+                self.trace(Tracepoint::ProcessExit, &[address, last]);
+            }
+            // sched_autogroup_exit_task(): of kernels with CONFIG_SCHED_AUTOGROUP, as distributions have it.
+            self.sched_change(t, deq::MOVE, |_| ());
         }
         let sleeps = flags & (hook_deq::SLEEP | hook_deq::EXIT) != 0;
         if sleeps {
@@ -286,7 +350,12 @@ impl Machine {
             return self.dequeue_rt(cpu, t);
         }
         if sleeps {
-            return self.dequeue_task(cpu, t, deq::SLEEP | deq::NOCLOCK);
+            // block_task(): TASK_DEAD is one of TASK_SPECIAL.
+            let special = match flags & hook_deq::EXIT {
+                0 => 0,
+                _ => deq::SPECIAL,
+            };
+            return self.dequeue_task(cpu, t, deq::SLEEP | deq::NOCLOCK | special);
         }
         if self.ext.rq(cpu).curr == t {
             // The stopper takes the CPU, and then the task from it.
@@ -304,7 +373,7 @@ impl Machine {
     }
 
     /// Changes an attribute of a task as sched_change_begin() and _end() do: it is taken off everything for it.
-    fn sched_change(&mut self, t: u32, more: u64, change: impl FnOnce(&mut Machine)) {
+    pub(super) fn sched_change(&mut self, t: u32, more: u64, change: impl FnOnce(&mut Machine)) {
         let cpu = self.ext.task(t).cpu;
         self.update_rq_clock(cpu);
         let queued = self.has_flag(t, task::QUEUED);
@@ -439,6 +508,9 @@ unsafe extern "C" fn select_cpu(s: *mut ffi::Sched, p: *mut ffi::Task, flags: u3
     } else if m.ext.task(t).class == Class::Rt {
         m.select_rt(t)
     } else {
+        if flags & hook_enq::NEW == 0 {
+            m.trace_waking(t);
+        }
         m.clear_direct_dispatch(t);
         let sync = match flags & hook_enq::SYNC {
             0 => 0,
@@ -497,6 +569,7 @@ unsafe extern "C" fn switched(
 ) {
     let m = unsafe { machine(s) };
     let (prev, next) = unsafe { (opt_id(prev), opt_id(next)) };
+    m.trace_switch(cpu, prev.unwrap_or(NONE), next.unwrap_or(NONE));
     m.show_switch(cpu, prev.unwrap_or(NONE), next.unwrap_or(NONE));
     if let Some(prev) = prev.filter(|_| std::mem::take(&mut m.ext.told.exited)) {
         m.dead_task(prev);
@@ -524,8 +597,6 @@ unsafe extern "C" fn yield_(s: *mut ffi::Sched, p: *mut ffi::Task) -> u32 {
     match m.ext.task(t).class {
         Class::Rt => m.requeue_rt(t),
         _ => {
-            let cpu = m.ext.task(t).cpu;
-            m.update_curr(cpu);
             m.yield_task(t);
         }
     }
@@ -551,9 +622,33 @@ unsafe extern "C" fn set_cpumask(s: *mut ffi::Sched, p: *mut ffi::Task) {
         m.copy_cpus(t);
         if m.ext.task(t).class == Class::Ext {
             let mask = m.ext.task(t).address + m.ext.fields.cpus_mask;
-            m.task_op(super::Op::SetCpumask, t, &[mask]);
+            m.task_op(Op::SetCpumask, t, &[mask]);
         }
     });
+    m.finish();
+}
+
+unsafe extern "C" fn group_init(s: *mut ffi::Sched, g: *mut ffi::Group) {
+    let m = unsafe { machine(s) };
+    m.add_group(unsafe { &*g });
+    m.finish();
+}
+
+unsafe extern "C" fn group_move(s: *mut ffi::Sched, p: *mut ffi::Task, _from: *mut ffi::Group) {
+    let (m, t) = unsafe { (machine(s), id(p)) };
+    m.move_to_group(t);
+    m.finish();
+}
+
+unsafe extern "C" fn group_set_weight(s: *mut ffi::Sched, g: *mut ffi::Group) {
+    let m = unsafe { machine(s) };
+    m.set_group_weight(unsafe { &*g });
+    m.finish();
+}
+
+unsafe extern "C" fn group_set_quota(s: *mut ffi::Sched, g: *mut ffi::Group) {
+    let m = unsafe { machine(s) };
+    m.set_group_bandwidth(unsafe { &*g });
     m.finish();
 }
 

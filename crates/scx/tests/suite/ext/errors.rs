@@ -163,6 +163,16 @@ OP(dispatch) {{ {body}; return 0; }}"
 }
 
 #[test]
+fn calls_from_the_wrong_place() {
+    let running = "OP(enqueue) { scx_bpf_dsq_insert(TASK, SCX_DSQ_GLOBAL, SLICE, 0); return 0; }
+OP(running) { scx_bpf_dsq_move_to_local(7); return 0; }";
+    says(
+        running,
+        "runtime error: scx_bpf_dsq_move_to_local() called from ops.running, where the kernel allows no such call",
+    );
+}
+
+#[test]
 fn beginning() {
     says(
         "OP(init) { return -12; }",

@@ -2,9 +2,11 @@
 
 use std::fmt::Write;
 
-use schedlab_policy::{deq, enq, Class, Fault, Host, NewTask, Platform, Prev, Topology, Tuned};
+use schedlab_policy::{
+    deq, enq, Class, Fault, Host, NewGroup, NewTask, Platform, Prev, Topology, Tuned,
+};
 use schedlab_scx::{ext, MapId};
-use schedlab_trace::{CpuId, TaskId, Time};
+use schedlab_trace::{CpuId, CpuMax, GroupId, GroupWeight, TaskId, Time};
 
 use super::scheduler::{load, Attached};
 
@@ -260,11 +262,42 @@ impl Script {
         self.kept(done);
     }
 
+    /// Changes the class of a task.
+    pub fn set_class(&mut self, cpu: u32, task: TaskId, class: Class, rt_priority: u8) {
+        self.at(cpu);
+        let done = self.host.set_class(task, class, rt_priority);
+        self.kept(done);
+    }
+
     /// Changes the CPUs a task may use.
     pub fn set_cpus(&mut self, cpu: u32, task: TaskId, cpus: &[u32]) {
         let set = self.host.add_cpu_set(cpus);
         self.at(cpu);
         let done = self.host.set_cpus(task, set);
+        self.kept(done);
+    }
+
+    /// A group in another one, or in the root.
+    pub fn add_group(
+        &mut self,
+        parent: Option<GroupId>,
+        weight: u16,
+        max: Option<CpuMax>,
+    ) -> GroupId {
+        let new = NewGroup {
+            parent,
+            weight: GroupWeight::Weight(weight),
+            max,
+        };
+        self.at(0);
+        let added = self.host.add_group(&new);
+        self.kept(added).expect("a group")
+    }
+
+    /// A task goes to another group.
+    pub fn join(&mut self, task: TaskId, group: Option<GroupId>) {
+        self.at(0);
+        let done = self.host.set_task_group(task, group);
         self.kept(done);
     }
 

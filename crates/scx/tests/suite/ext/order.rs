@@ -108,9 +108,14 @@ fn a_life() {
         ["stopping 1001 0", "quiescent 1001 9", "running 1000 0"]
     );
     assert_eq!(s.exit(0), None);
+    // sched_autogroup_exit_task(), and then DEQUEUE_SLEEP | DEQUEUE_NOCLOCK | DEQUEUE_SPECIAL.
     let end = [
         "stopping 1000 0",
-        "quiescent 1000 9",
+        "quiescent 1000 20000000e",
+        "runnable 1000 e",
+        "running 1000 0",
+        "stopping 1000 0",
+        "quiescent 1000 10009",
         "dispatch 0 3e8",
         "disable 1000 0",
         "exit_task 1000 0",

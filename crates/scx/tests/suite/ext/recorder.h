@@ -3,6 +3,7 @@
 #include "types.h"
 
 #define OP(name) __attribute__((section("ops/" #name), used)) u64 op_##name(u64 *ctx)
+#define TRACEPOINT(name) __attribute__((section("tp_btf/" #name), used)) u64 on_##name(u64 *ctx)
 #define CALLBACK static __attribute__((noinline, used))
 
 /* ---- what they call ------------------------------------------------------ */
@@ -61,6 +62,7 @@ static inline __attribute__((always_inline)) void note(const char *what, u64 who
 {
 	struct note *n = &notes.notes[notes.count % 512];
 
+	__builtin_memset(n->what, 0, sizeof(n->what));
 	for (int i = 0; i < 15 && what[i]; i++)
 		n->what[i] = what[i];
 	n->who = who;

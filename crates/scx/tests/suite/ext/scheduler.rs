@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget, SectionKind};
 use schedlab_scx::btf::Kind;
+use schedlab_scx::ext::Tracepoint;
 use schedlab_scx::{
     Image, Kernel, Machine, MapId, MapKind, MapSpec, Ops, Program, ProgramKind, Topology,
 };
@@ -64,7 +65,7 @@ pub struct Attached {
 }
 
 /// The object of a scheduler: its operations, and notes of all others.
-fn compile(source: &str, attached: &Attached) -> Vec<u8> {
+pub fn compile(source: &str, attached: &Attached) -> Vec<u8> {
     let mut text = format!("#include \"recorder.h\"\n{source}\n");
     for (op, note) in NOTED {
         let own = source.contains(&format!("OP({op})"));
@@ -125,21 +126,30 @@ pub fn load(source: &str, topology: &Topology, attached: &Attached) -> Scheduler
     };
     for section in file.sections() {
         let name = section.name().unwrap();
-        let Some(member) = name.strip_prefix("ops/") else {
-            continue;
+        let event = name.strip_prefix("tp_btf/").and_then(Tracepoint::named);
+        let (member, kind) = match (name.strip_prefix("ops/"), event) {
+            (Some(member), _) => {
+                let kind = ProgramKind::StructOps {
+                    member: member.into(),
+                };
+                (member, kind)
+            }
+            (None, Some(event)) => (event.name(), ProgramKind::Tracepoint(event)),
+            (None, None) => continue,
         };
         let program = Program {
             name: format!("test_{member}"),
-            kind: ProgramKind::StructOps {
-                member: member.into(),
-            },
+            kind,
             insns: instructions(&file, &section, &maps, &kernel),
             functions: Vec::new(),
             btf: None,
         };
         let id = machine.load(program);
         let id = id.unwrap_or_else(|refusal| panic!("{refusal}"));
-        ops.programs.insert(member.into(), id);
+        match event {
+            Some(event) => ops.tracepoints.push((event, id)),
+            None => _ = ops.programs.insert(member.into(), id),
+        }
     }
     let named = |wanted: &str| {
         let section = file.section_by_name(wanted).unwrap();

@@ -1,0 +1,265 @@
+//! The same scheduler in a real kernel and in the model: what happened in a recording of `tests/recorded` happens again,
+//! and every operation must be called as it was there.
+//!
+//! What the recording does not hold is read from what follows from it: a `tick` is the kernel's tick, `dispatch` without
+//! a switch is a schedule() that stays where it is, and a weight or a disabled task that nothing else explains are a
+//! change of nice value or of class.
+
+use std::collections::BTreeMap;
+
+use schedlab_policy::Class;
+use schedlab_trace::TaskId;
+
+use super::kernel::{flat, normal, Script};
+use super::scheduler::Attached;
+
+/// What a change of group calls: stopping, quiescent, runnable, running.
+const LEFT_GROUP: usize = 4;
+
+/// One line of a recording: time in ns, what, and its words.
+type Line<'a> = (u64, &'a str, Vec<&'a str>);
+
+fn lines(text: &str) -> Vec<Line<'_>> {
+    let parsed = text.lines().map(|line| {
+        let mut words = line.split(' ');
+        let time: u64 = words.next().unwrap().parse().unwrap();
+        (time * 1000, words.next().unwrap(), words.collect())
+    });
+    parsed.collect()
+}
+
+/// The nice value with this weight of control groups.
+fn nice_of(weight: &str) -> i8 {
+    match weight {
+        "64" => 0,
+        "21" => 5,
+        "b" => 10,
+        other => panic!("what is weight {other}?"),
+    }
+}
+
+/// A priority below 100 is a real-time one, of a task or of the stopper.
+fn is_real_time(priority: &str) -> bool {
+    priority.parse::<i32>().unwrap() < 100
+}
+
+struct Replay<'a> {
+    script: Script,
+    lines: Vec<Line<'a>>,
+    tasks: BTreeMap<&'a str, TaskId>,
+    real_time: BTreeMap<&'a str, bool>,
+    running: &'a str,
+    exited: Vec<&'a str>,
+    noted: Vec<String>,
+}
+
+impl<'a> Replay<'a> {
+    fn new(text: &'a str) -> Replay<'a> {
+        let source = include_str!("../../recorded/noted.h").replace("OP_SLEEPS(", "OP(");
+        let without = Attached {
+            without: &["set_cpumask", "exit"],
+            ..Attached::default()
+        };
+        let mut replay = Replay {
+            script: Script::new(&flat(1), &source, without),
+            lines: lines(text),
+            tasks: BTreeMap::new(),
+            real_time: BTreeMap::new(),
+            running: "0",
+            exited: Vec::new(),
+            noted: Vec::new(),
+        };
+        replay.begin();
+        replay
+    }
+
+    /// The tasks that were there before, asleep, and the one that ran.
+    fn begin(&mut self) {
+        self.script.now = self.lines[0].0 - 1000;
+        let mut born = Vec::new();
+        let mut there = Vec::new();
+        for (_, what, words) in &self.lines {
+            let named: &[&str] = match *what {
+                "fork" => {
+                    born.push(words[1]);
+                    &words[..1]
+                }
+                "switch" => &[words[0], words[3]],
+                "wakeup" | "exit" => &words[..1],
+                "@init_task" => {
+                    born.push(words[0]);
+                    &[]
+                }
+                _ => &[],
+            };
+            for &pid in named {
+                if pid != "0" && !born.contains(&pid) && !there.contains(&pid) {
+                    there.push(pid);
+                }
+            }
+        }
+        for (_, what, words) in self.lines.clone() {
+            if what == "switch" {
+                self.real_time
+                    .entry(words[0])
+                    .or_insert(is_real_time(words[1]));
+                self.real_time
+                    .entry(words[3])
+                    .or_insert(is_real_time(words[4]));
+            }
+        }
+        for &pid in &there {
+            let mut new = normal(0);
+            if self.real_time.get(pid) == Some(&true) {
+                (new.class, new.rt_priority) = (Class::Fifo, 99);
+            }
+            let task = self.script.add(&new);
+            self.tasks.insert(pid, task);
+        }
+        let first = self
+            .lines
+            .iter()
+            .find(|(_, what, _)| *what == "switch")
+            .unwrap();
+        self.running = first.2[0];
+        if self.running != "0" {
+            let task = self.tasks[self.running];
+            self.script.wake_new(0, task);
+            self.script.schedule(0);
+        }
+        self.script.notes();
+    }
+
+    /// Plays all; what was noted, with the numbers of the recording.
+    fn play(&mut self) {
+        for at in 0..self.lines.len() {
+            let (time, what, words) = self.lines[at].clone();
+            self.script.now = time;
+            self.event(at, what, &words);
+            let pids: BTreeMap<String, &str> = self
+                .tasks
+                .iter()
+                .map(|(pid, task)| ((1000 + task.0).to_string(), *pid))
+                .collect();
+            for note in self.script.notes() {
+                let words: Vec<&str> = note.split(' ').collect();
+                let pid = pids.get(words[1]).copied().unwrap_or(words[1]);
+                self.noted.push(format!("@{} {pid} {}", words[0], words[2]));
+            }
+            assert!(self.script.fault.is_none(), "{}", self.script.ended());
+        }
+    }
+
+    fn event(&mut self, at: usize, what: &str, words: &[&'a str]) {
+        match what {
+            "@init_task" => {
+                let pid = words[0];
+                let nice = self.lines[at..]
+                    .iter()
+                    .find(|(_, what, words)| *what == "@set_weight" && words[0] == pid);
+                let nice = nice.map_or(0, |(_, _, words)| nice_of(words[1]));
+                let task = self.script.fork(0, &normal(nice));
+                self.tasks.insert(pid, task);
+            }
+            "wakeup" => self.script.wake(0, self.tasks[words[0]]),
+            "wakeup_new" => self.script.wake_new(0, self.tasks[words[0]]),
+            "exit" => self.exited.push(words[0]),
+            "@tick" => {
+                self.script.tick(0, 0);
+            }
+            "@dispatch" if !self.switches(at) => {
+                self.script.schedule(0);
+            }
+            "@set_weight" if self.is_change(at, "@init_task", words[0]) => {
+                let task = self.tasks[words[0]];
+                self.script.set_nice(0, task, nice_of(words[1]));
+            }
+            "@disable" if !self.exited.contains(&words[0]) => {
+                let task = self.tasks[words[0]];
+                self.script.set_class(0, task, Class::Fifo, 10);
+            }
+            "switch" => self.switch(words),
+            _ => {}
+        }
+    }
+
+    /// Does a switch follow, before anything else happens?
+    fn switches(&self, at: usize) -> bool {
+        let mut after = self.lines[at + 1..].iter();
+        let next = after.find(|(_, what, _)| !what.starts_with('@') || *what == "@tick");
+        next.is_some_and(|(_, what, _)| *what == "switch")
+    }
+
+    /// It does not belong to this operation of the same task just before.
+    fn is_change(&self, at: usize, of: &str, pid: &str) -> bool {
+        let before = &self.lines[at.saturating_sub(2)..at];
+        !before
+            .iter()
+            .any(|(_, what, words)| *what == of && words[0] == pid)
+    }
+
+    fn switch(&mut self, words: &[&'a str]) {
+        let (prev, state, next) = (words[0], words[2], words[3]);
+        let picked = match (prev, state) {
+            ("0", _) | (_, "R" | "R+") => self.script.schedule(0),
+            (_, "X" | "Z") => self.script.exit(0),
+            _ => self.script.block(0),
+        };
+        let expected = (next != "0").then(|| self.tasks[next]);
+        assert_eq!(
+            picked, expected,
+            "at {} ns from {prev} to {next}",
+            self.script.now
+        );
+        self.running = next;
+    }
+}
+
+/// The operations of a recording, as "@NAME process argument".
+///
+/// FIDELITY: what do_exit() does on the way out, beginning with sched_autogroup_exit_task(), is one step in the
+/// simulator; here that step is put together, after what the dying task did for its parent.
+fn operations(lines: &[Line]) -> Vec<String> {
+    let (mut operations, mut exiting) = (Vec::new(), BTreeMap::new());
+    for (_, what, words) in lines {
+        let operation = format!("{what} {}", words.join(" "));
+        let left = match *what {
+            "exit" => {
+                exiting.insert(words[0], Vec::new());
+                continue;
+            }
+            _ if !what.starts_with('@') => continue,
+            "@stopping" | "@quiescent" | "@runnable" | "@running" => exiting.get_mut(words[0]),
+            _ => None,
+        };
+        match left {
+            Some(left) if left.len() < LEFT_GROUP => left.push(operation),
+            Some(left) => {
+                operations.append(left);
+                exiting.remove(words[0]);
+                operations.push(operation);
+            }
+            None => operations.push(operation),
+        }
+    }
+    operations
+}
+
+/// Plays a recording and compares; the operations that it holds.
+fn compare(text: &str) -> usize {
+    let mut replay = Replay::new(text);
+    replay.play();
+    let recorded = operations(&replay.lines);
+    for (i, (model, kernel)) in replay.noted.iter().zip(&recorded).enumerate() {
+        let before = recorded[i.saturating_sub(6)..i].join("\n");
+        assert_eq!(model, kernel, "operation {i}, after\n{before}");
+    }
+    assert_eq!(replay.noted.len(), recorded.len());
+    recorded.len()
+}
+
+#[test]
+fn operations_are_called_as_in_a_real_kernel() {
+    let compared = compare(include_str!("../../recorded/linux-7.2.events"));
+    assert!(compared > 700, "{compared}");
+}
