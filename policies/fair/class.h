@@ -61,6 +61,10 @@ static void switched_from_fair(sched_t *s, ts_t *p);
 /* Is @se asleep but still queued?  And: it wakes up. */
 static u32 entity_delayed(entity_t *se);
 static void requeue_delayed(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se);
+/* The slices of the group @se follow from those of what is queued in it. */
+static void update_group_slice(sched_t *s, entity_t *se);
+/* A task of the fair class should run on @cpu soon, in place of another one of it. */
+static void resched_fair(sched_t *s, u32 cpu);
 /* Another task runs, or another number of tasks waits. */
 static void running_changed(sched_t *s, rq_t *rq);
 
@@ -235,7 +239,10 @@ static inline __unused void check_preempt(sched_t *s, rq_t *rq, ts_t *p, u32 fla
 		return;
 	if (curr)
 		count(s, COUNTER_wakeup_preemptions, 1);
-	resched_cpu(s, rq->cfs.cpu);
+	if (!curr || task_is_rt(task) || !entity_runs(entity_of_task(curr)))
+		resched_cpu(s, rq->cfs.cpu);
+	else
+		resched_fair(s, rq->cfs.cpu);
 }
 
 /* Its CPU idled until now: how long does it on average? */

@@ -175,6 +175,11 @@ impl Policy {
         self.0.group_init.is_some()
     }
 
+    /// Does it know slices that tasks ask for?  If not, they have no effect.
+    pub fn has_custom_slices(&self) -> bool {
+        self.0.set_slice.is_some()
+    }
+
     /// Does it want ticks on idle CPUs?
     pub fn ticks_when_idle(&self) -> bool {
         self.0.tick_when_idle != 0

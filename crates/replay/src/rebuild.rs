@@ -688,6 +688,8 @@ impl Lowering {
             rt_priority: if real_time { info.rt_priority } else { 0 },
             cpus: kernel_thread_cpu(&info.name).map(|cpu| cpu_set(workload, cpu)),
             control_group: None,
+            slice: None,
+            clamps: None,
             process: match life.is_kernel() {
                 true => Process::Shared(0),
                 false => Process::Shared(self.processes[&info.process]),

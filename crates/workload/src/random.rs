@@ -101,6 +101,8 @@ fn task(draw: &mut Draw, habits: &Habits, spec: u32, nr_cpus: u32) -> TaskSpec {
         rt_priority: rt_priority(draw, class),
         cpus: (habits.pinned && draw.below(2) == 0).then(|| draw.below(4)),
         control_group: None,
+        slice: None,
+        clamps: None,
         process: if draw.below(2) == 0 {
             Process::Parent
         } else {

@@ -23,6 +23,8 @@ fn spec(name: &str, count: u32, program: u32) -> TaskSpec {
         rt_priority: 0,
         cpus: None,
         control_group: None,
+        slice: None,
+        clamps: None,
         process: Process::Own,
         working_set_bytes: 0,
         start: Ns::ZERO,

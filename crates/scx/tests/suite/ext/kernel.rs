@@ -2,9 +2,11 @@
 
 use std::fmt::Write;
 
-use schedlab_policy::{deq, enq, Class, Fault, Host, NewTask, Platform, Prev, Topology, Tuned};
+use schedlab_policy::{
+    deq, enq, Clamps, Class, Fault, Host, NewTask, Platform, Prev, Topology, Tuned,
+};
 use schedlab_scx::{ext, MapId};
-use schedlab_trace::{CpuId, TaskId, Time};
+use schedlab_trace::{CpuId, Ns, TaskId, Time};
 
 use super::scheduler::{load, Attached};
 
@@ -29,6 +31,7 @@ pub fn flat(nr_cpus: u32) -> Vec<Topology> {
             core,
             llc: 0,
             node: 0,
+            capacity: 1024,
         })
         .collect()
 }
@@ -44,6 +47,8 @@ pub fn normal(nice: i8) -> NewTask {
         cpu: CpuId(0),
         foreground: false,
         group: None,
+        slice: Ns::ZERO,
+        clamps: Clamps::NONE,
     }
 }
 
@@ -61,6 +66,7 @@ impl Script {
         let platform = Platform {
             cpus,
             smp: true,
+            lazy: false,
             hz: 250,
         };
         Ok(Script {

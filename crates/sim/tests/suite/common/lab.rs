@@ -128,6 +128,8 @@ impl Lab {
             rt_priority: 0,
             cpus: None,
             control_group: None,
+            slice: None,
+            clamps: None,
             process: Process::Own,
             working_set_bytes: 0,
             start: Ns::ZERO,
