@@ -32,9 +32,10 @@ static void set_protect_slice(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 }
 
 /* Somebody with a shorter slice may be waiting now. */
-static void update_protect_slice(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
+__apart u32 update_protect_slice(sched_t *s __in_arena, cfs_rq_t *cfs_rq __in_arena, entity_t *se __in_arena)
 {
 	se->vprot = earlier(se->vprot, se->vruntime + calc_delta_fair(s, min_slice(s, cfs_rq), se));
+	return 0;
 }
 
 static void cancel_protect_slice(sched_t *s, entity_t *se)

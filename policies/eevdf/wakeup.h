@@ -50,36 +50,56 @@ static u32 sync_preempts(sched_t *s, entity_t *se, entity_t *pse, u32 nr_allowed
 	return before(pse->deadline, se->deadline) && s->now - se->exec_start >= threshold;
 }
 
-/* Before 6.17. */
-static u32 preempts_by_deadline(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se, entity_t *pse)
-{
-	u32 shorter = tun(s)->preempt_short && pse->slice < se->slice;
+/* enum preempt_wakeup_action: no; as the choice falls; as it falls without protection; yes. */
+enum preempt_action { PREEMPT_NONE, PREEMPT_PICK, PREEMPT_SHORT, PREEMPT_RESCHED };
 
-	if (shorter && is_protected(s, se) && overrides(cfs_rq, pse, se))
+/* Before 6.17: a shorter slice may end the protection, whatever comes of it. */
+static u32 action_by_deadline(sched_t *s, entity_t *se, entity_t *pse, u32 shorter)
+{
+	if (shorter && is_protected(s, se) && overrides(se->cfs_rq, pse, se))
 		cancel_protect_slice(s, se);
-	return would_be_picked(s, cfs_rq, pse, true);
+	return PREEMPT_PICK;
 }
 
-/* From 6.17 on. */
-static u32 preempts_by_slice(sched_t *s, entity_t *se, entity_t *pse, ts_t *p, u32 flags)
+/* How is it decided whether @pse, which is @p or a group it is in, preempts @se? */
+__apart u32 preempt_action(sched_t *s __in_arena, entity_t *se __in_arena, entity_t *pse __in_arena,
+			   task_t *p __in_arena, u32 flags)
 {
 	u32 shorter = tun(s)->preempt_short && pse->slice < se->slice;
-	cfs_rq_t *cfs_rq = se->cfs_rq;
 
-	if (!shorter && tun(s)->wakeup_rules != WAKEUP_6_6) {
-		if (flags & ENQ_NEW)
-			return false;
-		if (tun(s)->next_buddy && set_preempt_buddy(s, pse) && (flags & ENQ_SYNC))
-			return sync_preempts(s, se, pse, task_of(p)->nr_allowed);
+	if (!tun(s)->slice_protection)
+		return action_by_deadline(s, se, pse, shorter);
+	if (shorter)
+		return PREEMPT_SHORT;
+	if (tun(s)->wakeup_rules == WAKEUP_6_6)
+		return PREEMPT_PICK;
+	if (flags & ENQ_NEW)
+		return PREEMPT_NONE;
+	if (tun(s)->next_buddy && set_preempt_buddy(s, pse) && (flags & ENQ_SYNC))
+		return sync_preempts(s, se, pse, p->nr_allowed) ? PREEMPT_RESCHED : PREEMPT_NONE;
+	return PREEMPT_PICK;
+}
+
+/* The choice did not fall on who woke up: from 6.17 on a shorter slice counts all the same, from 6.19 on any. */
+static void keep_waiting(sched_t *s, entity_t *se, u32 action)
+{
+	u32 any = tun(s)->wakeup_rules != WAKEUP_6_6;
+
+	if (tun(s)->slice_protection && tun(s)->run_to_parity && (any || action == PREEMPT_SHORT))
+		update_protect_slice(s, se->cfs_rq, se);
+}
+
+static u32 preempts(sched_t *s, entity_t *se, entity_t *pse, u32 action)
+{
+	if (action == PREEMPT_NONE || action == PREEMPT_RESCHED)
+		return action == PREEMPT_RESCHED;
+	if (!would_be_picked(s, se->cfs_rq, pse, action == PREEMPT_PICK)) {
+		keep_waiting(s, se, action);
+		return false;
 	}
-	if (would_be_picked(s, cfs_rq, pse, !shorter)) {
-		if (shorter)
-			cancel_protect_slice(s, se);
-		return true;
-	}
-	if (tun(s)->run_to_parity && (shorter || tun(s)->wakeup_rules != WAKEUP_6_6))
-		update_protect_slice(s, cfs_rq, se);
-	return false;
+	if (action == PREEMPT_SHORT)
+		cancel_protect_slice(s, se);
+	return true;
 }
 
 /* @p, or the group it is in, preempts if it would be picked now. */
@@ -103,8 +123,6 @@ static u32 wakeup_preempts(sched_t *s, rq_t *rq, ts_t *curr, ts_t *p, u32 flags)
 	if (task_of(p)->class != CLASS_NORMAL)
 		return false;
 	update_curr(s, se->cfs_rq);
-	if (tun(s)->slice_protection)
-		return preempts_by_slice(s, se, pse, p, flags);
-	return preempts_by_deadline(s, se->cfs_rq, se, pse);
+	return preempts(s, se, pse, preempt_action(s, se, pse, task_of(p), flags));
 }
 #endif
