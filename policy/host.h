@@ -62,11 +62,28 @@ static inline __unused void resched_cpu(sched_t *s, u32 cpu)
 {
 	cpu_t *c = cpu_of(s, cpu);
 
-	if (c->need_resched)
+	if (c->need_resched & RESCHED)
 		return;
-	c->need_resched = 1;
+	c->need_resched |= RESCHED;
 	s->host_only.requests = 1;
 	note_resched(s, c, cpu);
+}
+
+/**
+ * resched_cpu_lazy - have pick_next() called on @cpu, which need not be at once
+ *
+ * Where the kernel preempts lazily nobody is interrupted for it: the CPU acts on it
+ * when it next returns to user mode, at its next tick at the latest.  Other kernels
+ * and idle CPUs treat it as resched_cpu().
+ */
+static inline __unused void resched_cpu_lazy(sched_t *s, u32 cpu)
+{
+	cpu_t *c = cpu_of(s, cpu);
+
+	if (s->lazy && c->curr)
+		c->need_resched |= RESCHED_LAZY;
+	else
+		resched_cpu(s, cpu);
 }
 
 /**

@@ -240,6 +240,11 @@ struct policy {
 	void (*set_nice)(sched_t *s, task_t *p, s32 old_nice);
 	/** @set_class: @p->class and @p->rt_priority have just changed (sched_setscheduler). */
 	void (*set_class)(sched_t *s, task_t *p, u32 old_class, u32 old_rt_priority);
+	/**
+	 * @set_slice: @p->slice_ns has just changed.  A policy without this hook has no slices
+	 * of tasks' own.
+	 */
+	void (*set_slice)(sched_t *s, task_t *p);
 	/** @set_cpumask: @p->allowed has just changed.  If @p has to move, the host moves it next (DEQ_MOVE, ENQ_MOVE). */
 	void (*set_cpumask)(sched_t *s, task_t *p);
 	/**

@@ -121,6 +121,7 @@ typedef struct group __arena group_t;
  * @allowed: CPUs it may run on; never empty.
  * @parent: the task that forked it, NULL if it has none or it no longer exists.
  * @group: the group it is in, NULL for the root.
+ * @slice_ns: the slice it asked for (sched_setattr's sched_runtime), 100 us to 100 ms; 0: the policy's own.
  * @all: link in the machine's list of all tasks (for_each_task()).
  * @id: dense number, unique during a run.
  * @cpu: the CPU of its run queue: where it runs or ran last, or where
@@ -131,6 +132,7 @@ typedef struct group __arena group_t;
  * @mm: address space; tasks with the same number share one; 0 for kernel threads.
  * @flags: enum task_flags.
  * @nr_allowed: number of CPUs in @allowed.
+ * @util_min, @util_max: its utilisation clamps (uclamp), 0 to 1024 of the fastest CPU's capacity; 0 and 1024: none.
  * @runtime_ns, @deadline_ns, @period_ns: of a periodic task: the CPU time it needs in each
  *	period, the time after a wakeup at which its work is due, and the period
  *	(sched_attr's sched_runtime, sched_deadline and sched_period); 0 if it says nothing.
@@ -139,6 +141,7 @@ struct task {
 	cpumask_t *allowed;
 	struct task __arena *parent;
 	struct group __arena *group;
+	u64 slice_ns;
 	struct list all;
 	u32 id;
 	u32 cpu;
@@ -149,6 +152,7 @@ struct task {
 	u32 mm;
 	u32 flags;
 	u32 nr_allowed;
+	u32 util_min, util_max;
 	u64 runtime_ns, deadline_ns, period_ns;
 	struct task_host host_only;
 };
@@ -165,12 +169,20 @@ struct cpu_host {
 	u32 hrtick_next;
 };
 
+/* Values of need_resched, which may both be set. */
+enum need_resched {
+	RESCHED		= 1 << 0,	/* TIF_NEED_RESCHED */
+	RESCHED_LAZY	= 1 << 1,	/* TIF_NEED_RESCHED_LAZY */
+};
+
 /**
  * struct cpu - one logical CPU
  * @curr: the task it runs, NULL when idle.
- * @need_resched: pick_next() will be called here as soon as the kernel can.
+ * @need_resched: pick_next() will be called here as soon as the kernel can; RESCHED_LAZY alone: when it next
+ *	returns to user mode.
  * @core, @llc, @node: the physical core, last-level cache and memory node it is
  *	part of.  CPUs with the same @core are SMT siblings.
+ * @capacity: its speed, 1024 for the fastest CPU of the machine.
  * @idle_since: the time its idling began; meaningless while @curr is set.
  * @hrtick_expires: when hrtick() is called, 0 for never: see hrtick_start().
  */
@@ -180,6 +192,7 @@ struct cpu {
 	u64 hrtick_expires;
 	u32 need_resched;
 	u32 core, llc, node;
+	u32 capacity;
 	struct cpu_host host_only;
 };
 typedef struct cpu __arena cpu_t;
@@ -249,6 +262,7 @@ struct sched_host {
  * @nr_cpus: CPUs 0..nr_cpus-1 exist and are online.
  * @nr_tasks: tasks that exist, including exited ones not yet reaped.
  * @smp: the kernel is built for several CPUs, even if it runs on one.
+ * @lazy: the kernel preempts lazily where it is asked to (PREEMPT_LAZY): see resched_cpu_lazy().
  * @tasks: head of the list of all tasks, oldest first; CPUs share it.
  * @cpus: the CPUs; see cpu_of().
  */
@@ -259,6 +273,7 @@ struct sched {
 	u32 nr_cpus;
 	u32 nr_tasks;
 	u32 smp;
+	u32 lazy;
 	list_t *tasks;
 	cpu_t *cpus;
 	struct sched_host host_only;

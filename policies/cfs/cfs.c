@@ -87,6 +87,16 @@ static entity_t *first_entity(cfs_rq_t *cfs_rq)
 	return first ? entity_of(first) : NULL;
 }
 
+/* CFS has no slices of tasks' own. */
+static void update_group_slice(sched_t *s, entity_t *se)
+{
+}
+
+static void resched_fair(sched_t *s, u32 cpu)
+{
+	resched_cpu(s, cpu);
+}
+
 /* Nothing is ever asleep in the queue; only EEVDF knows that. */
 static u32 entity_delayed(entity_t *se)
 {

@@ -16,8 +16,6 @@
  * is nothing but a set of them.  What EEVDF shares with CFS, classes and load
  * balancing, is not here: see fair/fair.h.
  *
- * FIDELITY: slices of a task's own (sched_setattr() from 6.12 on) cannot be asked for by a workload, so
- *	PREEMPT_SHORT never lets a shorter one in; its other half is here.
  * FIDELITY: hrtick is not lengthened by the share of interrupts in the CPU's time, as hrtick_start_fair() does.
  * FIDELITY: 6.6 and 6.7 kept the tree by vruntime and searched it for deadlines; the choice differs between equal deadlines only.
  */
@@ -25,18 +23,24 @@
 
 /*
  * What entities have here besides what fair/fair.h says.  Off the queue vlag is the lag; of
- * what runs, the deadline with which it was picked.
+ * what runs, the deadline with which it was picked (before 6.17).
  */
 #define FAIR_ENTITY								\
 	s64 vlag;								\
 	u64 deadline;								\
 	u64 slice;								\
+	u64 vprot;		/* until then what runs is protected from others (from 6.17) */	\
 	u8 sched_delayed;	/* asleep, but still queued */			\
-	u8 rel_deadline;	/* deadline counts from vruntime */
+	u8 rel_deadline;	/* deadline counts from vruntime */		\
+	u8 custom_slice;	/* slice is not the policy's own */		\
+	struct tree_node slice_node;	/* in slices, if so */
 /* And queues: sums over the entities in the tree; the running one is added where they are used. */
 #define FAIR_QUEUE								\
 	s64 avg_vruntime;	/* of weight * (v - min_vruntime) */		\
-	s64 avg_load;		/* of weights */
+	s64 avg_load;		/* of weights */				\
+	struct tree slices;	/* of the entities in the tree with slices of their own, by slice */	\
+	u32 nr_custom;		/* how many these are */			\
+	struct sched_entity __arena *next;	/* a buddy: preferred as long as it is eligible */
 #include "fair/fair.h"
 
 /* ---- tunables ----------------------------------------------------------- */
@@ -47,7 +51,15 @@
 	T(place_deadline_initial, 1, 0, 1, "a new task's first request is half a slice [SRC PLACE_DEADLINE_INITIAL; without effect before 6.12, where wake_up_new_task() passes no ENQUEUE_INITIAL]")	\
 	T(place_rel_deadline, 1, 0, 1, "a task that only changes CPU keeps what is left of its request [SRC PLACE_REL_DEADLINE: from 6.12]")	\
 	T(run_to_parity, 1, 0, 1, "a picked task runs until its request is served or it is not eligible any more [SRC RUN_TO_PARITY]")	\
-	T(preempt_short, 1, 0, 2, "a task that runs on after its request was served is rescheduled as soon as it is not eligible (1) [SRC did_preempt_short(): from 6.12] or at once (2) [SRC 6.18 update_curr(): from 6.17]")	\
+	T(custom_slices, 1, 0, 1, "a task may ask for a slice of its own, and a group has the shortest of its tasks' [SRC 6.12 __setscheduler_params(), enqueue_task_fair()]")	\
+	T(preempt_short, 1, 0, 1, "a wakeup with a shorter slice ends the protection of what runs, and so does that being served while not eligible [SRC PREEMPT_SHORT: from 6.12]")	\
+	T(slice_protection, 0, 0, 1, "what runs is protected for the shortest slice of all, or until its request is served, and rescheduled once it is not [SRC 6.18 set_protect_slice(), update_curr(): from 6.17]")	\
+	T(wakeup_rules, 0, 0, 2, "1: a new task never preempts, and NEXT_BUDDY obeys sync hints [SRC 6.19 check_preempt_wakeup_fair()]; 2: and sleepers that are still queued leave when a wakeup's choice falls on them [SRC 7.1 wakeup_preempt_fair()]")	\
+	T(next_buddy, 0, 0, 1, "the task woken last is preferred [SRC NEXT_BUDDY]")	\
+	T(pick_buddy, 0, 0, 1, "a group is preferred when a task of it falls asleep [SRC 6.18 PICK_BUDDY]")	\
+	T(lag_of_longest, 0, 0, 1, "lag is kept within the longest slice of all and a tick [SRC 7.1 entity_lag()]; before within two slices or a tick; and that of a sleeper never falls [SRC 7.1 update_entity_lag()]")	\
+	T(reweight_in_place, 0, 0, 1, "a queued entity with a new weight stays where it is, as far as V goes [SRC 7.1 reweight_entity()]; before it is placed anew")	\
+	T(lazy, 0, 0, 1, "preempts lazily on a kernel that does: see a machine's preemption [SRC 6.18 resched_curr_lazy(): from 6.13]")	\
 	T(delay_dequeue, 1, 0, 1, "a task that is not eligible when it falls asleep stays queued until it has paid [SRC DELAY_DEQUEUE: from 6.12]")	\
 	T(delay_zero, 1, 0, 1, "and leaves with no lag then, rather than with a positive one [SRC DELAY_ZERO: from 6.12]")	\
 	T(yield_forfeits, 0, 0, 1, "a task that yields counts as having had the rest of its request [MEM yield_task_fair(): from 6.19, and in 6.18.2]")	\
@@ -64,8 +76,8 @@ POLICY_COUNTERS(EEVDF_COUNTERS)
 
 /* ---- state -------------------------------------------------------------- */
 
-/* What the tunable preempt_short says: when protection by RUN_TO_PARITY ends. */
-enum preempt_short { SHORT_NEVER, SHORT_IF_INELIGIBLE, SHORT_AT_ONCE };
+/* What the tunable wakeup_rules says. */
+enum wakeup_rules { WAKEUP_6_6, WAKEUP_6_19, WAKEUP_7_1 };
 
 struct eevdf {
 	struct fair fair;
@@ -92,9 +104,38 @@ static u32 entity_delayed(entity_t *se)
 	return se->sched_delayed;
 }
 
-/* No group runs while another is preferred: NEXT_BUDDY is off. */
+/* resched_curr_lazy() */
+static void resched_fair(sched_t *s, u32 cpu)
+{
+	if (tun(s)->lazy)
+		resched_cpu_lazy(s, cpu);
+	else
+		resched_cpu(s, cpu);
+}
+
+/* ---- buddies ------------------------------------------------------------ */
+
+static void set_next_buddy(sched_t *s, entity_t *se)
+{
+	repeat_while(s, se && !entity_is_idle(se)) {
+		se->cfs_rq->next = se;
+		se = parent_entity(se);
+	}
+}
+
+static void clear_buddies(sched_t *s, entity_t *se)
+{
+	repeat_while(s, se && se->cfs_rq->next == se) {
+		se->cfs_rq->next = NULL;
+		se = parent_entity(se);
+	}
+}
+
+/* dequeue_entities(): @se, a group, is likely to have something related to run. */
 static void prefer_entity(sched_t *s, entity_t *se)
 {
+	if (tun(s)->pick_buddy || tun(s)->next_buddy)
+		set_next_buddy(s, se);
 }
 
 /* ---- V, lag and eligibility --------------------------------------------- */
@@ -131,13 +172,30 @@ static u32 entity_eligible(cfs_rq_t *cfs_rq, entity_t *se)
 	return !before(avg_vruntime(cfs_rq), se->vruntime);
 }
 
-/* Others come and go and move V: an entity's lag is kept within two slices, or a tick. */
+#include "eevdf/slices.h"
+
+/* ---- lag ---------------------------------------------------------------- */
+
+/* entity_lag(): others come and go and move V, so lag is kept within limits. */
+static s64 entity_lag(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
+{
+	s64 vlag = (s64)(avg_vruntime(cfs_rq) - se->vruntime), limit;
+	u64 most = tun(s)->lag_of_longest ? max_slice(s, cfs_rq) + s->tick_ns : max_of(2 * se->slice, s->tick_ns);
+
+	limit = (s64)calc_delta_fair(s, most, se);
+	return clamp_to(vlag, -limit, limit);
+}
+
 static void update_entity_lag(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 {
-	s64 vlag = (s64)(avg_vruntime(cfs_rq) - se->vruntime);
-	s64 limit = (s64)calc_delta_fair(s, max_of(2 * se->slice, s->tick_ns), se);
+	s64 vlag = entity_lag(s, cfs_rq, se);
 
-	se->vlag = clamp_to(vlag, -limit, limit);
+	if (se->sched_delayed && tun(s)->lag_of_longest) {
+		vlag = max_of(vlag, se->vlag);
+		if (tun(s)->delay_zero)
+			vlag = min_of(vlag, 0);
+	}
+	se->vlag = vlag;
 }
 
 /* ---- the tree ----------------------------------------------------------- */
@@ -149,11 +207,13 @@ static void link_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 	se->run_node.key = se->deadline;
 	se->run_node.value = se->vruntime;
 	tree_insert(s, &cfs_rq->tasks_timeline, &se->run_node);
+	link_slice(s, cfs_rq, se);
 }
 
 static void unlink_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 {
 	tree_remove(s, &cfs_rq->tasks_timeline, &se->run_node);
+	unlink_slice(s, cfs_rq, se);
 	cfs_rq->avg_vruntime -= entity_key(cfs_rq, se) * (s64)se->weight;
 	cfs_rq->avg_load -= se->weight;
 }
@@ -178,23 +238,10 @@ static void update_min_vruntime(cfs_rq_t *cfs_rq)
 
 static void new_request(sched_t *s, entity_t *se)
 {
-	se->slice = glob_of(s)->base_slice;
 	se->deadline = se->vruntime + calc_delta_fair(s, se->slice, se);
 }
 
-/* set_next_entity() keeps the deadline in vlag, which means nothing while a task runs. */
-static u32 serves_its_pick(entity_t *curr)
-{
-	return curr->vlag == (s64)curr->deadline;
-}
-
-/* A request of @curr was served, but no other task was picked: may others have the CPU now? */
-static u32 protection_has_ended(sched_t *s, cfs_rq_t *cfs_rq, entity_t *curr)
-{
-	if (tun(s)->preempt_short == SHORT_NEVER || serves_its_pick(curr))
-		return false;
-	return tun(s)->preempt_short == SHORT_AT_ONCE || !entity_eligible(cfs_rq, curr);
-}
+#include "eevdf/protection.h"
 
 /* hrtick_start_fair(): the time at which the request of @curr will have been served, if other tasks wait. */
 static void update_hrtick(sched_t *s, rq_t *rq, entity_t *curr)
@@ -240,8 +287,10 @@ static void update_curr(sched_t *s, cfs_rq_t *cfs_rq)
 	account_cfs_rq_runtime(s, cfs_rq, delta_exec);
 	if (cfs_rq->nr_running == 1)
 		return;
-	if (served || protection_has_ended(s, cfs_rq, curr))
-		resched_cpu(s, cfs_rq->cpu);
+	if (served || protection_has_ended(s, cfs_rq, curr)) {
+		resched_fair(s, cfs_rq->cpu);
+		clear_buddies(s, curr);
+	}
 }
 
 /* ---- placement ---------------------------------------------------------- */
@@ -264,7 +313,6 @@ static void place_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se, u32 flags)
 	u64 vslice;
 	s64 lag = 0;
 
-	se->slice = glob_of(s)->base_slice;
 	vslice = calc_delta_fair(s, se->slice, se);
 	if (tun(s)->place_lag && cfs_rq->nr_running)
 		lag = inflated_lag(cfs_rq, se);
@@ -290,23 +338,49 @@ static void rescale_entity(entity_t *se, u32 old_weight)
 		se->deadline = (u64)div_s64((s64)se->deadline * (s64)old_weight, se->weight);
 }
 
+/* Lag, deadline and protection seen from V, which does not move: 7.1's reweight_entity() and rescale_entity(). */
+static void rescale_in_place(entity_t *se, u64 avruntime, u32 old_weight, u32 runs)
+{
+	u32 protects = runs && before(se->vruntime, se->vprot);
+
+	se->rel_deadline = 1;
+	se->deadline -= avruntime;
+	rescale_entity(se, old_weight);
+	se->rel_deadline = 0;
+	se->deadline += avruntime;
+	se->vruntime = avruntime - (u64)se->vlag;
+	if (protects)
+		se->vprot = avruntime + (u64)div_s64((s64)(se->vprot - avruntime) * (s64)old_weight, se->weight);
+}
+
+/* As before 7.1: it is placed anew. */
+static void rescale_and_place(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se, u32 old_weight)
+{
+	se->deadline -= se->vruntime;
+	se->rel_deadline = 1;
+	rescale_entity(se, old_weight);
+	place_entity(s, cfs_rq, se, 0);
+}
+
 /* Out of its queue, with what it is owed and what is left of its request, and back again at its new weight. */
 static void reweight_queued(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se, u32 weight)
 {
 	u32 old_weight = se->weight, runs = cfs_rq->curr == se;
+	u64 avruntime;
 
 	update_curr(s, cfs_rq);
-	update_entity_lag(s, cfs_rq, se);
-	se->deadline -= se->vruntime;
-	se->rel_deadline = 1;
+	avruntime = avg_vruntime(cfs_rq);
+	se->vlag = entity_lag(s, cfs_rq, se);
 	if (runs)
 		cfs_rq->curr = NULL;
 	else
 		unlink_entity(s, cfs_rq, se);
 	account_entity_dequeue(cfs_rq, se);
 	set_weight(se, weight);
-	rescale_entity(se, old_weight);
-	place_entity(s, cfs_rq, se, 0);
+	if (tun(s)->reweight_in_place)
+		rescale_in_place(se, avruntime, old_weight, runs);
+	else
+		rescale_and_place(s, cfs_rq, se, old_weight);
 	account_entity_enqueue(cfs_rq, se);
 	if (runs)
 		cfs_rq->curr = se;
@@ -342,20 +416,33 @@ static void leave_delayed(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 		se->vlag = 0;
 }
 
+/* Is @se, which wakes up, not where its lag says?  Before 7.1: is it owed time, which it shall not be? */
+static u32 delayed_is_misplaced(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
+{
+	if (!tun(s)->lag_of_longest && !tun(s)->delay_zero)
+		return false;
+	update_entity_lag(s, cfs_rq, se);
+	if (tun(s)->lag_of_longest)
+		return avg_vruntime(cfs_rq) - (u64)se->vlag != se->vruntime;
+	if (se->vlag <= 0)
+		return false;
+	se->vlag = 0;
+	return true;
+}
+
 /* requeue_delayed_entity(): it wakes up before it has paid, or with more than it is owed. */
 static void requeue_delayed(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 {
+	u32 misplaced;
+
 	update_curr(s, cfs_rq);
 	count(s, COUNTER_delayed_wakeups, 1);
+	misplaced = delayed_is_misplaced(s, cfs_rq, se);
 	se->sched_delayed = 0;
-	if (!tun(s)->delay_zero)
-		return;
-	update_entity_lag(s, cfs_rq, se);
-	if (se->vlag <= 0)
+	if (!misplaced)
 		return;
 	unlink_entity(s, cfs_rq, se);
 	cfs_rq->nr_running--;
-	se->vlag = 0;
 	place_entity(s, cfs_rq, se, 0);
 	cfs_rq->nr_running++;
 	link_entity(s, cfs_rq, se);
@@ -381,8 +468,11 @@ static u32 dequeue_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se, u32 flags)
 		return true;
 	}
 	update_curr(s, cfs_rq);
+	clear_buddies(s, se);
 	if (sleeps && tun(s)->delay_dequeue && !entity_eligible(cfs_rq, se)) {
 		count(s, COUNTER_delayed_dequeues, 1);
+		if (tun(s)->lag_of_longest)
+			update_entity_lag(s, cfs_rq, se);
 		se->sched_delayed = 1;
 		if (running) {
 			link_entity(s, cfs_rq, se);
@@ -414,20 +504,26 @@ static void switched_from_fair(sched_t *s, ts_t *p)
 
 static void init_entity(sched_t *s, entity_t *se)
 {
-	se->slice = glob_of(s)->base_slice;
+	set_slice(s, se, glob_of(s)->base_slice);
 }
 
 static void fork_entity(sched_t *s, task_t *parent, ts_t *child)
 {
-	child->se.slice = glob_of(s)->base_slice;
+	set_task_slice(s, &child->se, task_of(child));
 	if (parent && entity_runs(entity_of_task(parent)))
 		update_curr(s, entity_of_task(parent)->cfs_rq);
 }
 
 /* ---- choosing ----------------------------------------------------------- */
 
-/* pick_eevdf() */
-static entity_t *pick_eevdf(sched_t *s, cfs_rq_t *cfs_rq)
+/* Before 6.17 the protection itself is the feature RUN_TO_PARITY; from then on without it slices are protected for the base slice. */
+static u32 keeps_cpu(sched_t *s, entity_t *curr)
+{
+	return (tun(s)->run_to_parity || tun(s)->slice_protection) && is_protected(s, curr);
+}
+
+/* pick_eevdf(); @protect: what runs is protected, and buddies count as far as they do. */
+static entity_t *pick_eevdf(sched_t *s, cfs_rq_t *cfs_rq, u32 protect, u32 buddies)
 {
 	entity_t *curr = cfs_rq->curr;
 	tree_node_t *first = cfs_rq->tasks_timeline.first, *best;
@@ -436,9 +532,11 @@ static entity_t *pick_eevdf(sched_t *s, cfs_rq_t *cfs_rq)
 	if (cfs_rq->nr_running == 1)
 		return curr ? curr : entity_of(first);
 	avg = avg_vruntime(cfs_rq);
+	if (buddies && cfs_rq->next && !before(avg, cfs_rq->next->vruntime))
+		return cfs_rq->next;
 	if (curr && before(avg, curr->vruntime))
 		curr = NULL;
-	if (tun(s)->run_to_parity && curr && serves_its_pick(curr))
+	if (curr && protect && keeps_cpu(s, curr))
 		return curr;
 	best = tree_first_within(s, &cfs_rq->tasks_timeline, avg);
 	if (!best || (curr && before(curr->deadline, best->key)))
@@ -449,7 +547,7 @@ static entity_t *pick_eevdf(sched_t *s, cfs_rq_t *cfs_rq)
 /* A delayed entity that is picked has become eligible, so it has paid: pick_task_fair() sees to it that it leaves. */
 static entity_t *pick_entity(sched_t *s, cfs_rq_t *cfs_rq)
 {
-	entity_t *se = pick_eevdf(s, cfs_rq);
+	entity_t *se = pick_eevdf(s, cfs_rq, true, true);
 
 	if (!se)
 		policy_error(s, "no task is eligible: the average vruntime is wrong", NULL);
@@ -458,8 +556,9 @@ static entity_t *pick_entity(sched_t *s, cfs_rq_t *cfs_rq)
 
 static void set_next_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 {
+	clear_buddies(s, se);
 	unlink_entity(s, cfs_rq, se);
-	se->vlag = (s64)se->deadline;
+	set_protect_slice(s, cfs_rq, se);
 	se->exec_start = s->now;
 	se->prev_sum_exec_runtime = se->sum_exec_runtime;
 	cfs_rq->curr = se;
@@ -472,24 +571,9 @@ static void put_prev_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 	link_entity(s, cfs_rq, se);
 }
 
-/* ---- preemption --------------------------------------------------------- */
+#include "eevdf/wakeup.h"
 
-/* @p, or the group it is in, preempts if it would be picked now. */
-static u32 wakeup_preempts(sched_t *s, rq_t *rq, ts_t *curr, ts_t *p, u32 flags)
-{
-	entity_t *se = &curr->se, *pse = &p->se;
-
-	if (cpu_of(s, rq->cfs.cpu)->need_resched || !tun(s)->wakeup_preemption || throttled_hierarchy(s, pse->cfs_rq))
-		return false;
-	find_matching_se(s, &se, &pse);
-	if (entity_is_idle(se) != entity_is_idle(pse))
-		return entity_is_idle(se);
-	/* Batch and idle tasks wait until their turn. */
-	if (task_of(p)->class != CLASS_NORMAL)
-		return false;
-	update_curr(s, se->cfs_rq);
-	return pick_eevdf(s, se->cfs_rq) == pse;
-}
+/* ---- ticks and yields --------------------------------------------------- */
 
 static void entity_tick(sched_t *s, cfs_rq_t *cfs_rq, entity_t *curr)
 {
@@ -516,8 +600,11 @@ static void yield_entity(sched_t *s, rq_t *rq, ts_t *p)
 
 	if (rq->cfs.root.h_nr_running == 1)
 		return;
+	clear_buddies(s, curr);
 	update_curr(s, cfs_rq);
-	if (tun(s)->yield_forfeits && entity_eligible(cfs_rq, curr)) {
+	if (tun(s)->yield_forfeits) {
+		if (!entity_eligible(cfs_rq, curr))
+			return;
 		curr->vruntime = curr->deadline;
 		update_min_vruntime(cfs_rq);
 	}
@@ -542,15 +629,18 @@ static s32 eevdf_init(sched_t *s)
 static const struct variant eevdf_variants[] = {
 	{ "6.12", "delayed dequeue, requests kept over migrations", "" },
 	{ "6.18", "requests of 0.7 ms, and a task whose request was served is rescheduled at every tick",
-	  "base_slice_us=700 preempt_short=2" },
-	{ "7.1", "and the CPU is interrupted when a request is served",
-	  "base_slice_us=700 preempt_short=2 yield_forfeits=1 hrtick=1" },
+	  "base_slice_us=700 slice_protection=1 pick_buddy=1 lazy=1" },
+	{ "6.19", "and a new task does not preempt, and who yields forfeits the rest of its request",
+	  "base_slice_us=700 slice_protection=1 pick_buddy=1 lazy=1 wakeup_rules=1 yield_forfeits=1" },
+	{ "7.1", "and the CPU is interrupted when a request is served, and sleepers do not keep others from preempting",
+	  "base_slice_us=700 slice_protection=1 pick_buddy=1 lazy=1 wakeup_rules=2 yield_forfeits=1 hrtick=1 "
+	  "lag_of_longest=1 reweight_in_place=1" },
 	{ "6.6", "the first: lag is kept, but a task that sleeps while it owes time pays nothing meanwhile",
-	  "place_deadline_initial=0 place_rel_deadline=0 preempt_short=0 delay_dequeue=0 delay_zero=0" },
+	  "place_deadline_initial=0 place_rel_deadline=0 preempt_short=0 delay_dequeue=0 delay_zero=0 custom_slices=0" },
 };
 
 POLICY(eevdf,
-	.summary = "Linux 6.6+ EEVDF: of the tasks that are owed time, the earliest deadline runs (6.12, 6.18, 7.1, 6.6)",
+	.summary = "Linux 6.6+ EEVDF: of the tasks that are owed time, the earliest deadline runs (6.12, 6.18, 6.19, 7.1, 6.6)",
 	TUNABLES,
 	VARIANTS(eevdf_variants),
 	COUNTERS,
@@ -564,5 +654,6 @@ POLICY(eevdf,
 	.init = eevdf_init,
 	.exit = eevdf_exit,
 	.hrtick = eevdf_hrtick,
+	.set_slice = eevdf_set_slice,
 	FAIR_HOOKS,
 );

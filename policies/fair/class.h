@@ -61,6 +61,10 @@ static void switched_from_fair(sched_t *s, ts_t *p);
 /* Is @se asleep but still queued?  And: it wakes up. */
 static u32 entity_delayed(entity_t *se);
 static void requeue_delayed(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se);
+/* The slices of the group @se follow from those of what is queued in it. */
+static void update_group_slice(sched_t *s, entity_t *se);
+/* A task of the fair class should run on @cpu soon, in place of another one of it. */
+static void resched_fair(sched_t *s, u32 cpu);
 /* Another task runs, or another number of tasks waits. */
 static void running_changed(sched_t *s, rq_t *rq);
 
@@ -217,25 +221,37 @@ static inline __unused void task_tick_rt(sched_t *s, rq_t *rq, ts_t *p)
 
 /* ---- preemption --------------------------------------------------------- */
 
+/* @p may take the CPU from @curr, if it has one: not as one fair task from another. */
+static inline __unused u32 preempts_across_classes(task_t *curr, ts_t *p)
+{
+	if (!curr)
+		return true;
+	if (task_is_rt(task_of(p)))
+		return !task_is_rt(curr) || p->se.rt_list < ts_of(curr)->se.rt_list;
+	return !task_is_rt(curr) && curr != task_of(p) && !entity_runs(entity_of_task(curr));
+}
+
+static inline __unused u32 both_fair(task_t *curr, ts_t *p)
+{
+	return curr && curr != task_of(p) && !task_is_rt(task_of(p)) && !task_is_rt(curr) &&
+	       entity_runs(entity_of_task(curr));
+}
+
 /* wakeup_preempt(), once check_preempt_curr(): @p has come to this run queue. */
 static inline __unused void check_preempt(sched_t *s, rq_t *rq, ts_t *p, u32 flags)
 {
-	task_t *curr = cpu_curr(s, rq->cfs.cpu), *task = task_of(p);
-	u32 preempts;
+	task_t *curr = cpu_curr(s, rq->cfs.cpu);
 
-	if (!curr)
-		preempts = true;
-	else if (task_is_rt(task))
-		preempts = !task_is_rt(curr) || p->se.rt_list < ts_of(curr)->se.rt_list;
-	else if (task_is_rt(curr) || curr == task)
-		preempts = false;
-	else
-		preempts = !entity_runs(entity_of_task(curr)) || wakeup_preempts(s, rq, ts_of(curr), p, flags);
-	if (!preempts)
-		return;
-	if (curr)
+	if (both_fair(curr, p)) {
+		if (!wakeup_preempts(s, rq, ts_of(curr), p, flags))
+			return;
 		count(s, COUNTER_wakeup_preemptions, 1);
-	resched_cpu(s, rq->cfs.cpu);
+		resched_fair(s, rq->cfs.cpu);
+	} else if (preempts_across_classes(curr, p)) {
+		if (curr)
+			count(s, COUNTER_wakeup_preemptions, 1);
+		resched_cpu(s, rq->cfs.cpu);
+	}
 }
 
 /* Its CPU idled until now: how long does it on average? */

@@ -187,12 +187,14 @@ static inline __unused void enqueue_groups(sched_t *s, entity_t *se, s32 idle)
 		idle = group_queue(se)->idle ? 1 : idle;
 		if (!se->on_rq) {
 			update_cfs_group(s, se);
+			update_group_slice(s, se);
 			enqueue_entity(s, se->cfs_rq, se, ENQ_WAKEUP);
 			check_enqueue_throttle(s, se->cfs_rq);
 		} else {
 			if (entity_delayed(se))
 				requeue_delayed(s, se->cfs_rq, se);
 			update_cfs_group(s, se);
+			update_group_slice(s, se);
 		}
 		count_tasks(se->cfs_rq, 1, idle);
 		se = parent_entity(se);
@@ -229,10 +231,12 @@ static inline __unused u32 dequeue_entities(sched_t *s, entity_t *se, u32 flags)
 	repeat_while(s, se) {
 		cfs_rq_t *cfs_rq = se->cfs_rq;
 
-		if (!leaves)
+		if (!leaves) {
 			update_cfs_group(s, se);
-		else
+			update_group_slice(s, se);
+		} else {
 			leaves = dequeue_entity(s, cfs_rq, se, flags);
+		}
 		if (!leaves && !group_queue(se))
 			return false;
 		count_tasks(cfs_rq, -tasks, -idle);

@@ -100,6 +100,7 @@ __apart u32 play_reset(sched_t *s __in_arena, u32 nr_cpus, u32 smp, u64 seed)
 		c->core = place->core;
 		c->llc = place->llc;
 		c->node = place->node;
+		c->capacity = 1024;
 	}
 	list_init(&host_machine.tasks);
 	HOST_ONLY(s).work = (struct work){ 0 };

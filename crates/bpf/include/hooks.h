@@ -84,6 +84,13 @@ __apart u32 hook_set_class(sched_t *s __in_arena, task_t *p __in_arena, u32 old_
 	return 0;
 }
 
+__apart u32 hook_set_slice(sched_t *s __in_arena, task_t *p __in_arena)
+{
+	if (the_policy.set_slice)
+		the_policy.set_slice(s, p);
+	return 0;
+}
+
 __apart u32 hook_set_cpumask(sched_t *s __in_arena, task_t *p __in_arena)
 {
 	if (the_policy.set_cpumask)

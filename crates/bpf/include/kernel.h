@@ -55,6 +55,12 @@ struct sched_ext_entity {
 
 struct mm_struct;
 
+/* What follows ___ is not part of the name: a policy may have a struct of it. */
+struct sched_entity___kernel {
+	unsigned char custom_slice;
+	u64 slice;
+} __relocated;
+
 struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
@@ -70,6 +76,7 @@ struct task_struct {
 	struct task_struct *real_parent;
 	struct task_struct *group_leader;
 	char comm[16];
+	struct sched_entity___kernel se;
 	struct sched_ext_entity scx;
 } __relocated;
 

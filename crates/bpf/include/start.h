@@ -62,6 +62,7 @@ __apart u32 host_init_cpu(u32 cpu, u64 __arena *global __in_arena, u64 __arena *
 	c->core = place->core;
 	c->llc = place->llc;
 	c->node = place->node;
+	c->capacity = 1024;
 	if (place->online)
 		host_machine.online[cpu / 64 % MASK_WORDS] |= 1ull << (cpu % 64);
 	s->nr_cpus = host_config.nr_cpus;

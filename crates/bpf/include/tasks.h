@@ -185,6 +185,12 @@ __apart u32 host_clear(sched_t *s __in_arena, u64 __arena *words __in_arena, u32
 	return 0;
 }
 
+/* sched_setattr() notes what a task asks for, whoever schedules it. */
+static __always_inline u64 host_slice_of(struct task_struct *p)
+{
+	return p->se.custom_slice ? p->se.slice : 0;
+}
+
 static __always_inline void host_fill_slot(sched_t *s, host_slot_t *slot, struct task_struct *p)
 {
 	task_t *t = &slot->t;
@@ -203,6 +209,9 @@ static __always_inline void host_fill_slot(sched_t *s, host_slot_t *slot, struct
 	t->class = host_class_of(p);
 	t->rt_priority = 0;
 	host_read_mm(p, slot);
+	t->slice_ns = host_slice_of(p);
+	t->util_min = 0;
+	t->util_max = 1024;
 	t->flags = p->flags & PF_KTHREAD ? TASK_KTHREAD : 0;
 	t->parent = NULL;
 	slot->pinned = (u8)host_is_pinned(p);
@@ -292,5 +301,9 @@ static __always_inline void host_follow_attributes(sched_t *s, struct task_struc
 		hook_set_nice(s, t, old_nice);
 	if (class != old_class)
 		hook_set_class(s, t, old_class, 0);
+	if (host_slice_of(p) != t->slice_ns) {
+		t->slice_ns = host_slice_of(p);
+		hook_set_slice(s, t);
+	}
 }
 #endif

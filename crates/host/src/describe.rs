@@ -51,6 +51,18 @@ pub fn describe(
         "Linux since 2.6.16",
     );
     line(&mut out, "ticks = \"aligned\"", "Linux, unless skew_tick=1");
+    line(
+        &mut out,
+        "sync_wakeups = true",
+        "Linux: pipes and Unix sockets",
+    );
+    if let Some(model) = around.preemption.filter(|model| *model != "real-time") {
+        line(
+            &mut out,
+            &format!("preemption = {}", quoted(model)),
+            "the kernel's configuration; preempt= on its command line may say otherwise",
+        );
+    }
     if layout.most_threads() > 1 {
         let (speed, source) = match &results.smt_speed_milli {
             Some(measured) => (measured.median.round() as u32, measured.source("‰")),
@@ -115,7 +127,7 @@ fn head(out: &mut String, layout: &Layout, around: &Surroundings) {
     if let Some(model) = around.preemption {
         let _ = writeln!(
             out,
-            "# Preemption model of the kernel: {model}; it is not modelled."
+            "# Preemption model the kernel was built with: {model}."
         );
     }
     for note in layout.notes.iter().chain(&around.notes) {

@@ -10,5 +10,5 @@ mod topology;
 
 pub use library::{find, names};
 pub use model::{
-    Cache, Costs, Cpu, IdleState, Machine, TickPhase, Timers, LOCAL_DISTANCE, MAX_CPUS,
+    Cache, Costs, Cpu, IdleState, Machine, Preemption, TickPhase, Timers, LOCAL_DISTANCE, MAX_CPUS,
 };

@@ -6,7 +6,7 @@ use include_dir::{include_dir, Dir};
 use schedlab_input::{read_text, Diagnostic};
 use schedlab_trace::Ns;
 
-use crate::{Cache, Costs, Cpu, Machine, TickPhase, Timers, MAX_CPUS};
+use crate::{Cache, Costs, Cpu, Machine, Preemption, TickPhase, Timers, MAX_CPUS};
 
 static MACHINES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../machines");
 
@@ -104,6 +104,8 @@ impl Machine {
             timers: Timers::HighResolution,
             tick_phase: TickPhase::Aligned,
             smp: nr_cpus > 1,
+            sync_wakeups: false,
+            preemption: Preemption::None,
             hz: 1000,
             kernel_hz: None,
             tick_jitter: Ns::ZERO,

@@ -31,6 +31,11 @@ pub struct Machine {
     pub tick_phase: TickPhase,
     /// Its kernel is built for several CPUs, even if there is only one (the papers' "1P").
     pub smp: bool,
+    /// Its kernel wakes with the hint that the waker is about to sleep (WF_SYNC) where a message arrives in, or
+    /// is taken from, a pipe or socket.
+    pub sync_wakeups: bool,
+    /// When its kernel preempts a task.
+    pub preemption: Preemption,
     /// Tick rate for policies that do not bring their own.
     pub hz: u32,
     /// Tick rate of the kernel, where it differs from the policy's: each tick of the kernel delivers the
@@ -160,6 +165,21 @@ pub enum Timers {
     Tick,
     /// Exactly, as with high-resolution timers.
     HighResolution,
+}
+
+/// When a kernel preempts the running task: its preemption model (CONFIG_PREEMPT_*).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Preemption {
+    /// On return to user mode (PREEMPT_NONE).
+    None,
+    /// Also where the kernel says that it may sleep (PREEMPT_VOLUNTARY); here as [`Preemption::None`], as kernel
+    /// work says no such thing.
+    Voluntary,
+    /// Also in the kernel (PREEMPT).
+    Full,
+    /// As [`Preemption::Full`], but requests of the fair class wait for the return to user mode or the
+    /// next tick (PREEMPT_LAZY, from Linux 6.13 on).
+    Lazy,
 }
 
 /// When the CPUs of a machine tick.

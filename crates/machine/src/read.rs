@@ -5,9 +5,9 @@ use schedlab_trace::Ns;
 
 use crate::library::shipped;
 use crate::topology::{topology, Topology};
-use crate::{Costs, Cpu, IdleState, Machine, TickPhase, Timers};
+use crate::{Costs, Cpu, IdleState, Machine, Preemption, TickPhase, Timers};
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 16] = [
     "title",
     "base",
     "cpus",
@@ -15,6 +15,8 @@ const KEYS: [&str; 14] = [
     "kernel_hz",
     "tick_jitter",
     "smp",
+    "sync_wakeups",
+    "preemption",
     "timers",
     "ticks",
     "smt_speed_milli",
@@ -27,6 +29,12 @@ const IDLE_KEYS: [&str; 2] = ["after", "exit"];
 const TIMERS: [(&str, Timers); 2] = [
     ("tick", Timers::Tick),
     ("high-resolution", Timers::HighResolution),
+];
+const PREEMPTION: [(&str, Preemption); 4] = [
+    ("none", Preemption::None),
+    ("voluntary", Preemption::Voluntary),
+    ("full", Preemption::Full),
+    ("lazy", Preemption::Lazy),
 ];
 const TICKS: [(&str, TickPhase); 2] = [
     ("aligned", TickPhase::Aligned),
@@ -97,6 +105,8 @@ fn machine(root: &Table<'_>, name: String, base: Option<&Machine>) -> Result<Mac
         caches,
         distances,
     } = topology(root, base)?;
+    let sync_wakeups = root.boolean("sync_wakeups")?;
+    let preemption = root.choice("preemption", &PREEMPTION)?;
     let smp = root.boolean("smp")?.unwrap_or(cpus.len() > 1);
     Ok(Machine {
         name,
@@ -110,6 +120,12 @@ fn machine(root: &Table<'_>, name: String, base: Option<&Machine>) -> Result<Mac
         timers,
         tick_phase,
         smp,
+        sync_wakeups: sync_wakeups
+            .or(base.map(|b| b.sync_wakeups))
+            .unwrap_or(false),
+        preemption: preemption
+            .or(base.map(|b| b.preemption))
+            .unwrap_or(Preemption::None),
         hz,
         kernel_hz,
         tick_jitter: jitter.or(base.map(|b| b.tick_jitter)).unwrap_or(Ns::ZERO),

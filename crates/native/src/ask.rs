@@ -4,6 +4,7 @@
 
 use std::ffi::c_char;
 
+use crate::ffi::RESCHED;
 use crate::{ffi, MAX_CPUS};
 
 /// resched_cpu(): have pick_next() called on a CPU as soon as it can be.
@@ -15,10 +16,10 @@ pub unsafe fn resched_cpu(s: *mut ffi::Sched, cpu: u32) {
     // SAFETY: the caller's promise; no reference to these fields is alive during a hook.
     unsafe {
         let c = (*s).cpus.add(cpu as usize);
-        if (*c).need_resched != 0 {
+        if (*c).need_resched & RESCHED != 0 {
             return;
         }
-        (*c).need_resched = 1;
+        (*c).need_resched |= RESCHED;
         (*s).host_only.requests = 1;
         (*c).host_only.resched_next = (*s).host_only.resched;
         (*s).host_only.resched = cpu + 1;

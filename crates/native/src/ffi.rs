@@ -6,6 +6,7 @@ use std::ffi::{c_char, c_void};
 
 pub const MAX_CPUS: usize = 1024;
 pub const MAX_GROUP_DEPTH: u32 = 16;
+pub const RESCHED: u32 = 1;
 pub const MAX_TIMERS: usize = 4;
 pub const MAX_COUNTERS: usize = 16;
 
@@ -62,6 +63,7 @@ pub struct Task {
     pub allowed: *const CpuMask,
     pub parent: *mut Task,
     pub group: *mut Group,
+    pub slice_ns: u64,
     pub all: List,
     pub id: u32,
     pub cpu: u32,
@@ -72,6 +74,8 @@ pub struct Task {
     pub mm: u32,
     pub flags: u32,
     pub nr_allowed: u32,
+    pub util_min: u32,
+    pub util_max: u32,
     pub runtime_ns: u64,
     pub deadline_ns: u64,
     pub period_ns: u64,
@@ -93,6 +97,7 @@ pub struct Cpu {
     pub core: u32,
     pub llc: u32,
     pub node: u32,
+    pub capacity: u32,
     pub host_only: CpuHost,
 }
 
@@ -139,6 +144,7 @@ pub struct Sched {
     pub nr_cpus: u32,
     pub nr_tasks: u32,
     pub smp: u32,
+    pub lazy: u32,
     pub tasks: *mut List,
     pub cpus: *mut Cpu,
     pub host_only: SchedHost,
@@ -204,6 +210,7 @@ pub struct Policy {
     pub yield_: Option<unsafe extern "C" fn(*mut Sched, *mut Task) -> u32>,
     pub set_nice: Option<unsafe extern "C" fn(*mut Sched, *mut Task, i32)>,
     pub set_class: Option<unsafe extern "C" fn(*mut Sched, *mut Task, u32, u32)>,
+    pub set_slice: Option<unsafe extern "C" fn(*mut Sched, *mut Task)>,
     pub set_cpumask: Option<unsafe extern "C" fn(*mut Sched, *mut Task)>,
     pub group_init: GroupHook,
     pub group_move: Option<unsafe extern "C" fn(*mut Sched, *mut Task, *mut Group)>,
@@ -251,6 +258,7 @@ impl Policy {
         yield_: None,
         set_nice: None,
         set_class: None,
+        set_slice: None,
         set_cpumask: None,
         group_init: None,
         group_move: None,
@@ -277,11 +285,11 @@ mod tests {
         let rust = [
             size_of::<Task>(),
             offset_of!(Task, id),
-            offset_of!(Task, nr_allowed),
+            offset_of!(Task, util_max),
             offset_of!(Task, period_ns),
             size_of::<Cpu>(),
             offset_of!(Cpu, need_resched),
-            offset_of!(Cpu, node),
+            offset_of!(Cpu, capacity),
             size_of::<Sched>(),
             offset_of!(Sched, tasks),
             offset_of!(Task, host_only.moved_next),

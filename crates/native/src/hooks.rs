@@ -2,10 +2,10 @@
 
 use std::ptr;
 
-use schedlab_trace::{CpuId, TaskId};
+use schedlab_trace::{CpuId, Ns, TaskId};
 
 use crate::host::{get, replace, set, Host, Subject};
-use crate::{ffi, Class, Fault, FaultKind, Hook, Prev};
+use crate::{ffi, Clamps, Class, Fault, FaultKind, Hook, Prev};
 
 impl Host {
     /// A task was forked.
@@ -186,6 +186,25 @@ impl Host {
         self.guarded(Hook::SetClass, Subject::task(task), || unsafe {
             hook(s, p, old_class, old_rt)
         })
+    }
+
+    /// Changes the slice a task asks for, 0 for none, and tells the policy.
+    pub fn set_slice(&mut self, task: TaskId, slice: Ns) -> Result<(), Fault> {
+        set!(self.task_ptr(task), slice_ns, slice.0);
+        let Some(hook) = self.table.set_slice else {
+            return Ok(());
+        };
+        let (s, p) = (self.s(), self.task_ptr(task));
+        self.guarded(Hook::SetSlice, Subject::task(task), || unsafe {
+            hook(s, p)
+        })
+    }
+
+    /// Changes a task's utilisation clamps, which its policy looks at when it next places it.
+    pub fn set_clamps(&mut self, task: TaskId, clamps: Clamps) {
+        let p = self.task_ptr(task);
+        set!(p, util_min, u32::from(clamps.min));
+        set!(p, util_max, u32::from(clamps.max));
     }
 
     /// Changes the CPUs a task may use (a number from [`Host::add_cpu_set`]) and tells the policy.

@@ -13,7 +13,9 @@ use crate::fault::{Fault, FaultKind, Hook};
 use crate::groups::Groups;
 use crate::memory::{Block, TaskSlab};
 use crate::seed::first_state;
-use crate::{crash, ffi, Class, Disturbance, Instance, LockScope, Met, Policy, Tuned, MAX_CPUS};
+use crate::{
+    crash, ffi, Disturbance, Instance, LockScope, Met, NewTask, Platform, Policy, Tuned, MAX_CPUS,
+};
 
 /// Reads a field behind a pointer to shared memory of a [`Host`].
 macro_rules! get {
@@ -48,49 +50,6 @@ pub const LOOP_BUDGET: u32 = 8 * 1024 * 1024;
 
 /// How often one timer of a policy may expire within a millisecond.
 pub const MOST_EXPIRIES_PER_MS: u32 = 10_000;
-
-/// Where a CPU sits.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Topology {
-    /// Physical core; CPUs with the same one are SMT siblings.
-    pub core: u32,
-    /// Last-level cache.
-    pub llc: u32,
-    /// Memory node.
-    pub node: u32,
-}
-
-/// What a policy runs on.
-#[derive(Clone, Copy, Debug)]
-pub struct Platform<'a> {
-    /// One entry for each CPU; 1 to [`MAX_CPUS`].
-    pub cpus: &'a [Topology],
-    /// The kernel is built for several CPUs.
-    pub smp: bool,
-    /// Tick rate for policies without a tunable "hz".
-    pub hz: u32,
-}
-
-/// The public fields of a task that is about to exist.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NewTask {
-    /// nice, -20 to 19.
-    pub nice: i8,
-    /// Scheduling class.
-    pub class: Class,
-    /// Real-time priority, 1 to 99, or 0.
-    pub rt_priority: u8,
-    /// Address space; 0 for a kernel thread.
-    pub mm: u32,
-    /// CPU set: a number from [`Host::add_cpu_set`]; 0: all CPUs.
-    pub cpu_set: u32,
-    /// The CPU it starts on unless the policy chooses another.
-    pub cpu: CpuId,
-    /// It is of the group a user looks at.
-    pub foreground: bool,
-    /// The group it is in; none: the root.
-    pub group: Option<GroupId>,
-}
 
 /// One machine: all state of one policy, and the only way to its hooks.
 pub struct Host {
@@ -196,6 +155,7 @@ impl Host {
         let (s, head) = (self.s(), self.all.as_ptr::<ffi::List>());
         set!(s, nr_cpus, platform.cpus.len() as u32);
         set!(s, smp, u32::from(platform.smp));
+        set!(s, lazy, u32::from(platform.lazy));
         set!(s, tick_ns, 1_000_000_000 / rate);
         set!(s, cpus, self.cpus.as_ptr());
         set!(s, tasks, head);
@@ -210,6 +170,7 @@ impl Host {
             set!(cpu, core, place.core);
             set!(cpu, llc, place.llc);
             set!(cpu, node, place.node);
+            set!(cpu, capacity, place.capacity);
         }
     }
 
@@ -349,6 +310,9 @@ impl Host {
         set!(t, nr_allowed, count);
         set!(t, parent, parent);
         set!(t, group, self.groups.pointer(new.group));
+        set!(t, slice_ns, new.slice.0);
+        set!(t, util_min, u32::from(new.clamps.min));
+        set!(t, util_max, u32::from(new.clamps.max));
         set!(t, id, id.0);
         set!(t, cpu, new.cpu.0);
         set!(t, nice, i32::from(new.nice));
@@ -634,7 +598,8 @@ mod tests {
     //! With hooks in Rust, so that Miri can run them: `make miri`.
 
     use super::*;
-    use crate::{enq, Prev};
+    use crate::{enq, Clamps, Class, Prev, Topology};
+    use schedlab_trace::Ns;
 
     /// First come, first served on one queue: the list of all tasks.
     mod fifo {
@@ -723,11 +688,10 @@ mod tests {
             pick_next: Some(fifo::pick_next),
             ..ffi::Policy::EMPTY
         };
-        let (core, llc, node) = (0, 0, 0);
-        let place = Topology { core, llc, node };
         let platform = Platform {
-            cpus: &[place; 2],
+            cpus: &[Topology::ONE; 2],
             smp: true,
+            lazy: false,
             hz: 100,
         };
         Host::new(&Tuned::defaults(Policy(&FIFO, None)), &platform, 1).unwrap()
@@ -743,6 +707,8 @@ mod tests {
             cpu: CpuId(cpu),
             foreground: false,
             group: None,
+            slice: Ns::ZERO,
+            clamps: Clamps::NONE,
         }
     }
 

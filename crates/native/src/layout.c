@@ -17,8 +17,8 @@
 #include "policy.h"
 
 const u64 schedlab_layout[] = {
-	sizeof(struct task), OFFSET(task, id), OFFSET(task, nr_allowed), OFFSET(task, period_ns),
-	sizeof(struct cpu), OFFSET(cpu, need_resched), OFFSET(cpu, node),
+	sizeof(struct task), OFFSET(task, id), OFFSET(task, util_max), OFFSET(task, period_ns),
+	sizeof(struct cpu), OFFSET(cpu, need_resched), OFFSET(cpu, capacity),
 	sizeof(struct sched), OFFSET(sched, tasks),
 	HOST_OFFSETS,
 	sizeof(struct policy), OFFSET(policy, promise), OFFSET(policy, init), OFFSET(policy, queued),

@@ -185,6 +185,11 @@ impl Policy {
         self.0.group_set_quota.is_some()
     }
 
+    /// Does it know slices that tasks ask for?  If not, they have no effect.
+    pub fn has_custom_slices(&self) -> bool {
+        self.0.set_slice.is_some()
+    }
+
     /// Does it want ticks on idle CPUs?
     pub fn ticks_when_idle(&self) -> bool {
         self.0.tick_when_idle != 0

@@ -30,9 +30,24 @@ impl Host {
         get!(self.cpu(cpu), need_resched) != 0
     }
 
+    /// Is such a request pending that is not a lazy one?
+    #[inline]
+    pub fn need_resched_now(&self, cpu: CpuId) -> bool {
+        get!(self.cpu(cpu), need_resched) & ffi::RESCHED != 0
+    }
+
+    /// A tick: a lazy request has waited for long enough.
+    #[inline]
+    pub fn end_laziness(&mut self, cpu: CpuId) {
+        if self.need_resched(cpu) {
+            self.set_need_resched(cpu);
+        }
+    }
+
     /// Notes that this CPU must reschedule, as if the policy had asked.
     pub fn set_need_resched(&mut self, cpu: CpuId) {
-        set!(self.cpu(cpu), need_resched, 1);
+        let lazy = get!(self.cpu(cpu), need_resched);
+        set!(self.cpu(cpu), need_resched, lazy | ffi::RESCHED);
     }
 
     /// The next task the policy moved, with the CPU it came from; its new CPU is in [`Host::task`].

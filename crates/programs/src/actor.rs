@@ -78,6 +78,8 @@ impl Play {
             class: spec.class,
             rt_priority: spec.rt_priority,
             nice: spec.nice,
+            slice: spec.slice.unwrap_or(Ns::ZERO),
+            clamps: spec.clamps,
         };
         set_standing(thread, standing)
             .map_err(|error| format!("{}: {}: {error}", self.name(slot), in_words(standing)))
@@ -270,6 +272,7 @@ impl Actor {
             Op::Yield => rustix::thread::sched_yield(),
             Op::SetNice(nice) => self.renice(self.me, nice)?,
             Op::SetClass(class, rt_priority) => self.reclass(self.me, class, rt_priority)?,
+            Op::SetSlice(slice) => self.reslice(slice)?,
             Op::SetCpus(set) => self.play.bind(0, set)?,
             Op::Renice(spec, nice) => self.for_each_of(spec, |task| self.renice(task, nice))?,
             Op::Reclass(spec, class, rt_priority) => {

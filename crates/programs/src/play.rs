@@ -36,6 +36,8 @@ const OBSERVER: Standing = Standing {
     class: TaskClass::Fifo,
     rt_priority: 2,
     nice: 0,
+    slice: Ns::ZERO,
+    clamps: None,
 };
 
 /// The longest time between two checks.

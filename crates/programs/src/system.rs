@@ -88,7 +88,13 @@ struct Attributes {
     runtime: u64,
     deadline: u64,
     period: u64,
+    util_min: u32,
+    util_max: u32,
 }
+
+// include/uapi/linux/sched.h
+const SCHED_FLAG_KEEP_POLICY: u64 = 0x08;
+const SCHED_FLAG_UTIL_CLAMP: u64 = 0x60;
 
 /// A task's scheduling attributes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -99,6 +105,10 @@ pub struct Standing {
     pub rt_priority: u8,
     /// nice.
     pub nice: i8,
+    /// The slice it asks for; 0: the kernel's own.
+    pub slice: Ns,
+    /// Its utilisation clamps, if it has any.
+    pub clamps: Option<(u16, u16)>,
 }
 
 /// Sets all attributes of a thread (0: this one) in one call.
@@ -111,12 +121,41 @@ pub fn set_standing(thread: u32, standing: Standing) -> io::Result<()> {
         TaskClass::Fifo => libc::SCHED_FIFO,
         TaskClass::Rr => libc::SCHED_RR,
     };
+    let (util_min, util_max) = standing.clamps.unwrap_or((0, 1024));
+    set_attributes(
+        thread,
+        Attributes {
+            policy: policy as u32,
+            flags: standing.clamps.map_or(0, |_| SCHED_FLAG_UTIL_CLAMP),
+            nice: standing.nice.into(),
+            priority: standing.rt_priority.into(),
+            runtime: standing.slice.0,
+            util_min: util_min.into(),
+            util_max: util_max.into(),
+            ..Attributes::default()
+        },
+    )
+}
+
+/// Changes the slice this thread asks for; 0: the kernel's own.
+pub fn set_slice(slice: Ns) -> io::Result<()> {
+    // In the same call the kernel sets nice.
+    let nice = rustix::process::getpriority_process(None)?;
+    set_attributes(
+        0,
+        Attributes {
+            flags: SCHED_FLAG_KEEP_POLICY,
+            nice,
+            runtime: slice.0,
+            ..Attributes::default()
+        },
+    )
+}
+
+fn set_attributes(thread: u32, attributes: Attributes) -> io::Result<()> {
     let attributes = Attributes {
         size: size_of::<Attributes>() as u32,
-        policy: policy as u32,
-        nice: standing.nice.into(),
-        priority: standing.rt_priority.into(),
-        ..Attributes::default()
+        ..attributes
     };
     // SAFETY: the attributes live through the call and say how long they are.
     let done = unsafe { libc::syscall(libc::SYS_sched_setattr, thread, &raw const attributes, 0) };

@@ -689,6 +689,8 @@ impl Lowering {
             periodic: None,
             cpus: kernel_thread_cpu(&info.name).map(|cpu| cpu_set(workload, cpu)),
             control_group: None,
+            slice: None,
+            clamps: None,
             process: match life.is_kernel() {
                 true => Process::Shared(0),
                 false => Process::Shared(self.processes[&info.process]),

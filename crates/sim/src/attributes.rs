@@ -1,7 +1,7 @@
 //! Changing a task's nice value, class and CPUs, whatever it is doing.
 
 use schedlab_policy::enq;
-use schedlab_trace::{CpuId, EventKind, Overhead, TaskClass, TaskId};
+use schedlab_trace::{CpuId, EventKind, Ns, Overhead, TaskClass, TaskId};
 
 use crate::engine::{class_of, Simulation};
 use crate::error::SimError;
@@ -41,6 +41,19 @@ impl Simulation<'_> {
         self.drain_requests(cpu)?;
         self.charge_work(cpu, Overhead::Syscall);
         self.note_priority(cpu, task)
+    }
+
+    /// Changes the slice it asks for.
+    pub(crate) fn set_slice(
+        &mut self,
+        cpu: CpuId,
+        task: TaskId,
+        slice: Option<Ns>,
+    ) -> Result<(), SimError> {
+        self.call(cpu, |host| host.set_slice(task, slice.unwrap_or(Ns::ZERO)))?;
+        self.drain_requests(cpu)?;
+        self.charge_work(cpu, Overhead::Syscall);
+        Ok(())
     }
 
     /// Changes where a task may run.  If it must leave its CPU it does so at once when it waits,

@@ -1,6 +1,9 @@
 //! The simulation itself: the main loop, and CPUs passing from one mode to the next.
 
-use schedlab_policy::{Class, Disturbance, Host, LockScope, NewTask, Nice, Platform, Topology};
+use schedlab_machine::Preemption;
+use schedlab_policy::{
+    Clamps, Class, Disturbance, Host, LockScope, NewTask, Nice, Platform, Topology,
+};
 use schedlab_trace::{CpuId, Ns, Sink, TaskClass, TaskId, Time, TraceInfo, WakeContext};
 use schedlab_workload::{Periodic, Process, Stream, TaskSpec};
 
@@ -104,6 +107,7 @@ impl<'a> Simulation<'a> {
         let platform = Platform {
             cpus: &topology(setup),
             smp: machine.smp,
+            lazy: machine.preemption == Preemption::Lazy,
             hz: machine.hz,
         };
         let host = Host::new(setup.tuned, &platform, setup.seed).map_err(|fault| {
@@ -269,6 +273,8 @@ impl<'a> Simulation<'a> {
             cpu,
             foreground: description.foreground,
             group: self.first_group(description.control_group, parent),
+            slice: description.slice.unwrap_or(Ns::ZERO),
+            clamps: clamps_of(description),
         };
         let id = self.host.add_task(&new, parent);
         if let Some(Periodic {
@@ -535,8 +541,14 @@ fn topology(setup: &Setup) -> Vec<Topology> {
         core: cpu.core,
         llc: cpu.cache,
         node: cpu.node,
+        capacity: cpu.capacity,
     };
     setup.machine.cpus.iter().map(place).collect()
+}
+
+fn clamps_of(task: &TaskSpec) -> Clamps {
+    task.clamps
+        .map_or(Clamps::NONE, |(min, max)| Clamps { min, max })
 }
 
 /// The other CPUs of the same core.

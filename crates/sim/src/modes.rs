@@ -1,5 +1,6 @@
 //! CPUs passing from one mode to the next: idle, user, kernel, spinning.
 
+use schedlab_machine::Preemption;
 use schedlab_trace::{CpuId, Event, EventKind, Ns, Overhead, TaskId, Time};
 use schedlab_workload::Op;
 
@@ -159,6 +160,7 @@ impl Simulation<'_> {
             KernelWork::Tick => {
                 self.cpu_mut(cpu).pending.pop_front();
                 let curr = self.cpu(cpu).curr;
+                self.host.end_laziness(cpu);
                 for _ in 0..self.policy_ticks(cpu) {
                     self.call(cpu, |host| host.tick(cpu, curr))?;
                 }
@@ -215,10 +217,19 @@ impl Simulation<'_> {
             return self.host.need_resched(cpu);
         };
         let t = self.task(task);
-        if self.host.need_resched(cpu) && !self.is_in_kernel(task) {
+        if self.host.need_resched(cpu) && (self.preempts_kernel(cpu) || !self.is_in_kernel(task)) {
             return true;
         }
         t.yielding || t.move_to.is_some() || !matches!(t.state, State::Running(_))
+    }
+
+    /// Does the kernel preempt its own work here?  Where it is lazy it has to be asked in earnest.
+    fn preempts_kernel(&self, cpu: CpuId) -> bool {
+        match self.setup.machine.preemption {
+            Preemption::None | Preemption::Voluntary => false,
+            Preemption::Full => true,
+            Preemption::Lazy => self.host.need_resched_now(cpu),
+        }
     }
 
     /// Is the task in the kernel, or about to go on there?  Then it is preempted when it is done.

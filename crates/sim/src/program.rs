@@ -101,6 +101,7 @@ impl<'p> Simulation<'p> {
             Op::Yield => self.sched_yield(cpu, task)?,
             Op::SetNice(nice) => self.set_nice(cpu, task, nice)?,
             Op::SetClass(class, rt_priority) => self.set_class(cpu, task, class, rt_priority)?,
+            Op::SetSlice(slice) => self.set_slice(cpu, task, slice)?,
             Op::SetCpus(set) => self.set_cpus(cpu, task, set)?,
             Op::Renice(SpecId(spec), nice) => {
                 self.for_each_of(spec, |sim, other| sim.set_nice(cpu, other, nice))?;
@@ -385,7 +386,7 @@ impl<'p> Simulation<'p> {
                 return Err(self.misuse(task, "sends more messages than anybody receives"));
             }
             if let Some(receiver) = receiver {
-                self.wake(cpu, receiver)?;
+                self.wake_sync(cpu, receiver)?;
             }
         }
         Ok(())
@@ -413,7 +414,7 @@ impl<'p> Simulation<'p> {
             for _ in 0..relieved {
                 let senders = &mut self.resources.channels[channel as usize].senders;
                 let sender = senders.pop_front().expect("as many wait");
-                self.wake(cpu, sender)?;
+                self.wake_sync(cpu, sender)?;
             }
         }
         Ok(())
@@ -433,7 +434,7 @@ impl<'p> Simulation<'p> {
         t.cursor.received = taken;
         t.received_clock = clock;
         for sender in senders {
-            self.wake(cpu, sender)?;
+            self.wake_sync(cpu, sender)?;
         }
         Ok(())
     }

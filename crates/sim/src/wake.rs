@@ -55,6 +55,16 @@ impl Simulation<'_> {
         self.want_awake(cpu, task, 0, WakeContext::Task)
     }
 
+    /// A task that sends or takes a message wakes who waited for that.  Pipes and sockets then say that the waker is
+    /// about to sleep: wake_up_interruptible_sync_poll().
+    pub(crate) fn wake_sync(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
+        let sync = match self.setup.machine.sync_wakeups {
+            true => enq::SYNC,
+            false => 0,
+        };
+        self.want_awake(cpu, task, sync, WakeContext::Task)
+    }
+
     /// The CPU's first piece of kernel work is to wake this task; false if it spins for the lock.
     pub(crate) fn try_wake(
         &mut self,

@@ -165,6 +165,8 @@ pub(crate) fn task(name: impl Into<String>, program: ProgramId) -> TaskSpec {
         periodic: None,
         cpus: None,
         control_group: None,
+        slice: None,
+        clamps: None,
         process: Process::Own,
         working_set_bytes: 0,
         start: Ns::ZERO,

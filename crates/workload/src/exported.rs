@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 
 use schedlab_input::{stem, Diagnostic};
-use schedlab_trace::{CpuMax, GroupWeight, TaskClass};
+use schedlab_trace::{CpuMax, GroupWeight, Ns, TaskClass};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Amount, Distribution, Op, TimerScope, Times, Workload, MAX_GROUP_DEPTH, MAX_LOOP_DEPTH,
-    MAX_OWN_TIMERS, MAX_TASKS,
+    MAX_OWN_TIMERS, MAX_SLICE, MAX_TASKS, MIN_SLICE,
 };
 
 /// The version of the format.
@@ -87,6 +87,15 @@ fn check(workload: &Workload) -> Result<(), String> {
                 "nice must be -20 to 19, a real-time priority 1 to 99 in its classes only",
             );
         }
+        if !task.slice.is_none_or(slice_is_possible) {
+            return wrong("a slice must be 100us to 100ms");
+        }
+        if !task
+            .clamps
+            .is_none_or(|(min, max)| min <= max && max <= 1024)
+        {
+            return wrong("clamps must be 0 to 1024, the least not above the most");
+        }
         if !in_range(task.cpus, workload.cpu_sets.len()) {
             return wrong("there is no such set of CPUs");
         }
@@ -110,6 +119,10 @@ fn check(workload: &Workload) -> Result<(), String> {
         check_program(workload, &program.ops).map_err(wrong)?;
     }
     Ok(())
+}
+
+fn slice_is_possible(slice: Ns) -> bool {
+    (MIN_SLICE..=MAX_SLICE).contains(&slice)
 }
 
 /// Groups come after the ones they are in, and their numbers make sense.
@@ -230,6 +243,7 @@ fn refers_to_something(w: &Workload, op: &Op) -> bool {
         Op::Fork(s) => spec(s),
         Op::SetNice(nice) => standing_is_possible(nice, TaskClass::Normal, 0),
         Op::SetClass(class, priority) => standing_is_possible(0, class, priority),
+        Op::SetSlice(slice) => slice.is_none_or(slice_is_possible),
         Op::SetCpus(set) => cpus(set),
         Op::Renice(s, nice) => spec(s) && standing_is_possible(nice, TaskClass::Normal, 0),
         Op::Reclass(s, class, priority) => spec(s) && standing_is_possible(0, class, priority),

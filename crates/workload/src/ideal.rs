@@ -315,6 +315,7 @@ impl<'a> Ideal<'a> {
             | Op::Reap
             | Op::SetNice(_)
             | Op::SetClass(..)
+            | Op::SetSlice(_)
             | Op::SetCpus(_)
             | Op::Renice(..)
             | Op::Reclass(..)

@@ -10,6 +10,12 @@ use serde::{Deserialize, Serialize};
 /// The duration of a workload that names none and would never end.
 pub const DURATION_OF_THE_ENDLESS: Ns = Ns::from_secs(10);
 
+/// The shortest slice a task can ask for.
+pub const MIN_SLICE: Ns = Ns(100_000);
+
+/// The longest slice a task can ask for.
+pub const MAX_SLICE: Ns = Ns(100_000_000);
+
 /// The most tasks that exist from the start.
 pub const MAX_TASKS: u32 = 1_000_000;
 
@@ -114,6 +120,13 @@ pub struct TaskSpec {
     /// The control group it starts in; none: its parent's, or the root if it has no parent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_group: Option<u32>,
+    /// The slice it asks for (sched_setattr's sched_runtime), [`MIN_SLICE`] to [`MAX_SLICE`]; none: the policy's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slice: Option<Ns>,
+    /// Utilisation clamps (uclamp): it counts as using at least and at most this much of the fastest CPU, in
+    /// 1/1024; none: 0 and 1024.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clamps: Option<(u16, u16)>,
     /// Its address space.
     pub process: Process,
     /// Memory it touches repeatedly; the part of it in the cache decides its speed.
@@ -307,6 +320,8 @@ pub enum Op {
     SetNice(i8),
     /// Changes its own class and real-time priority.
     SetClass(TaskClass, u8),
+    /// Changes the slice it asks for; none: the policy's own.
+    SetSlice(Option<Ns>),
     /// Changes its own CPU set: an index into [`Workload::cpu_sets`], none: all CPUs.
     SetCpus(Option<u32>),
     /// Changes the nice value of every living task of a specification.

@@ -106,6 +106,8 @@ fn task(draw: &mut Draw, habits: &Habits, spec: u32, nr_cpus: u32) -> TaskSpec {
         }),
         cpus: (habits.pinned && draw.below(2) == 0).then(|| draw.below(4)),
         control_group: None,
+        slice: None,
+        clamps: None,
         process: if draw.below(2) == 0 {
             Process::Parent
         } else {

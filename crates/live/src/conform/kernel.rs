@@ -1,7 +1,7 @@
 //! A small random kernel: what a policy is told of a random life on a few CPUs.
 
-use schedlab_policy::{deq, enq, Class, Fault, NewTask, Prev, Tuned};
-use schedlab_trace::{CpuId, TaskId, Time};
+use schedlab_policy::{deq, enq, Clamps, Class, Fault, NewTask, Prev, Tuned};
+use schedlab_trace::{CpuId, Ns, TaskId, Time};
 
 use super::recorder::Recorder;
 
@@ -155,6 +155,8 @@ impl Kernel {
             cpu: CpuId(cpu),
             foreground: self.rng.below(4) == 0,
             group: None,
+            slice: Ns::ZERO,
+            clamps: Clamps::NONE,
         };
         let task = self.script.start(&new, parent)?;
         self.tasks.push(State::Runnable);

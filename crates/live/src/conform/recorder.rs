@@ -209,11 +209,13 @@ impl Recorder {
                 core: p.core,
                 llc: p.llc,
                 node: p.node,
+                capacity: 1024,
             })
             .collect();
         let platform = Platform {
             cpus: &topology,
             smp: cpus > 1,
+            lazy: false,
             hz: kernel::HZ,
         };
         let mut recorder = Recorder {

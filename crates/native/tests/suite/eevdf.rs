@@ -6,6 +6,7 @@ mod choice;
 mod delay;
 mod hrtick;
 mod lag;
+mod slices;
 
 use crate::fair::Entity;
 use crate::script::{random, Machine};
@@ -20,6 +21,7 @@ struct State {
     vlag: i64,
     deadline: u64,
     slice: u64,
+    vprot: u64,
     sched_delayed: u8,
     rel_deadline: u8,
 }
@@ -78,7 +80,13 @@ fn the_tree_is_ordered_and_balanced_and_knows_the_least() {
 
 #[test]
 fn random_lives() {
-    for variant in ["eevdf:6.12", "eevdf:6.18", "eevdf:6.6"] {
+    for variant in [
+        "eevdf:6.12",
+        "eevdf:6.18",
+        "eevdf:6.19",
+        "eevdf:7.1",
+        "eevdf:6.6",
+    ] {
         for seed in 1..20 {
             random::live(&mut Machine::new(variant, 1, &[("hz", 100)]), seed, 300);
         }

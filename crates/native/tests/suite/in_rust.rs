@@ -4,10 +4,10 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 
 use schedlab_policy::{
-    ask, ffi, instance_of, Class, Fault, Host, Instance, InstanceMaker, NewTask, Platform, Policy,
-    Prev, Topology, Tuned,
+    ask, ffi, instance_of, Clamps, Class, Fault, Host, Instance, InstanceMaker, NewTask, Platform,
+    Policy, Prev, Topology, Tuned,
 };
-use schedlab_trace::{CpuId, TaskId, Time};
+use schedlab_trace::{CpuId, Ns, TaskId, Time};
 
 /// Asks for one of everything, as the hooks below do.
 const IN_C: &str = r#"
@@ -126,14 +126,10 @@ fn in_rust() -> Policy {
 }
 
 fn host(policy: Policy, nr_cpus: usize) -> Result<Host, Fault> {
-    let place = Topology {
-        core: 0,
-        llc: 0,
-        node: 0,
-    };
     let platform = Platform {
-        cpus: &vec![place; nr_cpus],
+        cpus: &vec![Topology::ONE; nr_cpus],
         smp: true,
+        lazy: false,
         hz: 100,
     };
     Host::new(&Tuned::defaults(policy), &platform, 1)
@@ -151,6 +147,8 @@ fn seen(policy: Policy) -> String {
         cpu: CpuId(0),
         foreground: false,
         group: None,
+        slice: Ns::ZERO,
+        clamps: Clamps::NONE,
     };
     let task = host.add_task(&new, None);
     host.at(Time(100), CpuId(0));

@@ -2,11 +2,11 @@
 
 use std::sync::atomic::Ordering::SeqCst;
 
-use schedlab_trace::TaskClass;
+use schedlab_trace::{Ns, TaskClass};
 use schedlab_workload::{SpecId, TaskSpec};
 
 use crate::stage::{Slot, TaskSlot};
-use crate::system::{set_nice, set_standing, Standing};
+use crate::system::{set_nice, set_slice, set_standing, Standing};
 
 use super::{in_words, Actor, Problem};
 
@@ -17,6 +17,8 @@ impl Actor {
             TaskSpec {
                 nice: 0,
                 class: TaskClass::Normal,
+                slice: None,
+                clamps: None,
                 cpus: None,
                 ..
             } if is_ordinary() => Ok(()),
@@ -45,6 +47,12 @@ impl Actor {
             .map_err(|error| format!("{}: nice {nice}: {error}", self.play.name(task)))
     }
 
+    pub(super) fn reslice(&self, slice: Option<Ns>) -> Result<(), Problem> {
+        let slice = slice.unwrap_or(Ns::ZERO);
+        set_slice(slice)
+            .map_err(|error| format!("{}: slice {slice}: {error}", self.play.name(self.me)))
+    }
+
     pub(super) fn reclass(
         &self,
         task: TaskSlot,
@@ -56,6 +64,8 @@ impl Actor {
             class,
             rt_priority,
             nice: self.play.spec(task).nice,
+            slice: self.play.spec(task).slice.unwrap_or(Ns::ZERO),
+            clamps: self.play.spec(task).clamps,
         };
         set_standing(thread, standing)
             .map_err(|error| format!("{}: {}: {error}", self.play.name(task), in_words(standing)))

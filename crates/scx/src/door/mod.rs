@@ -237,6 +237,7 @@ fn topology(machine: &schedlab_machine::Machine) -> Topology {
         core: cpu.core,
         llc: cpu.cache,
         node: cpu.node,
+        capacity: cpu.capacity,
     };
     Topology {
         cpus: machine.cpus.iter().map(cpu).collect(),

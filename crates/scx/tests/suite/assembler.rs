@@ -97,6 +97,7 @@ pub fn topology(nr_cpus: u32) -> Topology {
         core,
         llc: 0,
         node: 0,
+        capacity: 1024,
     };
     Topology {
         cpus: (0..nr_cpus).map(place).collect(),

@@ -24,6 +24,8 @@ fn spec(name: &str, count: u32, program: u32) -> TaskSpec {
         periodic: None,
         cpus: None,
         control_group: None,
+        slice: None,
+        clamps: None,
         process: Process::Own,
         working_set_bytes: 0,
         start: Ns::ZERO,

@@ -9,6 +9,7 @@ mod costs;
 mod ends;
 mod engine;
 mod mutants;
+mod preemption;
 mod processes;
 mod realtime;
 mod relations;

@@ -91,8 +91,8 @@ fn finds(rule: Rule, end: Result<(), SimError>) {
 #[test]
 fn ignores_the_weight_of_a_group() {
     assert_eq!(broken_groups(&[], ""), Ok(()));
-    let from = "	se->slice = glob_of(s)->base_slice;\n}\n\nstatic void fork_entity";
-    let to = "	se->slice = glob_of(s)->base_slice;\n	set_weight(se, NICE_0_LOAD);\n}\n\nstatic void fork_entity";
+    let from = "	set_slice(s, se, glob_of(s)->base_slice);\n}\n\nstatic void fork_entity";
+    let to = "	set_slice(s, se, glob_of(s)->base_slice);\n	set_weight(se, NICE_0_LOAD);\n}\n\nstatic void fork_entity";
     let reweight = "	if (se->on_rq) {\n		reweight_queued";
     let not = "	if (group_queue(se))\n		return;\n	if (se->on_rq) {\n		reweight_queued";
     finds(
@@ -112,8 +112,9 @@ fn ignores_the_quota_of_a_group() {
 #[test]
 fn forgets_the_tasks_of_a_group() {
     // A group's entity is not linked again when its task was preempted.
-    let from = "	cfs_rq->curr = NULL;\n	link_entity(s, cfs_rq, se);\n}\n\n/* ---- preemption";
-    let to = "	cfs_rq->curr = NULL;\n	if (!group_queue(se))\n		link_entity(s, cfs_rq, se);\n}\n\n/* ---- preemption";
+    let from =
+        "	cfs_rq->curr = NULL;\n	link_entity(s, cfs_rq, se);\n}\n\n#include \"eevdf/wakeup.h";
+    let to = "	cfs_rq->curr = NULL;\n	if (!group_queue(se))\n		link_entity(s, cfs_rq, se);\n}\n\n#include \"eevdf/wakeup.h";
     assert!(broken_groups(&[(from, to)], "").is_err());
 }
 

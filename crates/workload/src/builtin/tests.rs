@@ -328,7 +328,7 @@ fn mistakes_get_one_clear_line() {
         (
             "volanomrk",
             "--workload: there is no workload \"volanomrk\"; expected one of ab, chat, closed-loop-server, containers, contest, fiftyp, hackbench, hogs, \
-             interbench, kernel-build, late, mab, massive-intr, mixed, nice-pair, producer-consumer, ring, rt-over-normal, sysbench-oltp, \
+             interbench, kernel-build, late, mab, massive-intr, mixed, nice-pair, producer-consumer, ring, rt-over-normal, short-slice, sysbench-oltp, \
              thud, victims, volanomark, wake-storm (did you mean \"volanomark\"?)",
         ),
         (

@@ -8,10 +8,10 @@ use schedlab_trace::{GroupWeight, Ns, TaskClass};
 use super::groups::read_limit;
 use super::names::{check_name, Kind, Use};
 use super::pool::Pool;
-use crate::{Op, TimerScope, Times, MAX_MESSAGES, MAX_OWN_TIMERS};
+use crate::{Op, TimerScope, Times, MAX_MESSAGES, MAX_OWN_TIMERS, MAX_SLICE, MIN_SLICE};
 
 /// Every statement and how to write it.
-pub(super) const STATEMENTS: [(&str, &str); 42] = [
+pub(super) const STATEMENTS: [(&str, &str); 43] = [
     ("run", "run AMOUNT"),
     ("run-for", "run-for AMOUNT"),
     ("sleep", "sleep AMOUNT"),
@@ -38,6 +38,7 @@ pub(super) const STATEMENTS: [(&str, &str); 42] = [
         "class",
         "class normal, batch, idle, iso, fifo PRIORITY or rr PRIORITY",
     ),
+    ("slice", "slice TIME or slice none"),
     ("cpus", "cpus LIST or cpus all"),
     ("renice", "renice TASK NUMBER"),
     (
@@ -136,6 +137,8 @@ impl<'p> Reader<'p> {
             ["class", ref class @ ..] => {
                 return Ok(self::class(class)?.map(|(class, rt)| Op::SetClass(class, rt)))
             }
+            ["slice", "none"] => Op::SetSlice(None),
+            ["slice", time] => Op::SetSlice(Some(self::slice(time)?)),
             ["renice", task, nice] => Op::Renice(self.pool.task(task)?, self::nice(nice)?),
             ["reclass", task, ref class @ ..] => {
                 let spec = self.pool.task(task)?;
@@ -328,6 +331,18 @@ fn number(text: &str, range: RangeInclusive<u32>) -> Result<u32, Diagnostic> {
 fn messages(words: &[&str]) -> Result<u32, Diagnostic> {
     let count = words.first();
     count.map_or(Ok(1), |count| number(count, 1..=MAX_MESSAGES))
+}
+
+/// A slice that a task may ask for.
+pub(super) fn slice(text: &str) -> Result<Ns, Diagnostic> {
+    let slice = quantity::duration(text)?;
+    match (MIN_SLICE..=MAX_SLICE).contains(&slice) {
+        true => Ok(slice),
+        false => Err(
+            Diagnostic::new(format!("{slice} is no slice a task can ask for"))
+                .expected("100us to 100ms, as sched_setattr() allows"),
+        ),
+    }
 }
 
 fn nice(text: &str) -> Result<i8, Diagnostic> {

@@ -13,7 +13,7 @@ use super::program::{program, program_varies};
 use super::statement::CLASSES;
 use crate::{Periodic, Process, SpecId, TaskSpec, MAX_TASKS};
 
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 23] = [
     "when",
     "count",
     "each",
@@ -21,6 +21,9 @@ const KEYS: [&str; 20] = [
     "nice",
     "class",
     "rt_priority",
+    "slice",
+    "util_min",
+    "util_max",
     "runtime",
     "deadline",
     "period",
@@ -37,9 +40,12 @@ const KEYS: [&str; 20] = [
 ];
 
 /// The keys with strings that can differ between instances.
-const VARYING_KEYS: [&str; 9] = [
+const VARYING_KEYS: [&str; 12] = [
     "name",
     "nice",
+    "slice",
+    "util_min",
+    "util_max",
     "cpus",
     "process",
     "group",
@@ -48,6 +54,8 @@ const VARYING_KEYS: [&str; 9] = [
     "working_set",
     "start",
 ];
+
+const SLICE: &str = "a duration from 100us to 100ms in quotes, such as \"500us\"";
 
 /// The most text of all programs when each instance has its own, in bytes.
 const MAX_TEXT_BYTES: u64 = 128 << 20;
@@ -294,6 +302,8 @@ fn spec(
         periodic: periodic(table, scope)?,
         cpus: cpus.flatten(),
         control_group,
+        slice: filled(table, "slice", SLICE, scope, super::statement::slice)?,
+        clamps: clamps(table, scope)?,
         process,
         working_set_bytes: size.unwrap_or(0),
         start: start.unwrap_or(Ns::ZERO),
@@ -302,6 +312,20 @@ fn spec(
         foreground: table.boolean("foreground")?.unwrap_or(false),
     };
     Ok((spec, shared))
+}
+
+/// Utilisation clamps, if it has any.
+fn clamps(table: &Table<'_>, scope: &Scope) -> Result<Option<(u16, u16)>, Diagnostic> {
+    let min = integer(table, "util_min", 0..=1024, scope)?;
+    let max = integer(table, "util_max", 0..=1024, scope)?;
+    let (low, high) = (min.unwrap_or(0), max.unwrap_or(1024));
+    if low > high {
+        return Err(table
+            .mistake("util_min", format!("{low} is more than util_max, {high}"))
+            .expected("util_min not above util_max"));
+    }
+    let given = min.is_some() || max.is_some();
+    Ok(given.then_some((low as u16, high as u16)))
 }
 
 /// The control group, and the name that results are put together by.

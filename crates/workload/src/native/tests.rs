@@ -394,12 +394,29 @@ fn nobody_waits_for_what_nobody_does() {
 }
 
 #[test]
+fn tasks_ask_for_slices_and_clamps() {
+    let workload = read(
+        "[task.t]\nslice = \"{1 + i}ms\"\ncount = 2\nutil_max = 512\nprogram = \"slice 100us\\nslice none\\nrun 1ms\"\n",
+    );
+    let slices: Vec<_> = workload.tasks.iter().map(|t| t.slice).collect();
+    assert_eq!(slices, [Some(Ns::from_ms(1)), Some(Ns::from_ms(2))]);
+    assert_eq!(workload.tasks[0].clamps, Some((0, 512)));
+    let ops = &workload.programs[0].ops[..2];
+    assert_eq!(ops, [Op::SetSlice(Some(Ns(100_000))), Op::SetSlice(None)]);
+}
+
+#[test]
 fn mistakes_in_tables_have_line_key_and_expectation() {
     let task = |keys: &str| format!("[task.t]\nprogram = \"run 1ms\"\n{keys}\n");
-    says(&task("nise = 3"), "w.toml:3: task.t.nise: unknown key; expected one of when, count, each, name, nice, class, rt_priority, runtime, deadline, period, cpus, process, group, session, kind, working_set, start, background, foreground, program (did you mean \"nice\"?)");
+    says(&task("nise = 3"), "w.toml:3: task.t.nise: unknown key; expected one of when, count, each, name, nice, class, rt_priority, slice, util_min, util_max, runtime, deadline, period, cpus, process, group, session, kind, working_set, start, background, foreground, program (did you mean \"nice\"?)");
     says(
         &task("nice = 20"),
         "w.toml:3: task.t.nice: 20 is out of range; expected a whole number from -20 to 19",
+    );
+    says(&task("slice = \"50us\""), "w.toml:3: task.t.slice: 50.0 µs is no slice a task can ask for; expected 100us to 100ms, as sched_setattr() allows");
+    says(
+        &task("util_min = 600\nutil_max = 500"),
+        "w.toml:3: task.t.util_min: 600 is more than util_max, 500; expected util_min not above util_max",
     );
     says(&task("class = \"fifo\""), "w.toml:1: task.t.rt_priority: missing; expected 1 (worst) to 99 (best) for a real-time class");
     says(&task("rt_priority = 3"), "w.toml:3: task.t.rt_priority: only real-time tasks have one; expected class = \"fifo\" or class = \"rr\" beside it");

@@ -197,6 +197,8 @@ impl Lowering<'_> {
             },
             cpus: sets[0],
             control_group: groups[0],
+            slice: task.slice,
+            clamps: task.clamps,
             process: Process::Shared(1),
             start: us(task.delay_us) + self.stagger(task),
             ..builder::task(task.name.clone(), program)

@@ -1,13 +1,13 @@
 //! Tasks and their phases.
 
 use schedlab_input::Diagnostic;
-use schedlab_trace::TaskClass;
+use schedlab_trace::{Ns, TaskClass};
 
 use super::event::{self, Event};
 use super::global::policy;
 use super::json::{Member, Value};
 use super::object::Object;
-use crate::{MAX_GROUP_DEPTH, MAX_TASKS};
+use crate::{MAX_GROUP_DEPTH, MAX_SLICE, MAX_TASKS, MIN_SLICE};
 
 /// A task as the file describes it.
 #[derive(Debug)]
@@ -23,6 +23,10 @@ pub(super) struct Task {
     /// The path of its task group, such as "/a/b"; "/" and "" are the root.
     pub taskgroup: Option<String>,
     pub params: Params,
+    /// The slice it asks for.
+    pub slice: Option<Ns>,
+    /// Its utilisation clamps.
+    pub clamps: Option<(u16, u16)>,
     pub phases: Vec<Phase>,
 }
 
@@ -99,6 +103,7 @@ pub(super) fn parse(
         class: default_policy,
         priority: 0,
     });
+    let (slice, clamps) = (slice(&object, params.class)?, clamps(&object)?);
     check_unmodelled(&object, warnings)?;
     for key in ["period", "deadline"] {
         object.int(key)?;
@@ -112,6 +117,8 @@ pub(super) fn parse(
         cpus: cpus(&object)?,
         taskgroup: taskgroup(&object, params.class)?,
         params,
+        slice,
+        clamps,
         phases: Vec::new(),
     };
     match inline {
@@ -148,6 +155,13 @@ fn phases(
         }
         let params = params(&phase, None, class)?;
         class = params.map_or(class, |p| p.class);
+        for key in ["util_min", "util_max", "dl-runtime"] {
+            if let Some(member) = phase.get(key) {
+                let problem = "clamps and slices of single phases are not modelled";
+                warnings.push(phase.error(member, problem, ""));
+            }
+        }
+        clamps(&phase)?;
         check_unmodelled(&phase, warnings)?;
         task.phases.push(Phase {
             rounds: phase_rounds(&phase)?,
@@ -287,21 +301,44 @@ fn params(
     Ok(Some(Params { class, priority }))
 }
 
+/// The slice of a fair task: rt-app passes `dl-runtime`, in us, to sched_setattr() whatever the class, and the kernel
+/// brings it into its range.
+fn slice(object: &Object, class: TaskClass) -> Result<Option<Ns>, Diagnostic> {
+    let fair = !matches!(class, TaskClass::Fifo | TaskClass::Rr);
+    let given = object.int("dl-runtime")?.filter(|&us| fair && us > 0);
+    Ok(given.map(|us| Ns::from_us(us as u64).clamp(MIN_SLICE, MAX_SLICE)))
+}
+
+/// Utilisation clamps; a negative value asks for none.
+fn clamps(object: &Object) -> Result<Option<(u16, u16)>, Diagnostic> {
+    let clamp = |key| match (object.int(key)?, object.get(key)) {
+        (Some(value), Some(member)) if value > 1024 => {
+            let problem = format!("{value} is too much (rt-app stops with an error)");
+            Err(object.error(member, problem, "0 to 1024"))
+        }
+        (value, _) => Ok(value.filter(|&value| value >= 0).map(|value| value as u16)),
+    };
+    let (min, max) = (clamp("util_min")?, clamp("util_max")?);
+    if min.is_none() && max.is_none() {
+        return Ok(None);
+    }
+    let (min, max) = (min.unwrap_or(0), max.unwrap_or(1024));
+    match object.get("util_min") {
+        Some(member) if min > max => Err(object.error(
+            member,
+            "it is more than util_max (the kernel refuses this)",
+            format!("at most {max}"),
+        )),
+        _ => Ok(Some((min, max))),
+    }
+}
+
 /// Properties that rt-app checks and this model does not have.
 fn check_unmodelled(object: &Object, warnings: &mut Vec<Diagnostic>) -> Result<(), Diagnostic> {
-    for key in ["util_min", "util_max"] {
-        if let (Some(value), Some(member)) = (object.int(key)?, object.get(key)) {
-            if value > 1024 {
-                let problem = format!("{value} is too much (rt-app stops with an error)");
-                return Err(object.error(member, problem, "0 to 1024"));
-            }
-            warnings.push(object.error(member, "utilisation clamps are not modelled", ""));
-        }
-    }
-    for key in ["dl-runtime", "dl-period", "dl-deadline"] {
+    for key in ["dl-period", "dl-deadline"] {
         object.int(key)?;
         if let Some(member) = object.get(key) {
-            let problem = "deadline parameters and custom slices are not modelled";
+            let problem = "deadline parameters are not modelled";
             warnings.push(object.error(member, problem, ""));
         }
     }

@@ -124,7 +124,11 @@ fn since_6_18_who_yields_forfeits_its_request() {
 /// a has run alone beyond its request.  b comes back half a millisecond ahead of V, and so the CPU stays a's.  So many
 /// ns later a batch task wakes up, which makes the policy look again: does it ask for a choice?
 fn looks_again_after(ns: u64, preempt_short: i64) -> bool {
-    let mut m = machine(&[("delay_dequeue", 0), ("preempt_short", preempt_short)]);
+    let mut m = machine(&[
+        ("delay_dequeue", 0),
+        ("preempt_short", i64::from(preempt_short > 0)),
+        ("slice_protection", i64::from(preempt_short > 1)),
+    ]);
     let (b, a) = (m.start(&normal(0)), m.start(&normal(0)));
     let batch = m.add(&NewTask {
         class: Class::Batch,

@@ -86,7 +86,7 @@ fn taken_by(policy: &str, set: &[(&str, i64)]) -> u32 {
     let place = |cpu: u32| Topology {
         core: cpu / 2,
         llc: cpu / 4,
-        node: 0,
+        ..Topology::ONE
     };
     let topology: Vec<Topology> = (0..8).map(place).collect();
     let mut m = Machine::of_topology(policy, &topology, set).unwrap();

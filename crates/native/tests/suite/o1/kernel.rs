@@ -5,8 +5,10 @@
 
 #![allow(dead_code)] // Each test file uses a part of it.
 
-use schedlab_policy::{deq, enq, Class, Host, NewTask, Platform, Policy, Prev, Topology, Tuned};
-use schedlab_trace::{CpuId, TaskId, Time};
+use schedlab_policy::{
+    deq, enq, Clamps, Class, Host, NewTask, Platform, Policy, Prev, Topology, Tuned,
+};
+use schedlab_trace::{CpuId, Ns, TaskId, Time};
 
 /// Nanoseconds in a millisecond.
 pub const MS: u64 = 1_000_000;
@@ -63,6 +65,8 @@ pub fn normal() -> NewTask {
         cpu: CpuId(0),
         foreground: false,
         group: None,
+        slice: Ns::ZERO,
+        clamps: Clamps::NONE,
     }
 }
 
@@ -100,11 +104,13 @@ impl Kernel {
             core,
             llc: node,
             node,
+            capacity: 1024,
         };
         let topology: Vec<Topology> = cpus.iter().map(place).collect();
         let platform = Platform {
             cpus: &topology,
             smp: topology.len() > 1,
+            lazy: false,
             hz: 1000,
         };
         let host = Host::new(&tuned, &platform, 1).expect("init() succeeds");

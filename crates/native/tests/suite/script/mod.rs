@@ -9,9 +9,10 @@
 pub mod random;
 
 use schedlab_policy::{
-    deq, enq, ffi, Class, Disturbance, Host, NewTask, Platform, Policy, Prev, Topology, Tuned,
+    deq, enq, ffi, Clamps, Class, Disturbance, Host, NewTask, Platform, Policy, Prev, Topology,
+    Tuned,
 };
-use schedlab_trace::{CpuId, TaskId, Time};
+use schedlab_trace::{CpuId, Ns, TaskId, Time};
 
 /// Where a task is, as the script knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,6 +48,8 @@ pub fn normal(nice: i8) -> NewTask {
         cpu: CpuId(0),
         foreground: false,
         group: None,
+        slice: Ns::ZERO,
+        clamps: Clamps::NONE,
     }
 }
 
@@ -108,7 +111,11 @@ impl Machine {
         let llcs = (0..)
             .zip(caches)
             .flat_map(|(llc, cpus)| (0..*cpus).map(move |_| llc));
-        let place = |(core, llc)| Topology { core, llc, node: 0 };
+        let place = |(core, llc)| Topology {
+            core,
+            llc,
+            ..Topology::ONE
+        };
         let topology: Vec<Topology> = (0..).zip(llcs).map(place).collect();
         Machine::placed(tuned, &topology)
     }
@@ -118,6 +125,7 @@ impl Machine {
         let platform = Platform {
             cpus: topology,
             smp: cpus > 1,
+            lazy: false,
             hz: 100,
         };
         let mut host = Host::new(tuned, &platform, 1).map_err(|e| e.to_string())?;

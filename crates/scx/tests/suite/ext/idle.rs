@@ -27,6 +27,7 @@ fn two_caches() -> Vec<Topology> {
             core: cpu / 2,
             llc: cpu / 4,
             node: 0,
+            capacity: 1024,
         })
         .collect()
 }
@@ -157,6 +158,7 @@ fn one_set_for_each_node() {
             core: cpu,
             llc: cpu / 2,
             node: cpu / 2,
+            capacity: 1024,
         })
         .collect();
     // SCX_OPS_BUILTIN_IDLE_PER_NODE

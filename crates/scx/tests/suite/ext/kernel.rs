@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use schedlab_policy::{
-    deq, enq, Class, Fault, Host, NewGroup, NewTask, Platform, Prev, Topology, Tuned,
+    deq, enq, Clamps, Class, Fault, Host, NewGroup, NewTask, Platform, Prev, Topology, Tuned,
 };
 use schedlab_scx::{ext, MapId};
-use schedlab_trace::{CpuId, CpuMax, GroupId, GroupWeight, TaskId, Time};
+use schedlab_trace::{CpuId, CpuMax, GroupId, GroupWeight, Ns, TaskId, Time};
 
 use super::scheduler::{load, Attached};
 
@@ -31,6 +31,7 @@ pub fn flat(nr_cpus: u32) -> Vec<Topology> {
             core,
             llc: 0,
             node: 0,
+            capacity: 1024,
         })
         .collect()
 }
@@ -46,6 +47,8 @@ pub fn normal(nice: i8) -> NewTask {
         cpu: CpuId(0),
         foreground: false,
         group: None,
+        slice: Ns::ZERO,
+        clamps: Clamps::NONE,
     }
 }
 
@@ -63,6 +66,7 @@ impl Script {
         let platform = Platform {
             cpus,
             smp: true,
+            lazy: false,
             hz: 250,
         };
         Ok(Script {

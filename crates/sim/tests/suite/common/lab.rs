@@ -129,6 +129,8 @@ impl Lab {
             periodic: None,
             cpus: None,
             control_group: None,
+            slice: None,
+            clamps: None,
             process: Process::Own,
             working_set_bytes: 0,
             start: Ns::ZERO,

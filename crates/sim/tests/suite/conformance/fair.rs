@@ -6,12 +6,13 @@ use schedlab_workload::native;
 
 use super::run;
 
-const VARIANTS: [&str; 7] = [
+const VARIANTS: [&str; 8] = [
     "cfs:6.5",
     "cfs:4.3",
     "cfs:2.6.24",
     "eevdf:6.12",
     "eevdf:6.18",
+    "eevdf:6.19",
     "eevdf:7.1",
     "eevdf:6.6",
 ];
@@ -141,5 +142,29 @@ fn affinity_across_two_caches_is_served() {
             let share = hog.activity.cpu_share * 8.0;
             assert!(share > 0.95, "{policy}, {}: {share}", hog.name);
         }
+    }
+}
+
+/// A task that wakes up often and asks for slices of 0.1 ms beside one that does not ask, and four that only compute.
+#[test]
+fn a_short_slice_means_sooner_and_not_more() {
+    for (policy, sooner) in [
+        ("eevdf:6.12", true),
+        ("eevdf:6.18", true),
+        ("eevdf:6.19", true),
+        ("eevdf:7.1", true),
+        ("eevdf:6.6", false),
+    ] {
+        let metrics = run(policy, "ideal-1", "short-slice", Some(30));
+        let of = |name: &str| metrics.groups.iter().find(|g| &*g.name == name).unwrap();
+        let (short, usual) = (&of("short").activity, &of("usual").activity);
+        let delay = |a: &schedlab_measure::Activity| a.run_delay_ns.as_ref().unwrap().mean;
+        let (asked, unasked) = (delay(short), delay(usual));
+        assert_eq!(
+            asked * 2.0 < unasked,
+            sooner,
+            "{policy}: {asked} and {unasked} ns"
+        );
+        assert!((short.cpu_share - usual.cpu_share).abs() < 0.01, "{policy}");
     }
 }

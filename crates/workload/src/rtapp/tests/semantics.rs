@@ -313,3 +313,20 @@ fn options_have_names() {
         ": \"sefl\" is not a valid meaning; expected one of auto, self, named (did you mean \"self\"?)"
     );
 }
+
+#[test]
+fn fair_tasks_have_slices_and_clamps() {
+    // dl-runtime is in us; the kernel brings it into its range.
+    let of = |members: &str| {
+        let workload = task(&format!("\"loop\":1,\"run\":1,{members}"));
+        (workload.tasks[0].slice, workload.tasks[0].clamps)
+    };
+    assert_eq!(of("\"dl-runtime\":500"), (Some(Ns(500_000)), None));
+    assert_eq!(of("\"dl-runtime\":5"), (Some(Ns(100_000)), None));
+    assert_eq!(
+        of("\"util_min\":100,\"util_max\":-1"),
+        (None, Some((100, 1024)))
+    );
+    let real_time = of("\"policy\":\"SCHED_FIFO\",\"dl-runtime\":500");
+    assert_eq!(real_time, (None, None));
+}
