@@ -32,6 +32,7 @@ mod run;
 #[cfg(feature = "live")]
 mod status;
 mod sudo;
+mod sweep;
 mod vm;
 mod whatif;
 
@@ -101,6 +102,8 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Command::List(arguments) => list::list(&arguments),
         Command::Run(arguments) => return run::run(&arguments).map(ExitCode::from),
         Command::Compare(arguments) => return compare::compare(&arguments).map(ExitCode::from),
+        Command::Sweep(arguments) => return sweep::sweep(&arguments).map(ExitCode::from),
+        Command::Merge(arguments) => return sweep::merge(&arguments).map(ExitCode::from),
         #[cfg(feature = "live")]
         Command::Load(arguments) => load::load(&arguments),
         #[cfg(feature = "live")]

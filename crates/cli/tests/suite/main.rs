@@ -21,5 +21,6 @@ mod replay;
 mod reproduce;
 mod run;
 mod scx;
+mod settings;
 mod tidy;
 mod tunables;
