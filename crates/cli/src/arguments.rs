@@ -64,6 +64,8 @@ pub enum Command {
     Sweep(SweepArguments),
     /// Put results of several sweeps, or parts of one, into one file.
     Merge(MergeArguments),
+    /// Show results of sweeps, or of runs on several machines: tables, heat maps, effects, a baseline.
+    Report(ReportArguments),
     /// Make a policy the scheduler of this machine, until Ctrl-C.
     #[cfg(feature = "live")]
     Load(LoadArguments),

@@ -26,6 +26,7 @@ mod overhead;
 mod play;
 mod record;
 mod replay;
+mod report;
 mod reproduce;
 mod result;
 mod run;
@@ -103,6 +104,7 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Command::Run(arguments) => return run::run(&arguments).map(ExitCode::from),
         Command::Compare(arguments) => return compare::compare(&arguments).map(ExitCode::from),
         Command::Sweep(arguments) => return sweep::sweep(&arguments).map(ExitCode::from),
+        Command::Report(arguments) => return report::report(&arguments).map(ExitCode::from),
         Command::Merge(arguments) => return sweep::merge(&arguments).map(ExitCode::from),
         #[cfg(feature = "live")]
         Command::Load(arguments) => load::load(&arguments),

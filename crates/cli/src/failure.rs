@@ -30,11 +30,13 @@ pub enum Exit {
     System = 5,
     /// A workload deadlocked; its result was printed.
     Deadlock = 6,
+    /// A condition of `report --fail-if` holds.
+    ConditionHolds = 7,
 }
 
 impl Exit {
     /// Every status with what it means.
-    pub const ALL: [(Exit, &'static str); 7] = [
+    pub const ALL: [(Exit, &'static str); 8] = [
         (Exit::Success, "everything was done"),
         (Exit::CheckFailed, "a comparison, a claim or a run of a sweep failed"),
         (
@@ -56,6 +58,10 @@ impl Exit {
         (
             Exit::Deadlock,
             "the workload deadlocked (its result is printed)",
+        ),
+        (
+            Exit::ConditionHolds,
+            "a condition of report --fail-if holds (the report is printed)",
         ),
     ];
 

@@ -303,6 +303,10 @@ impl Store {
         &self.path
     }
 
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
     /// Bounds the file, as a full disk does.
     #[cfg(test)]
     pub(crate) fn bound(&self, pages: i64) {

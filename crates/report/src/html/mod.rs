@@ -112,9 +112,9 @@ struct Case {
 /// A figure with its caption.
 #[derive(Template)]
 #[template(path = "figure.html")]
-struct FigureView {
-    title: String,
-    svg: String,
+pub(crate) struct FigureView {
+    pub title: String,
+    pub svg: String,
 }
 
 /// Figures that belong together: a single one, or small ones below a heading.
@@ -127,9 +127,9 @@ struct FiguresView {
 }
 
 /// One of several views of the same thing.
-struct Panel<T> {
-    name: String,
-    content: T,
+pub(crate) struct Panel<T> {
+    pub name: String,
+    pub content: T,
 }
 
 /// A command, and names and hashes of the traces it makes.
