@@ -18,7 +18,9 @@ pub use programs::{
 };
 pub use replay::{ExplainArguments, ReplayArguments};
 pub use rtapp::RtappArguments;
-pub use sweep::{MergeArguments, PlanArguments, ReportArguments, SweepArguments};
+pub use sweep::{
+    MergeArguments, PlanArguments, ReportArguments, SearchArguments, SearchMethod, SweepArguments,
+};
 
 /// Compare CPU schedulers, old and new, in a deterministic simulator.
 ///
@@ -46,6 +48,7 @@ impl Command {
             Command::Compare(arguments) => arguments.common.bounds.sanitize,
             Command::Replay(arguments) => arguments.bounds.sanitize,
             Command::Sweep(arguments) => arguments.plan.bounds.sanitize,
+            Command::Search(arguments) => arguments.plan.bounds.sanitize,
             _ => false,
         }
     }
@@ -62,6 +65,8 @@ pub enum Command {
     Compare(CompareArguments),
     /// Do many runs: tunables, policies, workloads, machines and seeds combined; results in one file.
     Sweep(SweepArguments),
+    /// Search for the settings that serve workloads best, and judge the winner on others.
+    Search(SearchArguments),
     /// Put results of several sweeps, or parts of one, into one file.
     Merge(MergeArguments),
     /// Show results of sweeps, or of runs on several machines: tables, heat maps, effects, a baseline.

@@ -30,6 +30,7 @@ mod report;
 mod reproduce;
 mod result;
 mod run;
+mod search;
 #[cfg(feature = "live")]
 mod status;
 mod sudo;
@@ -105,6 +106,7 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Command::Compare(arguments) => return compare::compare(&arguments).map(ExitCode::from),
         Command::Sweep(arguments) => return sweep::sweep(&arguments).map(ExitCode::from),
         Command::Report(arguments) => return report::report(&arguments).map(ExitCode::from),
+        Command::Search(arguments) => return search::search(&arguments).map(ExitCode::from),
         Command::Merge(arguments) => return sweep::merge(&arguments).map(ExitCode::from),
         #[cfg(feature = "live")]
         Command::Load(arguments) => load::load(&arguments),

@@ -38,7 +38,10 @@ impl Exit {
     /// Every status with what it means.
     pub const ALL: [(Exit, &'static str); 8] = [
         (Exit::Success, "everything was done"),
-        (Exit::CheckFailed, "a comparison, a claim or a run of a sweep failed"),
+        (
+            Exit::CheckFailed,
+            "a comparison, a claim or a run of a sweep failed",
+        ),
         (
             Exit::BadInput,
             "a mistake in the command line or in an input file",

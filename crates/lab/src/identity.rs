@@ -26,7 +26,12 @@ pub fn policy(tuned: &Tuned) -> TraceHash {
     let settings = tuned.changed().iter();
     let settings = settings.map(|set| format!("{}={}", set.target(), set.values_text()));
     let name = [tuned.name()].into_iter();
-    hash_of(sources(tuned).chain(name).chain(loaded(tuned)).chain(settings))
+    hash_of(
+        sources(tuned)
+            .chain(name)
+            .chain(loaded(tuned))
+            .chain(settings),
+    )
 }
 
 /// The hash of a policy's source with all it includes, or of a sched_ext scheduler's programs and maps; names, variants
@@ -48,7 +53,9 @@ fn sources(tuned: &Tuned) -> impl Iterator<Item = String> {
 /// Of a sched_ext scheduler this has the hash of its programs and maps.
 fn loaded(tuned: &Tuned) -> impl Iterator<Item = String> {
     let loaded = Some(tuned.policy).filter(Policy::is_in_rust);
-    loaded.map(|policy| policy.summary().to_string()).into_iter()
+    loaded
+        .map(|policy| policy.summary().to_string())
+        .into_iter()
 }
 
 /// The hash of a workload as read: its names and its file do not count.

@@ -80,13 +80,15 @@ impl Headline {
     /// All headlines, and latencies and shares of each group of tasks.
     pub fn with_groups(run: &Metrics) -> Vec<Headline> {
         let groups = run.groups.iter().flat_map(|group| {
-            GROUPS.iter().map(|&(id, label, unit, better, get)| Headline {
-                id: format!("group.{}.{id}", group.name).into(),
-                label: format!("{}: {label}", group.name).into(),
-                unit,
-                better,
-                source: Source::Group(group.name.to_string(), get),
-            })
+            GROUPS
+                .iter()
+                .map(|&(id, label, unit, better, get)| Headline {
+                    id: format!("group.{}.{id}", group.name).into(),
+                    label: format!("{}: {label}", group.name).into(),
+                    unit,
+                    better,
+                    source: Source::Group(group.name.to_string(), get),
+                })
         });
         Headline::all([run]).into_iter().chain(groups).collect()
     }
@@ -159,10 +161,16 @@ const GROUPS: &[GroupRow] = {
     use Better::{Lower, Neither};
     use Unit::{Ns, Share};
     &[
-        ("cpu_share", "CPU share", Share, Neither, |a| Some(a.cpu_share)),
-        ("wakeup_latency_p99_ns", "wakeup latency p99", Ns, Lower, |a| {
-            a.wakeup_latency_ns.as_deref().map(|d| d.p99.0 as f64)
+        ("cpu_share", "CPU share", Share, Neither, |a| {
+            Some(a.cpu_share)
         }),
+        (
+            "wakeup_latency_p99_ns",
+            "wakeup latency p99",
+            Ns,
+            Lower,
+            |a| a.wakeup_latency_ns.as_deref().map(|d| d.p99.0 as f64),
+        ),
         ("run_delay_p99_ns", "run delay p99", Ns, Lower, |a| {
             a.run_delay_ns.as_deref().map(|d| d.p99.0 as f64)
         }),

@@ -19,11 +19,7 @@ pub fn brief(runs: &[Run], terminal: Terminal) -> String {
     with_tables(runs, main_tables, terminal)
 }
 
-fn with_tables(
-    runs: &[Run],
-    tables: fn(&Comparison) -> Vec<Table>,
-    terminal: Terminal,
-) -> String {
+fn with_tables(runs: &[Run], tables: fn(&Comparison) -> Vec<Table>, terminal: Terminal) -> String {
     let mut out = String::new();
     for case in Comparison::cases(runs) {
         out += &format!("{}\n\n", printable(&headline(&case)));

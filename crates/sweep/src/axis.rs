@@ -171,7 +171,9 @@ fn steps(low: i64, high: i64, step: i64) -> Result<Vec<String>, String> {
         Some(last) if last < MOST_VALUES => {
             Ok((0..=last).map(|i| (low + i * step).to_string()).collect())
         }
-        _ => Err(format!("{low}..{high}/{step} has more than {MOST_VALUES} values")),
+        _ => Err(format!(
+            "{low}..{high}/{step} has more than {MOST_VALUES} values"
+        )),
     }
 }
 
@@ -232,7 +234,13 @@ mod tests {
         says("a=5..1", "--vary: a: 5..1 is no range");
         says("a=0..9 log", "--vary: a: 0..9 is no range");
         says("a=1..9/0", "--vary: a: 0 is no step");
-        says("a=1..9,20", "--vary: a: a range without a step stands alone");
-        says("a=1..9223372036854775807/1", "--vary: a: 1..9223372036854775807/1 has more than");
+        says(
+            "a=1..9,20",
+            "--vary: a: a range without a step stands alone",
+        );
+        says(
+            "a=1..9223372036854775807/1",
+            "--vary: a: 1..9223372036854775807/1 has more than",
+        );
     }
 }

@@ -77,7 +77,9 @@ impl Setup {
         setup.command = match self.command.rsplit_once(" --duration ") {
             Some((front, rest)) => {
                 let rest = rest.split_once(' ').map_or("", |(_, rest)| rest);
-                format!("{front} --duration {} {rest}", exact(duration)).trim().to_string()
+                format!("{front} --duration {} {rest}", exact(duration))
+                    .trim()
+                    .to_string()
             }
             None => format!("{} --duration {}", self.command, exact(duration)),
         };
@@ -130,7 +132,9 @@ impl Batch {
         ] {
             if names.is_empty() {
                 let mistake = Diagnostic::new("missing").at(flag, 0);
-                return Err(mistake.expected("at least one, in the plan or as a flag").into());
+                return Err(mistake
+                    .expected("at least one, in the plan or as a flag")
+                    .into());
             }
         }
         let seeds = plan.seeds();
@@ -173,19 +177,24 @@ impl Batch {
 /// Refuses a plan that is too large before anything of it is made.
 fn check_size(plan: &Plan, seeds: usize) -> Result<(), Diagnostic> {
     let lists = [&plan.policies, &plan.workloads, &plan.machines];
-    let crossed = lists.iter().map(|list| list.len() as u128).product::<u128>();
+    let crossed = lists
+        .iter()
+        .map(|list| list.len() as u128)
+        .product::<u128>();
     let runs = count(&plan.vary, plan.design)?
         .saturating_mul(crossed)
         .saturating_mul(seeds as u128);
     match runs <= MOST_RUNS {
         true => Ok(()),
-        false => Err(Diagnostic::new(format!("the plan has {} runs", grouped(runs)))
-            .at("sweep", 0)
-            .expected(format!(
-                "at most {}: fewer values or seeds, or a part of the combinations, such as \
+        false => Err(
+            Diagnostic::new(format!("the plan has {} runs", grouped(runs)))
+                .at("sweep", 0)
+                .expected(format!(
+                    "at most {}: fewer values or seeds, or a part of the combinations, such as \
                  --design latin-hypercube --samples 100",
-                grouped(MOST_RUNS)
-            ))),
+                    grouped(MOST_RUNS)
+                )),
+        ),
     }
 }
 
@@ -260,7 +269,8 @@ fn check_tunable(axis: &Axis, policies: &[(String, Tuned)]) -> Result<(), Diagno
             }
         })?;
         for tuned in &plain {
-            set.apply(tuned.clone()).map_err(|mistake| axis.own(mistake))?;
+            set.apply(tuned.clone())
+                .map_err(|mistake| axis.own(mistake))?;
         }
     }
     Ok(())
@@ -309,8 +319,11 @@ impl Making<'_> {
         let machines: Vec<(String, Arc<Machine>)> =
             self.plan.machines.iter().cloned().zip(machines).collect();
         let workloads = self.workloads(axes, &combinations)?;
-        let sources: Vec<TraceHash> =
-            self.policies.iter().map(|(_, tuned)| identity::source(tuned)).collect();
+        let sources: Vec<TraceHash> = self
+            .policies
+            .iter()
+            .map(|(_, tuned)| identity::source(tuned))
+            .collect();
         for (options, workload) in &workloads {
             let work = identity::workload(workload);
             for machine in &machines {
@@ -380,9 +393,11 @@ impl Making<'_> {
             tuned = assignment(axis, value)?
                 .apply(tuned)
                 .map_err(|mistake| axis.own(mistake))?;
-            varied.extend(tuned.changed()[before..].iter().map(|set| {
-                format!("{}={}", set.target(), set.values_text())
-            }));
+            varied.extend(
+                tuned.changed()[before..]
+                    .iter()
+                    .map(|set| format!("{}={}", set.target(), set.values_text())),
+            );
         }
         let subject = Subject {
             tuned: &tuned,
@@ -414,7 +429,10 @@ impl Making<'_> {
             }
         }
         let mut labels = vec![
-            ("workload".to_string(), self.workload_label(options, workload)),
+            (
+                "workload".to_string(),
+                self.workload_label(options, workload),
+            ),
             ("machine".to_string(), machine.name.clone()),
             ("policy".to_string(), tuned.name()),
         ];
@@ -424,14 +442,21 @@ impl Making<'_> {
             labels.retain(|(label, _)| *label != name);
             labels.push((name, set.values_text()));
         }
-        labels.extend(options.options.iter().map(|(name, value)| {
-            (format!("{WORKLOAD}{name}"), value.clone())
-        }));
+        labels.extend(
+            options
+                .options
+                .iter()
+                .map(|(name, value)| (format!("{WORKLOAD}{name}"), value.clone())),
+        );
         if let Some(duration) = duration.filter(|_| axes.duration.is_some()) {
             labels.push(("duration".into(), exact(duration)));
         }
         let base = Written::parse(written).with_variant(tuned.variant);
-        let policy = [base].into_iter().chain(varied).collect::<Vec<_>>().join(":");
+        let policy = [base]
+            .into_iter()
+            .chain(varied)
+            .collect::<Vec<_>>()
+            .join(":");
         let command = CommandLine::new("run")
             .flag("--policy", policy)
             .flag("--workload", &workload.source)
@@ -481,7 +506,9 @@ fn hash(inputs: [TraceHash; 3], trial: &Trial, version: &str) -> TraceHash {
 fn duration(axis: &Axis, text: &str) -> Result<Ns, Diagnostic> {
     let duration = schedlab_input::quantity::duration(text).map_err(|mistake| axis.own(mistake))?;
     match duration.0 {
-        0 => Err(axis.mistake("\"0\" is not valid").expected("a duration longer than 0")),
+        0 => Err(axis
+            .mistake("\"0\" is not valid")
+            .expected("a duration longer than 0")),
         _ => Ok(duration),
     }
 }

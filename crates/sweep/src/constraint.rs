@@ -121,9 +121,11 @@ impl Constraint {
     pub fn tunables(&self) -> Vec<&str> {
         let names = [&self.left, &self.right].into_iter();
         let names = names.filter_map(|side| side.name.as_deref());
-        let about_text = [&self.left, &self.right]
-            .iter()
-            .any(|side| side.name.as_deref().is_some_and(|name| TEXTS.contains(&name)));
+        let about_text = [&self.left, &self.right].iter().any(|side| {
+            side.name
+                .as_deref()
+                .is_some_and(|name| TEXTS.contains(&name))
+        });
         names.filter(|_| !about_text).collect()
     }
 }
@@ -191,7 +193,10 @@ mod tests {
 
     #[test]
     fn tunables_numbers_and_names_compare() {
-        let set = [("min_timeslice_ms".to_string(), 10), ("max_timeslice_ms".to_string(), 15)];
+        let set = [
+            ("min_timeslice_ms".to_string(), 10),
+            ("max_timeslice_ms".to_string(), 15),
+        ];
         let tuned = Tuned::new(Policy::find("o1").unwrap(), None, &set).unwrap();
         let subject = Subject {
             tuned: &tuned,

@@ -19,8 +19,9 @@ pub fn count(axes: &[Axis], design: Design) -> Result<u128, Diagnostic> {
     }
     axes.iter().try_fold(1u128, |product, axis| {
         let count = axis.values.count().ok_or_else(|| {
-            axis.mistake("a grid needs a step")
-                .expected("LOW..HIGH/STEP, a list, or a design that draws: --design latin-hypercube")
+            axis.mistake("a grid needs a step").expected(
+                "LOW..HIGH/STEP, a list, or a design that draws: --design latin-hypercube",
+            )
         })?;
         Ok(product.saturating_mul(count as u128))
     })
@@ -54,7 +55,11 @@ fn grid(axes: &[Axis]) -> Vec<Combination> {
 fn random(axes: &[Axis], draw: Draw) -> Vec<Combination> {
     let mut random = Rand64::new(u128::from(draw.seed));
     (0..draw.samples)
-        .map(|_| axes.iter().map(|axis| axis.at(random.rand_float())).collect())
+        .map(|_| {
+            axes.iter()
+                .map(|axis| axis.at(random.rand_float()))
+                .collect()
+        })
         .collect()
 }
 
@@ -66,7 +71,8 @@ fn latin_hypercube(axes: &[Axis], draw: Draw) -> Vec<Combination> {
     for axis in axes {
         let mut parts: Vec<usize> = (0..draw.samples).collect();
         shuffle(&mut parts, &mut random);
-        let value = |part: usize| axis.at((part as f64 + random.rand_float()) / draw.samples as f64);
+        let value =
+            |part: usize| axis.at((part as f64 + random.rand_float()) / draw.samples as f64);
         columns.push(parts.into_iter().map(value).collect());
     }
     (0..draw.samples)
@@ -87,7 +93,10 @@ mod tests {
     use super::*;
 
     fn axes(texts: &[&str]) -> Vec<Axis> {
-        texts.iter().map(|text| Axis::parse(text).unwrap()).collect()
+        texts
+            .iter()
+            .map(|text| Axis::parse(text).unwrap())
+            .collect()
     }
 
     #[test]
@@ -108,21 +117,30 @@ mod tests {
         assert_eq!(count(&axes, Design::Grid), Ok(1_000_000_000));
         let axes = self::axes(&["a=1..9"]);
         let message = count(&axes, Design::Grid).unwrap_err().to_string();
-        assert!(message.starts_with("--vary: a: a grid needs a step"), "{message}");
+        assert!(
+            message.starts_with("--vary: a: a grid needs a step"),
+            "{message}"
+        );
     }
 
     /// Ten samples of ten values: each value once on each axis.
     #[test]
     fn a_latin_hypercube_covers_each_axis_evenly() {
         let axes = axes(&["a=0..9", "b=0,1,2,3,4,5,6,7,8,9"]);
-        let draw = Draw { samples: 10, seed: 3 };
+        let draw = Draw {
+            samples: 10,
+            seed: 3,
+        };
         let drawn = combinations(&axes, Design::LatinHypercube(draw));
         for axis in 0..2 {
             let mut values: Vec<&str> = drawn.iter().map(|c| c[axis].as_str()).collect();
             values.sort_unstable();
             assert_eq!(values.concat(), "0123456789");
         }
-        assert!(drawn.iter().any(|c| c[0] != c[1]), "the axes are independent");
+        assert!(
+            drawn.iter().any(|c| c[0] != c[1]),
+            "the axes are independent"
+        );
     }
 
     #[test]

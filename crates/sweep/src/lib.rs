@@ -11,6 +11,7 @@ mod design;
 mod load;
 mod plan;
 mod run;
+mod search;
 mod store;
 
 pub use axis::{Axis, Values, FORM};
@@ -19,4 +20,5 @@ pub use constraint::{Constraint, Order};
 pub use load::{load, LoadError};
 pub use plan::{Design, Draw, Plan, DESIGNS};
 pub use run::{run, Job, Shard, Tally, Watch};
+pub use search::{candidates, Aim, Candidate, Found, Method, Ranked, Search, SearchError};
 pub use store::{About, Claim, Measured, Row, Store, StoreError};

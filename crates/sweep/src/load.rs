@@ -11,6 +11,7 @@ use schedlab_report::study::{Metric, Outcome, Study, StudySetup};
 use schedlab_report::table::Better;
 use serde_json::Value;
 
+use crate::batch::Setup;
 use crate::store::{read_all, Measured, Row, Store, StoreError};
 
 /// What an SQLite file begins with.
@@ -47,7 +48,10 @@ pub fn load(files: &[impl AsRef<Path>]) -> Result<Study, LoadError> {
         }
     }
     if study.setups.is_empty() {
-        let names: Vec<String> = files.iter().map(|f| f.as_ref().display().to_string()).collect();
+        let names: Vec<String> = files
+            .iter()
+            .map(|f| f.as_ref().display().to_string())
+            .collect();
         let mistake = Diagnostic::new("there are no results").at(names.join(", "), 0);
         return Err(mistake.expected("at least one run").into());
     }
@@ -66,13 +70,34 @@ fn is_sqlite(file: &Path) -> Result<bool, Diagnostic> {
 
 /// Adds every run of a file of results.
 fn of_store(store: &Store, study: &mut Study) -> Result<(), StoreError> {
-    for stored in store.checked(read_all(store.connection()))? {
+    let mut all = store.checked(read_all(store.connection()))?;
+    // Within a set-up runs are stored as they end.
+    all.sort_by_key(|stored| (stored.setup, stored.seed.parse::<u64>().unwrap_or(0)));
+    for stored in all {
         let labels: BTreeMap<String, String> =
             serde_json::from_str(&stored.labels).unwrap_or_default();
         let seed = stored.seed.parse().unwrap_or(0);
         add(study, labels, &stored.command, seed, stored.row);
     }
     Ok(())
+}
+
+/// The results of these set-ups with these seeds, as far as there are some.
+pub(crate) fn study_of(
+    store: &Store,
+    setups: &[Setup],
+    seeds: &[u64],
+) -> Result<Study, StoreError> {
+    let mut study = Study::default();
+    for setup in setups {
+        for (seed, row) in store.rows(setup)? {
+            if seeds.contains(&seed) {
+                let labels = setup.labels.iter().cloned().collect();
+                add(&mut study, labels, &setup.command, seed, row);
+            }
+        }
+    }
+    Ok(study)
 }
 
 fn add(study: &mut Study, labels: BTreeMap<String, String>, command: &str, seed: u64, row: Row) {
@@ -90,7 +115,11 @@ fn add(study: &mut Study, labels: BTreeMap<String, String>, command: &str, seed:
         values,
     };
     // Runs of one set-up stand together in a file: the last one is mostly the one.
-    let known = study.setups.iter_mut().rev().find(|setup| setup.labels == labels);
+    let known = study
+        .setups
+        .iter_mut()
+        .rev()
+        .find(|setup| setup.labels == labels);
     match known {
         Some(setup) if setup.outcomes.iter().any(|run| run.seed == seed) => {}
         Some(setup) => setup.outcomes.push(outcome),
@@ -127,14 +156,17 @@ fn of_json(file: &Path, study: &mut Study) -> Result<(), Diagnostic> {
     let name = file.display().to_string();
     let text = schedlab_input::read_text(file)?;
     let mistake = |problem: String| {
-        Diagnostic::new(problem)
-            .at(name.clone(), 0)
-            .expected("results of schedlab: a file of sweep, or what run or compare wrote with --json")
+        Diagnostic::new(problem).at(name.clone(), 0).expected(
+            "results of schedlab: a file of sweep, or what run or compare wrote with --json",
+        )
     };
     let json: Value = serde_json::from_str(&text)
         .map_err(|error| mistake(format!("this is neither SQLite nor JSON ({error})")))?;
     let one = std::slice::from_ref(&json);
-    let runs = json.get("runs").and_then(Value::as_array).map_or(one, Vec::as_slice);
+    let runs = json
+        .get("runs")
+        .and_then(Value::as_array)
+        .map_or(one, Vec::as_slice);
     for run in runs {
         let (labels, command, seed, row) =
             of_run(run).ok_or_else(|| mistake("this JSON has no runs with headlines".into()))?;

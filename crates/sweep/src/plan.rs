@@ -186,7 +186,9 @@ impl Plan {
 
     /// The seeds; without any the seed 1.
     pub fn seeds(&self) -> Vec<u64> {
-        self.seeds.as_ref().map_or(vec![1], |seeds| seeds.list.clone())
+        self.seeds
+            .as_ref()
+            .map_or(vec![1], |seeds| seeds.list.clone())
     }
 
     /// The flags of the plan, which make a sweep of it again.
@@ -288,7 +290,10 @@ o1.max_timeslice_ms = [10, 20]
         assert_eq!(plan.duration, Some(Ns::from_secs(1)));
         let names: Vec<&str> = plan.vary.iter().map(|axis| axis.name.as_str()).collect();
         assert_eq!(names, ["o1.max_timeslice_ms", "o1.min_timeslice_ms"]);
-        let draw = Draw { samples: 7, seed: 1 };
+        let draw = Draw {
+            samples: 7,
+            seed: 1,
+        };
         assert_eq!(plan.design, Design::Random(draw));
         let line = plan.flags(CommandLine::new("sweep")).to_string();
         assert_eq!(
@@ -307,12 +312,40 @@ o1.max_timeslice_ms = [10, 20]
             let message = mistake.to_string();
             assert!(message.starts_with(start), "{message}");
         };
-        says("policies", "polices", "plan.toml:1: polices: unknown key; expected one of");
-        says("seeds = 3", "seeds = [3, 3]", "plan.toml:3: seeds: \"3,3\" is not valid");
-        says("samples = 7\n", "", "plan.toml:5: design: a random design needs");
-        says("\"random\"", "\"rnadom\"", "plan.toml:5: design: there is no design");
-        says("[10, 20]", "[]", "plan.toml:11: o1.max_timeslice_ms: there is no value");
-        says("[10, 20]", "[10, 10]", "plan.toml:11: o1.max_timeslice_ms: 10 is given twice");
-        says(" < ", " ? ", "plan.toml:7: constraints: \"o1.min_timeslice_ms ? ");
+        says(
+            "policies",
+            "polices",
+            "plan.toml:1: polices: unknown key; expected one of",
+        );
+        says(
+            "seeds = 3",
+            "seeds = [3, 3]",
+            "plan.toml:3: seeds: \"3,3\" is not valid",
+        );
+        says(
+            "samples = 7\n",
+            "",
+            "plan.toml:5: design: a random design needs",
+        );
+        says(
+            "\"random\"",
+            "\"rnadom\"",
+            "plan.toml:5: design: there is no design",
+        );
+        says(
+            "[10, 20]",
+            "[]",
+            "plan.toml:11: o1.max_timeslice_ms: there is no value",
+        );
+        says(
+            "[10, 20]",
+            "[10, 10]",
+            "plan.toml:11: o1.max_timeslice_ms: 10 is given twice",
+        );
+        says(
+            " < ",
+            " ? ",
+            "plan.toml:7: constraints: \"o1.min_timeslice_ms ? ",
+        );
     }
 }

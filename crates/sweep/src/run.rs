@@ -94,6 +94,10 @@ pub fn run(
     watch: &impl Watch,
     mut meanwhile: impl FnMut(),
 ) -> Result<Tally, StoreError> {
+    let mut declared = vec![false; batch.setups.len()];
+    jobs.iter().for_each(|job| declared[job.setup] = true);
+    let setups = batch.setups.iter().zip(&declared);
+    store.declare(setups.filter(|(_, is)| **is).map(|(setup, _)| setup))?;
     let shared = Shared {
         store: Mutex::new(store),
         batch,
@@ -180,7 +184,8 @@ impl<'a, W: Watch> Shared<'a, W> {
             _ if !suspects => return Ok(Fate::Suspect),
             MOST_CRASHES.. => {
                 let error = format!("schedlab itself was ended by this run {MOST_CRASHES} times");
-                self.store().record(setup, job.seed, &Row::failed(error.clone()))?;
+                self.store()
+                    .record(setup, job.seed, &Row::failed(error.clone()))?;
                 self.watch.over(Some(&error));
                 return Ok(Fate::Failed);
             }

@@ -7,7 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{params, Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior};
+use rusqlite::{
+    params, Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior,
+};
 use schedlab_measure::{Better, Headline, Metrics, Unit};
 
 use crate::batch::{run_key, Setup};
@@ -314,6 +316,23 @@ impl Store {
         set.expect("a bound");
     }
 
+    /// Writes down set-ups in their order, before their runs end in any order.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn declare<'a>(
+        &mut self,
+        setups: impl IntoIterator<Item = &'a Setup>,
+    ) -> Result<(), StoreError> {
+        let path = self.path.clone();
+        let tx = begin(&mut self.connection, &path)?;
+        for setup in setups {
+            setup_id(&tx, &setup.hash.to_string(), &labels(setup), &setup.command)
+                .map_err(|e| system(&path, &e))?;
+        }
+        tx.commit().map_err(|e| system(&path, &e))
+    }
+
     /// Makes a run this process's, unless it is done or another process's.
     ///
     /// # Errors
@@ -376,11 +395,11 @@ impl Store {
     /// The file cannot be read.
     pub fn crashes(&self, setup: &Setup, seed: u64) -> Result<u64, StoreError> {
         let key = run_key(setup.hash, seed).to_string();
-        let times = self.connection.query_row(
-            "SELECT times FROM crash WHERE key = ?",
-            [key],
-            |row| row.get::<_, i64>(0),
-        );
+        let times =
+            self.connection
+                .query_row("SELECT times FROM crash WHERE key = ?", [key], |row| {
+                    row.get::<_, i64>(0)
+                });
         Ok(self.checked(times.optional())?.unwrap_or(0) as u64)
     }
 
@@ -431,7 +450,10 @@ impl Store {
                 Some(_) => {
                     return Err(StoreError::Other {
                         file: other.path.display().to_string(),
-                        problem: format!("another file has another trace of the same run: {} --seed {}", stored.command, stored.seed),
+                        problem: format!(
+                            "another file has another trace of the same run: {} --seed {}",
+                            stored.command, stored.seed
+                        ),
                         expected: "equal traces of equal runs".into(),
                     })
                 }
@@ -489,12 +511,14 @@ impl About {
             match stored {
                 Some(stored) if stored == *value => continue,
                 Some(stored) if name == "schedlab" => {
-                    let problem = format!("it was written by schedlab {stored}, and this is {value}");
+                    let problem =
+                        format!("it was written by schedlab {stored}, and this is {value}");
                     return Err(other(problem, "that version, or another file".into()));
                 }
                 Some(stored) if !extend => {
                     let problem = format!("it has the results of another plan: {stored}");
-                    let expected = "the same plan, --extend to add this one's runs, or another file";
+                    let expected =
+                        "the same plan, --extend to add this one's runs, or another file";
                     return Err(other(problem, expected.into()));
                 }
                 _ => {}
@@ -536,7 +560,9 @@ fn claim(
         Some(owner) => owner,
         None => new_owner(tx)?,
     };
-    let done = tx.prepare_cached("SELECT 1 FROM run WHERE key = ?")?.exists([key])?;
+    let done = tx
+        .prepare_cached("SELECT 1 FROM run WHERE key = ?")?
+        .exists([key])?;
     if done {
         return Ok((owner, Claim::Done));
     }
@@ -598,7 +624,8 @@ fn forget_dead(tx: &Transaction) -> rusqlite::Result<()> {
 }
 
 fn end_claim(tx: &Connection, key: &str) -> rusqlite::Result<()> {
-    tx.prepare_cached("DELETE FROM claim WHERE key = ?")?.execute([key])?;
+    tx.prepare_cached("DELETE FROM claim WHERE key = ?")?
+        .execute([key])?;
     Ok(())
 }
 
@@ -616,9 +643,17 @@ fn new_owner(tx: &Transaction) -> rusqlite::Result<i64> {
 /// Does the process of a claim still run?  A process id that is used again has another start time.
 fn is_alive(tx: &Connection, owner: i64) -> rusqlite::Result<bool> {
     let known = tx
-        .query_row("SELECT boot, pid, started FROM owner WHERE id = ?", [owner], |row| {
-            Ok((row.get::<_, String>(0)?, row.get::<_, u32>(1)?, row.get::<_, String>(2)?))
-        })
+        .query_row(
+            "SELECT boot, pid, started FROM owner WHERE id = ?",
+            [owner],
+            |row| {
+                Ok((
+                    row.get::<_, String>(0)?,
+                    row.get::<_, u32>(1)?,
+                    row.get::<_, String>(2)?,
+                ))
+            },
+        )
         .optional()?;
     Ok(known.is_some_and(|(was, pid, began)| was == boot() && started(pid) == Some(began)))
 }
@@ -645,14 +680,15 @@ fn insert(
     key: &str,
     row: &Row,
 ) -> rusqlite::Result<()> {
-    let labels: serde_json::Map<String, serde_json::Value> = setup
-        .labels
-        .iter()
-        .map(|(name, value)| (name.clone(), value.clone().into()))
-        .collect();
-    let labels = serde_json::Value::Object(labels).to_string();
-    let id = setup_id(tx, &setup.hash.to_string(), &labels, &setup.command)?;
+    let id = setup_id(tx, &setup.hash.to_string(), &labels(setup), &setup.command)?;
     insert_row(tx, id, key, &seed.to_string(), row)
+}
+
+/// The labels of a set-up as JSON.
+fn labels(setup: &Setup) -> String {
+    let labels = setup.labels.iter();
+    let labels = labels.map(|(name, value)| (name.clone(), value.clone().into()));
+    serde_json::Value::Object(labels.collect()).to_string()
 }
 
 fn setup_id(tx: &Transaction, hash: &str, labels: &str, command: &str) -> rusqlite::Result<i64> {
@@ -725,6 +761,7 @@ fn copy(tx: &Transaction, sibling: i64, key: &str, seed: u64) -> rusqlite::Resul
 
 /// A run as another file has it.
 pub(crate) struct Stored {
+    pub setup: i64,
     pub hash: String,
     pub labels: String,
     pub command: String,
@@ -735,7 +772,8 @@ pub(crate) struct Stored {
 
 /// Every run of a file.
 pub(crate) fn read_all(connection: &Connection) -> rusqlite::Result<Vec<Stored>> {
-    let mut setups = connection.prepare("SELECT id, hash, labels, command FROM setup ORDER BY id")?;
+    let mut setups =
+        connection.prepare("SELECT id, hash, labels, command FROM setup ORDER BY id")?;
     let setups: Vec<(i64, String, String, String)> = setups
         .query_map([], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
@@ -745,6 +783,7 @@ pub(crate) fn read_all(connection: &Connection) -> rusqlite::Result<Vec<Stored>>
     for (id, hash, labels, command) in setups {
         for (key, seed, row) in rows_of(connection, id)? {
             all.push(Stored {
+                setup: id,
                 hash: hash.clone(),
                 labels: labels.clone(),
                 command: command.clone(),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueHint};
+use clap::{Args, ValueEnum, ValueHint};
 use schedlab_lab::Seeds;
 use schedlab_sweep::{Axis, Constraint, Shard};
 use schedlab_trace::Ns;
@@ -144,6 +144,61 @@ pub struct ReportArguments {
     /// How to print the result.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub format: Format,
+}
+
+/// The settings that serve workloads best.
+#[derive(Args)]
+#[command(after_long_help = "\
+Example:
+  schedlab search -o search.db --policies o1 --workload late --vary 'o1.max_timeslice_ms=20..400 log' \\
+    --vary 'o1.min_timeslice_ms=1..20' --minimise wakeup.p99 --subject-to 'switches <= 2 of baseline' \\
+    --duration 3s --seeds 3 --candidates 20 --held-out mixed
+
+--candidates 20 costs as much as 20 candidates that run to the end: successive halving tries 60, most of them for a
+ninth of the time.  The same command goes on after a stop.  docs/sweeps.md describes searches.")]
+pub struct SearchArguments {
+    /// What is searched: the plan's policies, workloads, machines, varied tunables and constraints.
+    #[command(flatten)]
+    pub plan: PlanArguments,
+    /// The file of results (SQLite).  What is in it is not done again.
+    #[arg(short, long, value_name = "FILE.db", value_hint = ValueHint::FilePath)]
+    pub output: PathBuf,
+    /// The metric to make small, named as for `report`.
+    #[arg(
+        long,
+        value_name = "METRIC",
+        required_unless_present = "maximise",
+        conflicts_with = "maximise"
+    )]
+    pub minimise: Option<String>,
+    /// The metric to make large.
+    #[arg(long, value_name = "METRIC")]
+    pub maximise: Option<String>,
+    /// What the winner must meet on every workload and machine: "throughput >= 0.95 of baseline",
+    /// "longest_wait < 500ms".  The baseline is the policy without the varied tunables.  Can be repeated.
+    #[arg(long, value_name = "CONDITION")]
+    pub subject_to: Vec<String>,
+    /// How many candidates may run to the end, or what costs as much.
+    #[arg(long, value_name = "N", default_value_t = 30, allow_negative_numbers = true, value_parser = positive::<u32>)]
+    pub candidates: u32,
+    /// How candidates are sifted.
+    #[arg(long, value_name = "METHOD", default_value = "halving")]
+    pub method: SearchMethod,
+    /// The seed of the draw of candidates.
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = seed)]
+    pub design_seed: u64,
+    /// A workload on which the winner is judged.  Can be repeated.  Default: the same ones, with other seeds.
+    #[arg(long, value_name = "WORKLOAD", value_hint = ValueHint::FilePath)]
+    pub held_out: Vec<String>,
+}
+
+/// How candidates are sifted.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SearchMethod {
+    /// All run for a ninth of --duration, the best third for a third of it, the best ninth to the end.
+    Halving,
+    /// All run to the end.
+    Random,
 }
 
 /// The axes and constraints of the flags, read.

@@ -35,7 +35,12 @@ pub fn report(arguments: &ReportArguments) -> Result<Exit, Failure> {
         let page = render_study(&study, &metrics, baseline.as_ref(), heat, &info);
         file.write(&page)?.keep()?;
     }
-    print(&shown(arguments.format, &study, &metrics, baseline.as_ref())?)?;
+    print(&shown(
+        arguments.format,
+        &study,
+        &metrics,
+        baseline.as_ref(),
+    )?)?;
     let mut exit = Exit::Success;
     for condition in &conditions {
         for sentence in condition.holds(&study, baseline.as_ref(), &metrics) {
@@ -105,26 +110,42 @@ fn check_baseline(
     baseline: &Study,
 ) -> Result<(), Failure> {
     let common = |setup: &study::StudySetup| {
-        baseline.setups.iter().any(|other| other.labels == setup.labels)
+        baseline
+            .setups
+            .iter()
+            .any(|other| other.labels == setup.labels)
     };
     if study.setups.iter().any(common) {
         return Ok(());
     }
-    let file = arguments.baseline.as_ref().map(|file| file.display().to_string());
+    let file = arguments
+        .baseline
+        .as_ref()
+        .map(|file| file.display().to_string());
     let mistake = Diagnostic::new("it has none of the set-ups").at("--baseline", 0);
     let mistake = mistake.key(file.unwrap_or_default());
-    Err(mistake.expected("results of the same policies, settings, workloads and machines").into())
+    Err(mistake
+        .expected("results of the same policies, settings, workloads and machines")
+        .into())
 }
 
 fn info(arguments: &ReportArguments) -> StudyInfo {
-    let files = arguments.files.iter().map(|file| file.display().to_string());
+    let files = arguments
+        .files
+        .iter()
+        .map(|file| file.display().to_string());
     let files: Vec<String> = files.collect();
-    let line = files.iter().fold(CommandLine::new("report"), |line, file| line.word(file));
+    let line = files
+        .iter()
+        .fold(CommandLine::new("report"), |line, file| line.word(file));
     let path = |path: &std::path::PathBuf| path.display().to_string();
     let line = line
         .flag_if("--html", arguments.html.as_ref().map(path))
         .flags("--metric", &arguments.metric)
-        .flag_if("--heat", Some(arguments.heat.join(",")).filter(|heat| !heat.is_empty()))
+        .flag_if(
+            "--heat",
+            Some(arguments.heat.join(",")).filter(|heat| !heat.is_empty()),
+        )
         .flag_if("--baseline", arguments.baseline.as_ref().map(path));
     StudyInfo {
         command: line.to_string(),
@@ -147,20 +168,23 @@ fn shown(
 }
 
 /// Every set-up with medians and intervals, and its differences from the baseline.
-fn as_json(
-    study: &Study,
-    metrics: &[Metric],
-    baseline: Option<&Study>,
-) -> Result<String, Failure> {
+fn as_json(study: &Study, metrics: &[Metric], baseline: Option<&Study>) -> Result<String, Failure> {
     let setups = study.setups.iter().map(|setup| {
         let seeds: Vec<u64> = setup.outcomes.iter().map(|run| run.seed).collect();
-        let errors: Vec<&str> = setup.outcomes.iter().filter_map(|run| run.error.as_deref()).collect();
+        let errors: Vec<&str> = setup
+            .outcomes
+            .iter()
+            .filter_map(|run| run.error.as_deref())
+            .collect();
         let medians = metrics.iter().filter_map(|metric| {
             let summary = setup.summary(&metric.name)?;
             Some((metric.name.clone(), json!(summary)))
         });
         let before = baseline.and_then(|baseline| {
-            baseline.setups.iter().find(|other| other.labels == setup.labels)
+            baseline
+                .setups
+                .iter()
+                .find(|other| other.labels == setup.labels)
         });
         let differences = before.map(|before| {
             let differences = metrics.iter().filter_map(|metric| {

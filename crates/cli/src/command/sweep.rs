@@ -41,7 +41,11 @@ pub fn sweep(arguments: &SweepArguments) -> Result<Exit, Failure> {
         return print(&format!("{setups} set-ups, {runs} runs{excluded}\n"))
             .map(|()| Exit::Success);
     }
-    let mut store = open(&arguments.output, &about(&plan, &arguments.plan), arguments.extend)?;
+    let mut store = open(
+        &arguments.output,
+        &about(&plan, &arguments.plan),
+        arguments.extend,
+    )?;
     if arguments.retry_failed {
         store.forget_failed().map_err(failure)?;
     }
@@ -205,7 +209,10 @@ fn told(path: &Path, batch: &Batch, tally: Tally) -> String {
     let path = path.display();
     let mut parts = vec![format!("{} runs done", tally.done)];
     if tally.known > 0 {
-        parts.push(format!("{} known before or equal for all seeds", tally.known));
+        parts.push(format!(
+            "{} known before or equal for all seeds",
+            tally.known
+        ));
     }
     if tally.failed > 0 {
         parts.push(format!("{} failed", tally.failed));
@@ -292,7 +299,10 @@ mod tests {
     #[test]
     fn the_message_says_how_long_it_takes() {
         assert_eq!(message(400, 0, 0, 3.0), "0 of 400 runs");
-        assert_eq!(message(400, 100, 2, 10.0), "100 of 400 runs, 2 failed, 10.0 runs/s, 30 s left");
+        assert_eq!(
+            message(400, 100, 2, 10.0),
+            "100 of 400 runs, 2 failed, 10.0 runs/s, 30 s left"
+        );
         assert_eq!(time_left(119.5), "2 min");
         assert_eq!(time_left(7260.0), "2 h 1 min");
     }

@@ -26,7 +26,10 @@ fn hashes(runs: &[Value]) -> Vec<&str> {
 
 #[test]
 fn one_policy_may_have_several_settings() {
-    let runs = compared("o1,o1:max_timeslice_ms=20,o1:2.6.13:max_timeslice_ms=20", &[]);
+    let runs = compared(
+        "o1,o1:max_timeslice_ms=20,o1:2.6.13:max_timeslice_ms=20",
+        &[],
+    );
     let labels: Vec<(&str, &str)> = runs
         .iter()
         .map(|run| {
@@ -111,7 +114,10 @@ fn several_workloads_and_machines_are_grouped() {
         argument(&report),
     ];
     let text = output(&arguments);
-    let heads: Vec<&str> = text.lines().filter(|line| line.starts_with("hogs")).collect();
+    let heads: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("hogs"))
+        .collect();
     let on = |head: &str| head.split(" · ").next().unwrap().to_string();
     assert_eq!(
         heads.iter().map(|head| on(head)).collect::<Vec<_>>(),
@@ -133,10 +139,7 @@ fn several_workloads_and_machines_are_grouped() {
 fn traces_of_settings_have_names_of_their_own() {
     let folder = tempfile::tempdir().unwrap();
     let trace = folder.path().join("x.ftrace");
-    compared(
-        "o1,o1:max_timeslice_ms=20",
-        &["--trace", argument(&trace)],
-    );
+    compared("o1,o1:max_timeslice_ms=20", &["--trace", argument(&trace)]);
     assert_eq!(
         names(folder.path()),
         [
@@ -151,14 +154,26 @@ fn files_that_declare_one_name_are_told_apart() {
     let folder = tempfile::tempdir().unwrap();
     let fifo = include_str!("../../../../policy/template/template.c").replace("NAME", "mine");
     let (old, new) = (folder.path().join("old"), folder.path().join("new"));
-    for (path, text) in [(&old, fifo.to_string()), (&new, format!("{fifo}\n/* new */\n"))] {
+    for (path, text) in [
+        (&old, fifo.to_string()),
+        (&new, format!("{fifo}\n/* new */\n")),
+    ] {
         fs::create_dir(path).unwrap();
         fs::write(path.join("mine.c"), text).unwrap();
     }
     let [old, new] = [old, new].map(|path| argument(&path.join("mine.c")).to_string());
     let runs = compared(&format!("{old},{new}"), &[]);
-    assert_eq!((&runs[0]["policy"], &runs[1]["policy"]), (&old.clone().into(), &new.into()));
-    let message = refused(&["compare", "--policies", &format!("{old},{old}"), "--workload", "hogs"]);
+    assert_eq!(
+        (&runs[0]["policy"], &runs[1]["policy"]),
+        (&old.clone().into(), &new.into())
+    );
+    let message = refused(&[
+        "compare",
+        "--policies",
+        &format!("{old},{old}"),
+        "--workload",
+        "hogs",
+    ]);
     assert!(message.contains("is named twice"), "{message}");
 }
 

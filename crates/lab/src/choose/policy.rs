@@ -167,7 +167,9 @@ fn tune(flag: &str, chosen: Vec<Choice>, set: &Assignments) -> Result<Vec<Tuned>
         Ok(tuned)
     };
     let tuned = plain.into_iter().zip(chosen).map(one);
-    tuned.collect::<Result<_, Diagnostic>>().map_err(Error::from)
+    tuned
+        .collect::<Result<_, Diagnostic>>()
+        .map_err(Error::from)
 }
 
 fn find<'a>(flag: &str, text: &'a str, stop: &dyn Fn() -> bool) -> Result<Choice<'a>, Error> {

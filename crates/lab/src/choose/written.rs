@@ -61,9 +61,7 @@ impl<'a> Written<'a> {
 
     /// The file it names, with this extension.
     pub fn file(&self, extension: &str) -> Option<&'a Path> {
-        self.base
-            .ends_with(extension)
-            .then(|| Path::new(self.base))
+        self.base.ends_with(extension).then(|| Path::new(self.base))
     }
 
     /// The text again, with another variant.
@@ -76,7 +74,8 @@ impl<'a> Written<'a> {
 }
 
 /// What a policy with settings looks like.
-const FORM: &str = "POLICY:TUNABLE=VALUE or POLICY:VARIANT:TUNABLE=VALUE, VALUE being a whole number";
+const FORM: &str =
+    "POLICY:TUNABLE=VALUE or POLICY:VARIANT:TUNABLE=VALUE, VALUE being a whole number";
 
 /// The base, and what stands behind its colon.
 fn split(text: &str) -> (&str, &str) {

@@ -56,7 +56,10 @@ impl Difference {
             seeds = before.results().into_iter().map(|run| run.seed).collect();
         }
         let pair = |seed: u64| {
-            let (before, now) = (before.value(&metric.name, seed)?, now.value(&metric.name, seed)?);
+            let (before, now) = (
+                before.value(&metric.name, seed)?,
+                now.value(&metric.name, seed)?,
+            );
             Some((before, now))
         };
         let pairs: Vec<(f64, f64)> = seeds.into_iter().filter_map(pair).collect();

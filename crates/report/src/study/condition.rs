@@ -4,8 +4,8 @@ use schedlab_input::{quantity, Diagnostic};
 
 use crate::quantity::Unit;
 
-use super::baseline::{against, Verdict};
-use super::{find_metric, Metric, Study};
+use super::baseline::{against, Difference, Verdict};
+use super::{find_metric, Metric, Study, StudySetup};
 
 /// "METRIC > VALUE", "METRIC < PART of baseline", "METRIC worse", or "worse".
 #[derive(Clone, PartialEq, Debug)]
@@ -74,6 +74,25 @@ impl Condition {
         })
     }
 
+    /// Does it hold of one set-up, beside the same of a baseline?
+    pub fn is_met(&self, setup: &StudySetup, before: Option<&StudySetup>) -> bool {
+        let median = |metric: &Metric| setup.median(&metric.name);
+        match &self.kind {
+            Kind::Value(metric, sign, bound) => {
+                median(metric).is_some_and(|now| sign.holds(now, *bound))
+            }
+            Kind::Part(metric, sign, part) => {
+                let before = before.and_then(|before| before.median(&metric.name));
+                let pair = median(metric).zip(before);
+                pair.is_some_and(|(now, before)| sign.holds(now, part * before))
+            }
+            Kind::Worse(metric) => before
+                .and_then(|before| Difference::of(metric, before, setup))
+                .is_some_and(|difference| difference.verdict == Verdict::Worse),
+            Kind::AnyWorse => false,
+        }
+    }
+
     /// Does it need a baseline?
     pub fn needs_baseline(&self) -> bool {
         !matches!(self.kind, Kind::Value(..))
@@ -82,12 +101,15 @@ impl Condition {
     /// The set-ups of which it holds, a sentence each.
     pub fn holds(&self, study: &Study, baseline: Option<&Study>, shown: &[Metric]) -> Vec<String> {
         match (&self.kind, baseline) {
-            (Kind::Value(metric, sign, bound), _) => self.beyond(study, metric, |median, _| {
-                sign.holds(median, *bound)
-            }, None),
-            (Kind::Part(metric, sign, part), Some(baseline)) => self.beyond(study, metric, |median, before| {
-                before.is_some_and(|before| sign.holds(median, part * before))
-            }, Some(baseline)),
+            (Kind::Value(metric, sign, bound), _) => {
+                self.beyond(study, metric, |median, _| sign.holds(median, *bound), None)
+            }
+            (Kind::Part(metric, sign, part), Some(baseline)) => self.beyond(
+                study,
+                metric,
+                |median, before| before.is_some_and(|before| sign.holds(median, part * before)),
+                Some(baseline),
+            ),
             (Kind::Worse(metric), Some(baseline)) => {
                 self.worse(study, baseline, std::slice::from_ref(metric))
             }
@@ -103,17 +125,24 @@ impl Condition {
         is_beyond: impl Fn(f64, Option<f64>) -> bool,
         baseline: Option<&Study>,
     ) -> Vec<String> {
-        let sentence = |setup: &super::StudySetup| {
+        let sentence = |setup: &StudySetup| {
             let median = setup.median(&metric.name)?;
             let before = baseline.and_then(|baseline| {
                 let mut others = baseline.setups.iter();
                 let same = others.find(|other| other.labels == setup.labels)?;
                 same.median(&metric.name)
             });
-            let then = before.map_or(String::new(), |b| format!(", the baseline {}", metric.unit.show(b)));
+            let then = before.map_or(String::new(), |b| {
+                format!(", the baseline {}", metric.unit.show(b))
+            });
             is_beyond(median, before).then(|| {
                 let (case, name) = (setup.case(), setup.name());
-                format!("{case}, {name}: {} is {}{then} ({})", metric.label, metric.unit.show(median), self.text)
+                format!(
+                    "{case}, {name}: {} is {}{then} ({})",
+                    metric.label,
+                    metric.unit.show(median),
+                    self.text
+                )
             })
         };
         study.setups.iter().filter_map(sentence).collect()
@@ -148,7 +177,9 @@ fn kind(text: &str, study: &Study) -> Result<Kind, Diagnostic> {
     if let Some(metric) = text.strip_suffix(" worse") {
         return Ok(Kind::Worse(find_metric(study, metric)?.clone()));
     }
-    let found = SIGNS.iter().find_map(|&(word, sign)| Some((text.split_once(word)?, sign)));
+    let found = SIGNS
+        .iter()
+        .find_map(|&(word, sign)| Some((text.split_once(word)?, sign)));
     let Some(((metric, value), sign)) = found else {
         return Err(Diagnostic::new("this is no condition"));
     };

@@ -33,17 +33,27 @@ pub fn effects(study: &Study, dimension: &str, metric: &Metric) -> Vec<Effect> {
         known.dedup();
         known.into_iter().map(|(_, level)| level.clone()).collect()
     };
-    let setups: Vec<&StudySetup> = study.setups.iter().filter(|s| s.labels.contains_key(dimension)).collect();
+    let setups: Vec<&StudySetup> = study
+        .setups
+        .iter()
+        .filter(|s| s.labels.contains_key(dimension))
+        .collect();
     let is_drawn = levels.len() < study.levels(dimension).len();
     let mut contexts: BTreeMap<Vec<(&String, &String)>, Vec<&StudySetup>> = BTreeMap::new();
     for setup in setups {
         let fixed = ["workload", "machine", "policy"];
         let context = setup.labels.iter().filter(|(name, _)| {
-            *name != dimension && (!is_drawn || fixed.contains(&name.as_str()))
+            // Policies do not share their tunables: they are compared over all of them.
+            let is_whole = is_drawn || dimension == "policy";
+            *name != dimension && (!is_whole || fixed.contains(&name.as_str()))
         });
         contexts.entry(context.collect()).or_default().push(setup);
     }
-    let seeds: BTreeSet<u64> = study.setups.iter().flat_map(|s| s.outcomes.iter().map(|run| run.seed)).collect();
+    let seeds: BTreeSet<u64> = study
+        .setups
+        .iter()
+        .flat_map(|s| s.outcomes.iter().map(|run| run.seed))
+        .collect();
     let mut by_level: Vec<Vec<f64>> = vec![Vec::new(); levels.len()];
     for seed in seeds {
         let mut sums = vec![(0.0, 0usize); levels.len()];
@@ -82,7 +92,11 @@ pub fn effects(study: &Study, dimension: &str, metric: &Metric) -> Vec<Effect> {
             change: Summary::of(values)?,
         })
     };
-    levels.into_iter().zip(by_level).filter_map(effect).collect()
+    levels
+        .into_iter()
+        .zip(by_level)
+        .filter_map(effect)
+        .collect()
 }
 
 /// The mean of each level; none unless each has a value.
@@ -94,7 +108,9 @@ fn means(
     value: impl Fn(&StudySetup) -> Option<f64>,
 ) -> Option<Vec<f64>> {
     let mean = |level: &String| {
-        let here = setups.iter().filter(|s| level_of[&s.labels[dimension]].1 == *level);
+        let here = setups
+            .iter()
+            .filter(|s| level_of[&s.labels[dimension]].1 == *level);
         let values: Vec<f64> = here.filter_map(|s| value(s)).collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     };

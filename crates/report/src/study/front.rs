@@ -22,7 +22,10 @@ pub struct Front<'a> {
 pub fn front<'a>(study: &'a Study, shown: &[Metric]) -> Vec<Front<'a>> {
     let first = |better: Better, prefers: &str| {
         let mut fit = shown.iter().filter(|m| m.better == Some(better));
-        fit.clone().find(|m| m.name.contains(prefers)).or(fit.next()).cloned()
+        fit.clone()
+            .find(|m| m.name.contains(prefers))
+            .or(fit.next())
+            .cloned()
     };
     let pair = first(Better::Higher, "per_second").zip(first(Better::Lower, "p99"));
     let Some((x, y)) = pair else {
@@ -38,7 +41,9 @@ pub fn front<'a>(study: &'a Study, shown: &[Metric]) -> Vec<Front<'a>> {
             points: points
                 .iter()
                 .map(|&(setup, a, b)| {
-                    let beaten = points.iter().any(|&(_, c, d)| c >= a && d <= b && (c > a || d < b));
+                    let beaten = points
+                        .iter()
+                        .any(|&(_, c, d)| c >= a && d <= b && (c > a || d < b));
                     (setup, a, b, !beaten)
                 })
                 .collect(),

@@ -18,14 +18,21 @@ fn pair(study: &Study) -> Option<(String, String)> {
         study.setups.iter().any(|s| both(&s))
     };
     names.sort_by_key(|name| (is_first(name), std::cmp::Reverse(study.levels(name).len())));
-    let pairs = names.iter().enumerate().flat_map(|(i, a)| names[i + 1..].iter().map(move |b| (a, b)));
+    let pairs = names
+        .iter()
+        .enumerate()
+        .flat_map(|(i, a)| names[i + 1..].iter().map(move |b| (a, b)));
     let found = pairs.into_iter().find(|(a, b)| meet(a, b));
     found.map(|(a, b)| (a.clone(), b.clone()))
 }
 
 /// A heat map of each of these metrics in each case, with each policy: the mean of the medians of the set-ups of a cell.
 /// `wanted` are the dimensions across and down.
-pub fn maps(study: &Study, wanted: Option<(String, String)>, metrics: &[Metric]) -> Vec<(String, Matrix)> {
+pub fn maps(
+    study: &Study,
+    wanted: Option<(String, String)>,
+    metrics: &[Metric],
+) -> Vec<(String, Matrix)> {
     let Some((x, y)) = wanted.or_else(|| pair(study)) else {
         return Vec::new();
     };
@@ -50,13 +57,16 @@ pub fn maps(study: &Study, wanted: Option<(String, String)>, metrics: &[Metric])
                 true => metric.label.clone(),
                 false => format!("{}: {name}", metric.label),
             };
-            maps.push((metric.label.clone(), Matrix {
-                title,
-                cells: down.iter().map(line).collect(),
-                across: (short(&x).to_string(), across.clone()),
-                down: (short(&y).to_string(), down.clone()),
-                unit: metric.unit,
-            }));
+            maps.push((
+                metric.label.clone(),
+                Matrix {
+                    title,
+                    cells: down.iter().map(line).collect(),
+                    across: (short(&x).to_string(), across.clone()),
+                    down: (short(&y).to_string(), down.clone()),
+                    unit: metric.unit,
+                },
+            ));
         }
     }
     maps.truncate(MOST);
@@ -74,7 +84,10 @@ fn contexts<'a>(study: &'a Study, x: &str, y: &str) -> Vec<(String, Vec<&'a Stud
         let fixed = ["workload", "machine", "policy"];
         let fixed = fixed.iter().filter(|name| **name != x && **name != y);
         let fixed = fixed.filter(|name| varied.iter().any(|v| v == *name));
-        let name: Vec<&str> = fixed.filter_map(|name| setup.labels.get(*name)).map(String::as_str).collect();
+        let name: Vec<&str> = fixed
+            .filter_map(|name| setup.labels.get(*name))
+            .map(String::as_str)
+            .collect();
         let name = name.join(", ");
         match contexts.iter_mut().find(|(context, _)| *context == name) {
             Some((_, setups)) => setups.push(setup),
@@ -89,7 +102,10 @@ fn levels(
     dimension: &str,
     grouped: &std::collections::BTreeMap<String, (usize, String)>,
 ) -> Vec<String> {
-    let mut levels: Vec<&(usize, String)> = setups.iter().map(|s| &grouped[&s.labels[dimension]]).collect();
+    let mut levels: Vec<&(usize, String)> = setups
+        .iter()
+        .map(|s| &grouped[&s.labels[dimension]])
+        .collect();
     levels.sort();
     levels.dedup();
     levels.into_iter().map(|(_, name)| name.clone()).collect()

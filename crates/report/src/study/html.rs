@@ -70,7 +70,10 @@ pub fn render_study(
             .map(|table| table.html().sortable()),
         maps: map_panels(study, heat, metrics),
         effects: effect_panels(study, metrics),
-        fronts: front(study, metrics).into_iter().map(|f| view(plot(f))).collect(),
+        fronts: front(study, metrics)
+            .into_iter()
+            .map(|f| view(plot(f)))
+            .collect(),
         tables: tables.map(table).collect(),
         commands: names.take(MOST_COMMANDS).collect(),
         more_commands: study.setups.len().saturating_sub(MOST_COMMANDS),
@@ -102,7 +105,12 @@ fn facts(study: &Study) -> Vec<(String, String)> {
         let levels = study.levels(&dimension);
         let text = match levels.as_slice() {
             few if few.len() <= 8 => few.join(", "),
-            many => format!("{} values from {} to {}", many.len(), many[0], many[many.len() - 1]),
+            many => format!(
+                "{} values from {} to {}",
+                many.len(),
+                many[0],
+                many[many.len() - 1]
+            ),
         };
         facts.push((dimension, text));
     }
@@ -139,14 +147,18 @@ fn map_panels(
 fn effect_panels(study: &Study, metrics: &[Metric]) -> Vec<Panel<Vec<FigureView>>> {
     let dimensions = study.dimensions();
     let panel = |metric: &Metric| {
-        let figures = dimensions.iter().filter_map(|dimension| effect_figure(study, dimension, metric));
+        let figures = dimensions
+            .iter()
+            .filter_map(|dimension| effect_figure(study, dimension, metric));
         Panel {
             name: metric.label.clone(),
             content: figures.map(view).collect(),
         }
     };
     let panels = metrics.iter().map(panel);
-    panels.filter(|panel: &Panel<Vec<FigureView>>| !panel.content.is_empty()).collect()
+    panels
+        .filter(|panel: &Panel<Vec<FigureView>>| !panel.content.is_empty())
+        .collect()
 }
 
 /// The levels of a dimension from left to right, with what each changes.
@@ -155,26 +167,31 @@ fn effect_figure(study: &Study, dimension: &str, metric: &Metric) -> Option<Figu
     if effects.len() < 2 {
         return None;
     }
-    Some(crate::svg::Dots {
-        title: short(dimension).to_string(),
-        rows: effects
-            .iter()
-            .map(|effect| crate::svg::Dot {
-                name: effect.level.clone(),
-                value: effect.change.median,
-                interval: (effect.change.n > 1).then_some((effect.change.lo, effect.change.hi)),
-                text: percent(effect.change.median),
-            })
-            .collect(),
-    }
-    .figure())
+    Some(
+        crate::svg::Dots {
+            title: short(dimension).to_string(),
+            rows: effects
+                .iter()
+                .map(|effect| crate::svg::Dot {
+                    name: effect.level.clone(),
+                    value: effect.change.median,
+                    interval: (effect.change.n > 1).then_some((effect.change.lo, effect.change.hi)),
+                    text: percent(effect.change.median),
+                })
+                .collect(),
+        }
+        .figure(),
+    )
 }
 
 /// All set-ups as points, those of the front joined by a line.
 fn plot(front: Front) -> Figure {
     let range = |get: fn(&(&super::StudySetup, f64, f64, bool)) -> f64| {
         let values = || front.points.iter().map(get);
-        let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+        let (low, high) = (
+            values().fold(f64::INFINITY, f64::min),
+            values().fold(0.0, f64::max),
+        );
         (low, high)
     };
     let axis = |metric: &Metric, (low, high): (f64, f64)| {
@@ -193,9 +210,17 @@ fn plot(front: Front) -> Figure {
             }
         }
     };
-    let (x, y) = (axis(&front.x, range(|p| p.1)), axis(&front.y, range(|p| p.2)));
+    let (x, y) = (
+        axis(&front.x, range(|p| p.1)),
+        axis(&front.y, range(|p| p.2)),
+    );
     let mut plot = Plot::new(&front.case, x, y);
-    let mut best: Vec<(f64, f64)> = front.points.iter().filter(|p| p.3).map(|p| (p.1, p.2)).collect();
+    let mut best: Vec<(f64, f64)> = front
+        .points
+        .iter()
+        .filter(|p| p.3)
+        .map(|p| (p.1, p.2))
+        .collect();
     best.sort_by(|a, b| a.0.total_cmp(&b.0));
     plot.lines(&[Series {
         name: "Pareto front".into(),
@@ -207,7 +232,11 @@ fn plot(front: Front) -> Figure {
         .iter()
         .map(|&(setup, a, b, is_best)| Marker {
             at: (a, b),
-            style: if is_best { Style::Series(0) } else { Style::Baseline },
+            style: if is_best {
+                Style::Series(0)
+            } else {
+                Style::Baseline
+            },
             tip: format!(
                 "{}: {}, {}",
                 setup.name(),

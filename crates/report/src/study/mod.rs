@@ -121,13 +121,19 @@ impl Study {
     /// The metrics that are shown unless the user names some: the workloads' own, latencies, costs.
     pub fn shown(&self) -> Vec<Metric> {
         let own = self.metrics.iter().filter(|m| m.name.starts_with("mark."));
-        let fixed = SHOWN.iter().filter_map(|name| self.metrics.iter().find(|m| m.name == *name));
+        let fixed = SHOWN
+            .iter()
+            .filter_map(|name| self.metrics.iter().find(|m| m.name == *name));
         let differs = |metric: &&Metric| {
             let mut values = self.setups.iter().filter_map(|s| s.median(&metric.name));
             let first = values.next();
             metric.name != "duration_ns" || values.any(|value| Some(value) != first)
         };
-        own.take(MOST_OWN).chain(fixed).filter(differs).cloned().collect()
+        own.take(MOST_OWN)
+            .chain(fixed)
+            .filter(differs)
+            .cloned()
+            .collect()
     }
 
     /// Runs that failed: set-up, seed and error.
@@ -150,8 +156,17 @@ fn dimensions(setups: &[&StudySetup]) -> Vec<String> {
         let first = values.next();
         values.any(|value| Some(value) != first)
     };
-    let mut names: Vec<String> = names.iter().filter(differs).map(|name| (*name).clone()).collect();
-    let place = |name: &String| FIRST.iter().position(|first| first == name).unwrap_or(FIRST.len());
+    let mut names: Vec<String> = names
+        .iter()
+        .filter(differs)
+        .map(|name| (*name).clone())
+        .collect();
+    let place = |name: &String| {
+        FIRST
+            .iter()
+            .position(|first| first == name)
+            .unwrap_or(FIRST.len())
+    };
     names.sort_by_key(|name| (place(name), name.clone()));
     names
 }
@@ -167,7 +182,9 @@ fn order(text: &str) -> f64 {
         "min" => 6e10,
         _ => 1.0,
     };
-    number.filter(|n| n.is_finite()).map_or(f64::MAX, |n| n * unit)
+    number
+        .filter(|n| n.is_finite())
+        .map_or(f64::MAX, |n| n * unit)
 }
 
 impl StudySetup {
@@ -180,14 +197,24 @@ impl StudySetup {
     /// What tells it from the others of its case: "o1:2.6.11 max_timeslice_ms=50".
     pub fn name(&self) -> String {
         let policy = self.labels.get("policy").cloned();
-        let others = self.labels.iter().filter(|(name, _)| !FIRST.contains(&name.as_str()));
+        let others = self
+            .labels
+            .iter()
+            .filter(|(name, _)| !FIRST.contains(&name.as_str()));
         let others = others.map(|(name, value)| format!("{}={value}", short(name)));
-        policy.into_iter().chain(others).collect::<Vec<_>>().join(" ")
+        policy
+            .into_iter()
+            .chain(others)
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     /// Do several seeds all have one trace?  Then nothing in the runs is random.
     pub fn is_equal_for_all_seeds(&self) -> bool {
-        let mut hashes = self.outcomes.iter().filter_map(|run| run.trace_hash.as_ref());
+        let mut hashes = self
+            .outcomes
+            .iter()
+            .filter_map(|run| run.trace_hash.as_ref());
         let first = hashes.next();
         let rest: Vec<&String> = hashes.collect();
         !rest.is_empty() && rest.iter().all(|hash| Some(*hash) == first)
@@ -205,7 +232,11 @@ impl StudySetup {
     /// Median and interval of a metric.
     pub fn summary(&self, metric: &str) -> Option<Summary> {
         let results = self.results().into_iter();
-        Summary::of(results.filter_map(|run| run.values.get(metric).copied()).collect())
+        Summary::of(
+            results
+                .filter_map(|run| run.values.get(metric).copied())
+                .collect(),
+        )
     }
 
     /// The median of a metric.
@@ -214,9 +245,17 @@ impl StudySetup {
     }
 
     /// The value of a metric with a seed; any, if all seeds are equal.
-    fn value(&self, metric: &str, seed: u64) -> Option<f64> {
-        let same = self.outcomes.iter().find(|run| run.seed == seed && run.error.is_none());
-        let any = || self.results().into_iter().next().filter(|_| self.is_equal_for_all_seeds());
+    pub fn value(&self, metric: &str, seed: u64) -> Option<f64> {
+        let same = self
+            .outcomes
+            .iter()
+            .find(|run| run.seed == seed && run.error.is_none());
+        let any = || {
+            self.results()
+                .into_iter()
+                .next()
+                .filter(|_| self.is_equal_for_all_seeds())
+        };
         same.or_else(any)?.values.get(metric).copied()
     }
 }

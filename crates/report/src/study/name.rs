@@ -27,7 +27,10 @@ pub fn find_metric<'a>(study: &'a Study, name: &str) -> Result<&'a Metric, Diagn
         return Ok(metric);
     }
     let stable = candidates(name);
-    if let Some(metric) = stable.iter().find_map(|id| metrics.iter().find(|m| m.name == *id)) {
+    if let Some(metric) = stable
+        .iter()
+        .find_map(|id| metrics.iter().find(|m| m.name == *id))
+    {
         return Ok(metric);
     }
     let ending = match name {
@@ -44,8 +47,10 @@ pub fn find_metric<'a>(study: &'a Study, name: &str) -> Result<&'a Metric, Diagn
         [] => Err(unknown(study, name)),
         several => {
             let names: Vec<&str> = several.iter().map(|m| m.name.as_str()).collect();
-            Err(Diagnostic::new(format!("\"{name}\" is more than one metric"))
-                .expected(format!("one of {}", names.join(", "))))
+            Err(
+                Diagnostic::new(format!("\"{name}\" is more than one metric"))
+                    .expected(format!("one of {}", names.join(", "))),
+            )
         }
     }
 }

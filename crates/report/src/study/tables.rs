@@ -12,7 +12,12 @@ use super::{dimensions, effects, front, short, Metric, Study, StudySetup};
 const MOST_ROWS: usize = 60;
 
 /// A study for a terminal.
-pub fn terminal(study: &Study, metrics: &[Metric], baseline: Option<&Study>, terminal: Terminal) -> String {
+pub fn terminal(
+    study: &Study,
+    metrics: &[Metric],
+    baseline: Option<&Study>,
+    terminal: Terminal,
+) -> String {
     let tables = tables(study, metrics, baseline, MOST_ROWS);
     let mut out = String::new();
     for table in tables {
@@ -49,7 +54,11 @@ fn tables(study: &Study, metrics: &[Metric], baseline: Option<&Study>, most: usi
 pub(super) fn notes(study: &Study) -> Vec<String> {
     let failures = study.failures();
     let sentence = |(setup, seed, error): &(&StudySetup, u64, &str)| {
-        format!("failed: {}, {}, seed {seed}: {error}", setup.case(), setup.name())
+        format!(
+            "failed: {}, {}, seed {seed}: {error}",
+            setup.case(),
+            setup.name()
+        )
     };
     let mut notes: Vec<String> = failures.iter().take(10).map(sentence).collect();
     if failures.len() > 10 {
@@ -78,7 +87,10 @@ pub(super) fn setups(study: &Study, metrics: &[Metric], most: usize) -> Vec<Tabl
         };
         let mut notes = seeds(&setups);
         if setups.len() > most {
-            notes.push(format!("{} more set-ups: --html and --format markdown or json show all", setups.len() - most));
+            notes.push(format!(
+                "{} more set-ups: --html and --format markdown or json show all",
+                setups.len() - most
+            ));
         }
         Table {
             title: case,
@@ -107,10 +119,12 @@ fn label(setup: &StudySetup, dimension: &str) -> String {
 }
 
 fn cell(setup: &StudySetup, metric: &Metric) -> Cell {
-    setup.summary(&metric.name).map_or(Cell::Missing, |s| Cell::Number {
-        value: s.median,
-        interval: (s.n > 1).then_some((s.lo, s.hi)),
-    })
+    setup
+        .summary(&metric.name)
+        .map_or(Cell::Missing, |s| Cell::Number {
+            value: s.median,
+            interval: (s.n > 1).then_some((s.lo, s.hi)),
+        })
 }
 
 /// What intervals mean, and where all seeds are equal.
@@ -131,7 +145,9 @@ fn seeds(setups: &[&StudySetup]) -> Vec<String> {
             true => "all set-ups".to_string(),
             false => format!("{equal} of {} set-ups", setups.len()),
         };
-        notes.push(format!("Equal for all seeds: {whose}; one result each, no statistics"));
+        notes.push(format!(
+            "Equal for all seeds: {whose}; one result each, no statistics"
+        ));
     }
     notes
 }
@@ -144,7 +160,11 @@ pub(super) fn compared(study: &Study, baseline: &Study, metrics: &[Metric]) -> O
     }
     let missing = study.setups.len() - pairs.len();
     let names = study.dimensions();
-    let names = if names.is_empty() { vec!["policy".to_string()] } else { names };
+    let names = if names.is_empty() {
+        vec!["policy".to_string()]
+    } else {
+        names
+    };
     let subject = |(setup, differences): (&StudySetup, Vec<Option<super::Difference>>)| Subject {
         labels: names.iter().map(|name| label(setup, name)).collect(),
         contest: 0,
@@ -162,7 +182,10 @@ pub(super) fn compared(study: &Study, baseline: &Study, metrics: &[Metric]) -> O
     Some(Table {
         title: "Against the baseline".into(),
         stubs: names.iter().map(|name| short(name).to_string()).collect(),
-        fields: metrics.iter().map(|m| Field::new(m.label.clone(), Unit::Plain)).collect(),
+        fields: metrics
+            .iter()
+            .map(|m| Field::new(m.label.clone(), Unit::Plain))
+            .collect(),
         subjects: pairs.into_iter().map(subject).collect(),
         layout: Layout::FieldsAsColumns,
         notes,
@@ -188,7 +211,10 @@ pub(super) fn percent(part: f64) -> String {
 fn main_effects(study: &Study, metrics: &[Metric]) -> Option<Table> {
     let mut subjects = Vec::new();
     for (contest, dimension) in study.dimensions().iter().enumerate() {
-        let columns: Vec<Vec<super::Effect>> = metrics.iter().map(|m| effects(study, dimension, m)).collect();
+        let columns: Vec<Vec<super::Effect>> = metrics
+            .iter()
+            .map(|m| effects(study, dimension, m))
+            .collect();
         let mut levels: Vec<&String> = Vec::new();
         for effect in columns.iter().flatten() {
             if !levels.contains(&&effect.level) {
@@ -198,7 +224,9 @@ fn main_effects(study: &Study, metrics: &[Metric]) -> Option<Table> {
         for level in levels {
             let cell = |effects: &Vec<super::Effect>| {
                 let found = effects.iter().find(|e| e.level == *level);
-                found.map_or(Cell::Text("–".into()), |effect| Cell::Text(change(effect)))
+                found.map_or(Cell::Text("–".into()), |effect| {
+                    Cell::Text(change(effect))
+                })
             };
             subjects.push(Subject {
                 labels: vec![short(dimension).to_string(), level.clone()],
@@ -222,7 +250,12 @@ fn main_effects(study: &Study, metrics: &[Metric]) -> Option<Table> {
 fn change(effect: &super::Effect) -> String {
     let s = effect.change;
     match s.n > 1 {
-        true => format!("{} [{}, {}]", percent(s.median), percent(s.lo), percent(s.hi)),
+        true => format!(
+            "{} [{}, {}]",
+            percent(s.median),
+            percent(s.lo),
+            percent(s.hi)
+        ),
         false => percent(s.median),
     }
 }
@@ -243,7 +276,10 @@ fn trade_offs(study: &Study, metrics: &[Metric]) -> Vec<Table> {
             title: format!("Pareto front, {}", front.case),
             stubs: names.iter().map(|name| short(name).to_string()).collect(),
             subjects: best.iter().map(subject).collect(),
-            fields: fields(&[front.x, front.y]).into_iter().map(|f| Field { better: None, ..f }).collect(),
+            fields: fields(&[front.x, front.y])
+                .into_iter()
+                .map(|f| Field { better: None, ..f })
+                .collect(),
             layout: Layout::FieldsAsColumns,
             notes: vec!["No other set-up is better in both".into()],
         }

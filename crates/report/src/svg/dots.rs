@@ -48,14 +48,16 @@ impl Dots {
             content.push(line(at, 4.0, at, bottom).class("grid"));
             content.push(label(at, bottom + 15.0, tick.label).class("tick middle"));
         }
-        content.push(line(x.at(0.0), 4.0, x.at(0.0), bottom).class("axis"));
+        content.push(line(x.at(0.0), 4.0, x.at(0.0), bottom).class("frame"));
         for (i, row) in self.rows.iter().enumerate() {
             let y = 4.0 + (i as f64 + 0.5) * ROW;
             content.push(label(left - 8.0, y + 4.0, shorten(&row.name)).class("tick end"));
             if let Some((low, high)) = row.interval {
                 content.push(line(x.at(low), y, x.at(high), y).class("curve s0 d0"));
             }
-            let dot = Element::new("circle").set("cx", x.at(row.value)).set("cy", y);
+            let dot = Element::new("circle")
+                .set("cx", x.at(row.value))
+                .set("cy", y);
             let dot = dot.set("r", 4.5).class("fill s0");
             content.push(dot.tip(format!("{}: {}", row.name, row.text)));
             content.push(label(HALF_WIDTH - RIGHT + 8.0, y + 4.0, &row.text));

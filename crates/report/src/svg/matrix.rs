@@ -64,7 +64,11 @@ impl Matrix {
         }
         let bottom = TOP + self.down.1.len() as f64 * CELL;
         // Where columns are narrower than their names, only some are named.
-        let widest = self.across.1.iter().map(|name| text_width(&shorten(name)) + 8.0);
+        let widest = self
+            .across
+            .1
+            .iter()
+            .map(|name| text_width(&shorten(name)) + 8.0);
         let every = (widest.fold(1.0, f64::max) / width).ceil() as usize;
         for (column, name) in self.across.1.iter().enumerate().step_by(every.max(1)) {
             let x = left + (column as f64 + 0.5) * width;

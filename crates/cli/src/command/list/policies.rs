@@ -150,7 +150,11 @@ fn detail(policy: &PolicyJson) -> String {
         section("Tunables the variant sets", settings(variant));
     }
     let set = policy.set.iter();
-    section("Set", set.map(|(name, value)| format!("{name}={value}\n")).collect());
+    section(
+        "Set",
+        set.map(|(name, value)| format!("{name}={value}\n"))
+            .collect(),
+    );
     section(
         &format!("Tunables ({}:NAME=VALUE, --set NAME=VALUE)", policy.name),
         tunable_lines(policy),
