@@ -6,6 +6,7 @@
 
 mod axis;
 mod batch;
+mod claims;
 mod constraint;
 mod design;
 mod load;
@@ -17,7 +18,7 @@ mod store;
 pub use axis::{Axis, Values, FORM};
 pub use batch::{run_key, Batch, Setup, Surroundings, Unready, MOST_RUNS};
 pub use constraint::{Constraint, Order};
-pub use load::{load, LoadError};
+pub use load::{in_memory, load, LoadError};
 pub use plan::{Design, Draw, Plan, DESIGNS};
 pub use run::{run, Job, Shard, Tally, Watch};
 pub use search::{candidates, Aim, Candidate, Found, Method, Ranked, Search, SearchError};

@@ -1,17 +1,20 @@
 //! Results read for a report: files of sweeps, and JSON of `run` and `compare`.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::fs;
 use std::io::Read;
 use std::path::Path;
 
 use schedlab_input::{reason, Diagnostic};
+use schedlab_lab::{in_parallel, Cancel};
 use schedlab_report::quantity::Unit;
 use schedlab_report::study::{Metric, Outcome, Study, StudySetup};
 use schedlab_report::table::Better;
 use serde_json::Value;
 
-use crate::batch::Setup;
+use crate::batch::{Batch, Setup};
+use crate::run::{ran, Job, Watch};
 use crate::store::{read_all, Measured, Row, Store, StoreError};
 
 /// What an SQLite file begins with.
@@ -98,6 +101,34 @@ pub(crate) fn study_of(
         }
     }
     Ok(study)
+}
+
+/// Does all runs of a batch without a file; they fail each by itself.
+pub fn in_memory(
+    batch: &Batch,
+    threads: usize,
+    watch: &impl Watch,
+    meanwhile: impl FnMut(),
+) -> Study {
+    let jobs = batch.jobs(None);
+    let one = |index: usize, _: &Cancel| {
+        let Job { setup, seed } = jobs[index];
+        Ok::<_, Infallible>(ran(&batch.setups[setup], seed, || watch.stop()))
+    };
+    let Ok(rows) = in_parallel(jobs.len(), threads, one, meanwhile);
+    let mut done: Vec<(Job, Row)> = jobs
+        .iter()
+        .zip(rows)
+        .filter_map(|(job, row)| Some((*job, row?)))
+        .collect();
+    done.sort_by_key(|(job, _)| job.setup);
+    let mut study = Study::default();
+    for (job, row) in done {
+        let setup = &batch.setups[job.setup];
+        let labels = setup.labels.iter().cloned().collect();
+        add(&mut study, labels, &setup.command, job.seed, row);
+    }
+    study
 }
 
 fn add(study: &mut Study, labels: BTreeMap<String, String>, command: &str, seed: u64, row: Row) {

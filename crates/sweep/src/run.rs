@@ -104,7 +104,10 @@ pub fn run(
         watch,
     };
     let mut tally = Tally::default();
-    let mut left: Vec<Job> = jobs.to_vec();
+    // First one seed of each set-up: one that draws no random number stands for all.
+    let first = jobs.first().map(|job| job.seed);
+    let (mut left, mut next): (Vec<Job>, Vec<Job>) =
+        jobs.iter().partition(|job| Some(job.seed) == first);
     // Runs that died with a process run alone, so that no other run dies with them.
     let mut suspects = Vec::new();
     loop {
@@ -124,6 +127,11 @@ pub fn run(
                 Fate::Theirs => theirs.push(job),
                 fate => tally.count(fate),
             }
+        }
+        if !next.is_empty() {
+            left = std::mem::take(&mut next);
+            left.extend(theirs);
+            continue;
         }
         if theirs.is_empty() {
             return Ok(tally);

@@ -174,7 +174,7 @@ impl<W: Watch> Search<'_, W> {
             let runners: Vec<Vec<Setup>> = left.iter().map(|&i| lasting(&candidates[i])).collect();
             all.extend(runners.iter().flatten().cloned());
             let study = self.run(all, &mut tally)?;
-            let judge = Judge::new(&study, aim, &before)?;
+            let judge = Judge::new(&study, aim, &before, duration)?;
             ranking = left
                 .iter()
                 .zip(&runners)
@@ -284,7 +284,12 @@ struct Judge<'a> {
 }
 
 impl<'a> Judge<'a> {
-    fn new(study: &'a Study, aim: &Aim, before: &[Setup]) -> Result<Judge<'a>, SearchError> {
+    fn new(
+        study: &'a Study,
+        aim: &Aim,
+        before: &[Setup],
+        duration: Option<Ns>,
+    ) -> Result<Judge<'a>, SearchError> {
         let before: Vec<&StudySetup> = before.iter().filter_map(|setup| of(study, setup)).collect();
         if let Some((setup, seed, error)) = study
             .failures()
@@ -296,15 +301,17 @@ impl<'a> Judge<'a> {
                 setup.name()
             )));
         }
-        let metric = find_metric(study, aim.metric).map_err(|mistake| {
-            mistake.at(
-                if aim.minimise {
-                    "--minimise"
-                } else {
-                    "--maximise"
-                },
-                0,
-            )
+        let flag = if aim.minimise {
+            "--minimise"
+        } else {
+            "--maximise"
+        };
+        let metric = find_metric(study, aim.metric).map_err(|mut mistake| {
+            if let Some(duration) = duration {
+                // A short run may not get as far as what is searched for.
+                mistake.problem += &format!(" in runs of {duration}");
+            }
+            mistake.at(flag, 0)
         })?;
         let conditions = aim.subject_to.iter().map(|text| {
             Condition::parse(text, study).map_err(|mistake| mistake.at("--subject-to", 0))

@@ -132,8 +132,8 @@ pub struct ReportArguments {
     #[arg(long, value_name = "METRIC")]
     pub metric: Vec<String>,
     /// The dimensions of the heat maps.  Default: the two tunables with most values.
-    #[arg(long, value_name = "X,Y", value_delimiter = ',', num_args = 2)]
-    pub heat: Vec<String>,
+    #[arg(long, value_name = "X,Y", value_parser = pair)]
+    pub heat: Option<(String, String)>,
     /// Results to compare with, seed by seed.
     #[arg(long, value_name = "RESULTS", value_hint = ValueHint::FilePath)]
     pub baseline: Option<PathBuf>,
@@ -215,4 +215,13 @@ impl PlanArguments {
         };
         self.constraint.iter().map(read).collect()
     }
+}
+
+/// Two names with a comma.
+fn pair(text: &str) -> Result<(String, String), String> {
+    let names = text
+        .split_once(',')
+        .filter(|(x, y)| x != y && !y.contains(','));
+    let names = names.map(|(x, y)| (x.trim().to_string(), y.trim().to_string()));
+    names.ok_or_else(|| "two dimensions: X,Y".to_string())
 }

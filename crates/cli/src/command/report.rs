@@ -97,9 +97,9 @@ fn heat(arguments: &ReportArguments, study: &Study) -> Result<Option<(String, St
             )
         })
     };
-    match arguments.heat.as_slice() {
-        [x, y] => Ok(Some((find(x)?, find(y)?))),
-        _ => Ok(None),
+    match &arguments.heat {
+        Some((x, y)) => Ok(Some((find(x)?, find(y)?))),
+        None => Ok(None),
     }
 }
 
@@ -138,14 +138,12 @@ fn info(arguments: &ReportArguments) -> StudyInfo {
     let line = files
         .iter()
         .fold(CommandLine::new("report"), |line, file| line.word(file));
+    let heat = arguments.heat.as_ref().map(|(x, y)| format!("{x},{y}"));
     let path = |path: &std::path::PathBuf| path.display().to_string();
     let line = line
         .flag_if("--html", arguments.html.as_ref().map(path))
         .flags("--metric", &arguments.metric)
-        .flag_if(
-            "--heat",
-            Some(arguments.heat.join(",")).filter(|heat| !heat.is_empty()),
-        )
+        .flag_if("--heat", heat)
         .flag_if("--baseline", arguments.baseline.as_ref().map(path));
     StudyInfo {
         command: line.to_string(),

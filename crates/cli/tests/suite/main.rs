@@ -22,5 +22,6 @@ mod reproduce;
 mod run;
 mod scx;
 mod settings;
+mod sweep;
 mod tidy;
 mod tunables;

@@ -357,7 +357,7 @@ fn exit_statuses_are_documented() {
         .lines()
         .map_while(|line| line.split_whitespace().next())
         .collect();
-    assert_eq!(statuses, ["0", "1", "2", "3", "4", "5", "6", "128+N"]);
+    assert_eq!(statuses, ["0", "1", "2", "3", "4", "5", "6", "7", "128+N"]);
 }
 
 /// As on a full disk: what was written so far does not stay behind.
