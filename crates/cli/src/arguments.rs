@@ -3,6 +3,7 @@
 mod programs;
 mod replay;
 mod rtapp;
+mod sweep;
 
 use std::path::PathBuf;
 
@@ -17,6 +18,9 @@ pub use programs::{
 };
 pub use replay::{ExplainArguments, ReplayArguments};
 pub use rtapp::RtappArguments;
+pub use sweep::{
+    MergeArguments, PlanArguments, ReportArguments, SearchArguments, SearchMethod, SweepArguments,
+};
 
 /// Compare CPU schedulers, old and new, in a deterministic simulator.
 ///
@@ -43,6 +47,8 @@ impl Command {
             Command::Run(arguments) => arguments.common.bounds.sanitize,
             Command::Compare(arguments) => arguments.common.bounds.sanitize,
             Command::Replay(arguments) => arguments.bounds.sanitize,
+            Command::Sweep(arguments) => arguments.plan.bounds.sanitize,
+            Command::Search(arguments) => arguments.plan.bounds.sanitize,
             _ => false,
         }
     }
@@ -57,6 +63,14 @@ pub enum Command {
     Run(RunArguments),
     /// Run a workload under several policies and show them side by side.
     Compare(CompareArguments),
+    /// Do many runs: tunables, policies, workloads, machines and seeds combined; results in one file.
+    Sweep(SweepArguments),
+    /// Search for the settings that serve workloads best, and judge the winner on others.
+    Search(SearchArguments),
+    /// Put results of several sweeps, or parts of one, into one file.
+    Merge(MergeArguments),
+    /// Show results of sweeps, or of runs on several machines: tables, heat maps, effects, a baseline.
+    Report(ReportArguments),
     /// Make a policy the scheduler of this machine, until Ctrl-C.
     #[cfg(feature = "live")]
     Load(LoadArguments),
@@ -176,7 +190,8 @@ pub enum ListFormat {
 #[derive(Args)]
 pub struct RunArguments {
     /// The policy: NAME, NAME:VARIANT, the path of a C file, which is compiled (with $CC), or a sched_ext scheduler: the
-    /// program that loads it, with its options, or FILE.bpf.o.
+    /// program that loads it, with its options, or FILE.bpf.o.  Settings follow, each after a colon:
+    /// o1:max_timeslice_ms=50, eevdf:7.1:TUNABLE=VALUE, mine.c:TUNABLE=VALUE; a whole table in quotes: 'svr4:quantum="1,2,…"'.
     #[arg(long, value_name = "POLICY", value_hint = ValueHint::FilePath)]
     pub policy: String,
     /// Flags of every run.
@@ -188,7 +203,7 @@ pub struct RunArguments {
 #[derive(Args)]
 pub struct CompareArguments {
     /// The policies, separated by commas, each as for `run --policy`; or `all`: eevdf, then the others by
-    /// name, each in its default variant.
+    /// name, each in its default variant.  One policy may have several settings: o1,o1:max_timeslice_ms=50.
     #[arg(long, value_name = "POLICIES", value_hint = ValueHint::FilePath)]
     pub policies: String,
     /// The policy that differences refer to, one of --policies.  It is shown first.  Default: the first.
@@ -229,16 +244,17 @@ pub struct ReproduceArguments {
 #[derive(Args)]
 pub struct CommonArguments {
     /// The workload: a built-in with its options ("volanomark --rooms 10"), the name of one in `list
-    /// workloads`, or a file: .toml (schedlab's own format) or .json (rt-app's).
+    /// workloads`, or a file: .toml (schedlab's own format) or .json (rt-app's).  Can be repeated: tables are grouped by
+    /// workload and machine.
     #[arg(long, value_name = "WORKLOAD", required_unless_present = "command", value_hint = ValueHint::FilePath)]
-    pub workload: Option<String>,
+    pub workload: Vec<String>,
     /// Where the workload runs.  In a real kernel the workload can be a command after "--", the policy can be "none" (the kernel's
     /// own scheduler), and --machine has no effect.
     #[arg(long, value_name = "WORLD", default_value = "sim")]
     pub world: World,
-    /// The hardware: a name of `list machines`, `ideal-N` (N CPUs without costs) or a .toml file.
+    /// The hardware: a name of `list machines`, `ideal-N` (N CPUs without costs) or a .toml file.  Can be repeated.
     #[arg(long, value_name = "MACHINE", default_value = "desktop", value_hint = ValueHint::FilePath)]
-    pub machine: String,
+    pub machine: Vec<String>,
     /// End of the run in simulated time, such as 500ms, 10s, 2min.  Default: what the workload says,
     /// or until its tasks have ended, or 10s for tasks that never end.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = positive_time)]
@@ -250,7 +266,8 @@ pub struct CommonArguments {
     #[arg(long, value_name = "SEEDS", allow_hyphen_values = true)]
     pub seeds: Option<Seeds>,
     /// Set a tunable of the policy (see `list policies NAME`); NAME[ROW]=VALUE sets a row of a table.  Can be
-    /// repeated.  With several policies NAME sets it in each that has it, POLICY.NAME in one of them.
+    /// repeated.  With several policies NAME sets it in each that has it, POLICY.NAME in one of them.  Settings written
+    /// with a policy (o1:NAME=VALUE) override these.
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub set: Vec<String>,
     /// Set the tunables a file names, before those of --set: .toml (`name = 1`, `table = [1, 2]`,

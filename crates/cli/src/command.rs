@@ -26,12 +26,15 @@ mod overhead;
 mod play;
 mod record;
 mod replay;
+mod report;
 mod reproduce;
 mod result;
 mod run;
+mod search;
 #[cfg(feature = "live")]
 mod status;
 mod sudo;
+mod sweep;
 mod vm;
 mod whatif;
 
@@ -101,6 +104,10 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Command::List(arguments) => list::list(&arguments),
         Command::Run(arguments) => return run::run(&arguments).map(ExitCode::from),
         Command::Compare(arguments) => return compare::compare(&arguments).map(ExitCode::from),
+        Command::Sweep(arguments) => return sweep::sweep(&arguments).map(ExitCode::from),
+        Command::Report(arguments) => return report::report(&arguments).map(ExitCode::from),
+        Command::Search(arguments) => return search::search(&arguments).map(ExitCode::from),
+        Command::Merge(arguments) => return sweep::merge(&arguments).map(ExitCode::from),
         #[cfg(feature = "live")]
         Command::Load(arguments) => load::load(&arguments),
         #[cfg(feature = "live")]

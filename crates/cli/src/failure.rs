@@ -18,7 +18,7 @@ use crate::interrupt::signal_seen;
 pub enum Exit {
     /// Everything was done.
     Success = 0,
-    /// A check or a claim failed.
+    /// A check, a claim or a run of a sweep failed.
     CheckFailed = 1,
     /// A mistake in the command line or in an input file.
     BadInput = 2,
@@ -30,13 +30,18 @@ pub enum Exit {
     System = 5,
     /// A workload deadlocked; its result was printed.
     Deadlock = 6,
+    /// A condition of `report --fail-if` holds.
+    ConditionHolds = 7,
 }
 
 impl Exit {
     /// Every status with what it means.
-    pub const ALL: [(Exit, &'static str); 7] = [
+    pub const ALL: [(Exit, &'static str); 8] = [
         (Exit::Success, "everything was done"),
-        (Exit::CheckFailed, "a comparison or a claim failed"),
+        (
+            Exit::CheckFailed,
+            "a comparison, a claim or a run of a sweep failed",
+        ),
         (
             Exit::BadInput,
             "a mistake in the command line or in an input file",
@@ -56,6 +61,10 @@ impl Exit {
         (
             Exit::Deadlock,
             "the workload deadlocked (its result is printed)",
+        ),
+        (
+            Exit::ConditionHolds,
+            "a condition of report --fail-if holds (the report is printed)",
         ),
     ];
 

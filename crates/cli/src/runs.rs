@@ -137,15 +137,28 @@ impl Runs<'_> {
 
     /// A label that distinguishes a run from the others of this command; none if it is the only one.
     fn label(&self, trial: &Trial) -> Option<String> {
-        let first = self.trials.first()?;
-        let several_seeds = self.trials.iter().any(|other| other.seed != first.seed);
         let always = self.traces.as_ref().is_some_and(Traces::names_every_run);
-        let name = file_name(&trial.tuned.name());
-        match (self.trials.len(), several_seeds) {
-            (1, _) if !always => None,
-            (_, false) => Some(name),
-            (_, true) => Some(format!("{name}-seed{}", trial.seed)),
+        if self.trials.len() == 1 && !always {
+            return None;
         }
+        let differ = |part: &dyn Fn(&Trial) -> bool| self.trials.iter().any(part);
+        let namesake = |other: &Trial| {
+            other.tuned.name() == trial.tuned.name() && !other.tuned.equals(&trial.tuned)
+        };
+        let mut name = match differ(&namesake) {
+            true => file_name(&trial.tuned.full_name()),
+            false => file_name(&trial.tuned.name()),
+        };
+        if differ(&|other| other.workload.name != trial.workload.name) {
+            name += &format!("-{}", file_name(&trial.workload.name));
+        }
+        if differ(&|other| other.machine.name != trial.machine.name) {
+            name += &format!("-{}", file_name(&trial.machine.name));
+        }
+        if differ(&|other| other.seed != trial.seed) {
+            name += &format!("-seed{}", trial.seed);
+        }
+        Some(name)
     }
 }
 

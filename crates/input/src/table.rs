@@ -174,6 +174,29 @@ impl<'a> Table<'a> {
             .map(Some)
     }
 
+    /// A text or a whole number, or an array of them, as texts, each with its line.
+    ///
+    /// # Errors
+    /// The value, or one in the array, is something else.
+    pub fn words(&self, key: &str) -> Result<Option<Vec<(usize, String)>>, Diagnostic> {
+        let Some(entry) = self.entries.get(key) else {
+            return Ok(None);
+        };
+        let elements = match &entry.value {
+            Value::Array(elements) => elements.iter().collect(),
+            _ => vec![entry],
+        };
+        let word = |element: &Entry| match &element.value {
+            Value::Integer(number) => Ok((element.line, number.to_string())),
+            Value::Text(text) => Ok((element.line, text.text.clone())),
+            other => Err(self
+                .wrong_type(key, other, "texts or whole numbers")
+                .at(self.file, element.line)),
+        };
+        let words = elements.into_iter().map(word);
+        words.collect::<Result<_, _>>().map(Some)
+    }
+
     /// One of several words; each is given with its meaning.
     ///
     /// # Errors

@@ -5,8 +5,10 @@ mod policy;
 mod scheduler;
 mod tunables;
 mod workload;
+mod written;
 
-pub use policy::{expand, names, policies, policy, policy_file, to_front};
-pub use scheduler::load;
+pub use policy::{expand, names, policies, policy, policy_file, spelled, to_front};
+pub use scheduler::{items, load};
 pub use tunables::Assignments;
-pub use workload::{help as workload_help, workload};
+pub use workload::{help as workload_help, machines, workload, workloads};
+pub use written::Written;

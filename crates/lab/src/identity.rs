@@ -25,18 +25,41 @@ impl Trial {
 pub fn policy(tuned: &Tuned) -> TraceHash {
     let settings = tuned.changed().iter();
     let settings = settings.map(|set| format!("{}={}", set.target(), set.values_text()));
-    let sources = tuned.policy.sources().into_iter();
-    let texts = sources.flat_map(|(file, text)| [file, text]);
-    // Of a sched_ext scheduler this has the hash of its programs and maps.
-    let loaded = Some(tuned.policy).filter(Policy::is_in_rust);
-    let loaded = loaded.map(|policy| policy.summary().to_string());
-    let names = [tuned.name()].into_iter().chain(loaded);
-    let texts: Vec<String> = texts.chain(names).chain(settings).collect();
+    let name = [tuned.name()].into_iter();
+    hash_of(
+        sources(tuned)
+            .chain(name)
+            .chain(loaded(tuned))
+            .chain(settings),
+    )
+}
+
+/// The hash of a policy's source with all it includes, or of a sched_ext scheduler's programs and maps; names, variants
+/// and tunables do not count.
+pub fn source(tuned: &Tuned) -> TraceHash {
+    hash_of(sources(tuned).chain(loaded(tuned)))
+}
+
+fn hash_of(texts: impl Iterator<Item = String>) -> TraceHash {
+    let texts: Vec<String> = texts.collect();
     TraceHash::of_all(texts.iter().map(String::as_str))
 }
 
+fn sources(tuned: &Tuned) -> impl Iterator<Item = String> {
+    let sources = tuned.policy.sources().into_iter();
+    sources.flat_map(|(file, text)| [file, text])
+}
+
+/// Of a sched_ext scheduler this has the hash of its programs and maps.
+fn loaded(tuned: &Tuned) -> impl Iterator<Item = String> {
+    let loaded = Some(tuned.policy).filter(Policy::is_in_rust);
+    loaded
+        .map(|policy| policy.summary().to_string())
+        .into_iter()
+}
+
 /// The hash of a workload as read: its names and its file do not count.
-fn workload(workload: &Workload) -> TraceHash {
+pub fn workload(workload: &Workload) -> TraceHash {
     let Workload {
         name: _,
         source: _,
@@ -80,7 +103,7 @@ fn workload(workload: &Workload) -> TraceHash {
 }
 
 /// The hash of a machine as read.
-fn machine(machine: &Machine) -> TraceHash {
+pub fn machine(machine: &Machine) -> TraceHash {
     let mut hash = TextHash::default();
     write!(hash, "{machine:?}").expect("a hash takes everything");
     hash.finish()

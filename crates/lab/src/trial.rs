@@ -118,9 +118,9 @@ impl Trial {
         }
     }
 
-    /// The name of the run in messages: policy and seed.
+    /// The name of the run in messages: policy with its settings, and seed.
     pub fn name(&self) -> String {
-        format!("{} seed {}", self.tuned.name(), self.seed)
+        format!("{} seed {}", self.tuned.full_name(), self.seed)
     }
 
     /// Simulates it.  `watch` is called about fifty times a second of real time and can stop the run.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-use crate::{Distribution, Metrics};
+use crate::{Activity, Distribution, Metrics};
 
 /// Which way is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -41,6 +41,7 @@ enum Source {
     Fixed(fn(&Metrics) -> Option<f64>),
     MarkRate(String),
     MarkP99(String),
+    Group(String, fn(&Activity) -> Option<f64>),
 }
 
 /// One number of a run worth a line in a comparison.
@@ -76,12 +77,32 @@ impl Headline {
         headlines
     }
 
+    /// All headlines, and latencies and shares of each group of tasks.
+    pub fn with_groups(run: &Metrics) -> Vec<Headline> {
+        let groups = run.groups.iter().flat_map(|group| {
+            GROUPS
+                .iter()
+                .map(|&(id, label, unit, better, get)| Headline {
+                    id: format!("group.{}.{id}", group.name).into(),
+                    label: format!("{}: {label}", group.name).into(),
+                    unit,
+                    better,
+                    source: Source::Group(group.name.to_string(), get),
+                })
+        });
+        Headline::all([run]).into_iter().chain(groups).collect()
+    }
+
     /// The run's value; none if the run does not have it.
     pub fn value(&self, run: &Metrics) -> Option<f64> {
         let mark = |name: &str| run.marks.iter().find(|mark| mark.name == name);
         match &self.source {
             Source::Fixed(get) => get(run),
             Source::MarkRate(name) => mark(name).map(|m| m.per_second),
+            Source::Group(name, get) => {
+                let mut groups = run.groups.iter();
+                get(&groups.find(|group| *group.name == **name)?.activity)
+            }
             Source::MarkP99(name) => mark(name)
                 .and_then(|m| m.latency_ns)
                 .map(|d| d.p99.0 as f64),
@@ -126,6 +147,35 @@ fn fixed(&(id, label, unit, better, get): &Row) -> Headline {
         source: Source::Fixed(get),
     }
 }
+
+type GroupRow = (
+    &'static str,
+    &'static str,
+    Unit,
+    Better,
+    fn(&Activity) -> Option<f64>,
+);
+
+/// The headlines of a group of tasks.
+const GROUPS: &[GroupRow] = {
+    use Better::{Lower, Neither};
+    use Unit::{Ns, Share};
+    &[
+        ("cpu_share", "CPU share", Share, Neither, |a| {
+            Some(a.cpu_share)
+        }),
+        (
+            "wakeup_latency_p99_ns",
+            "wakeup latency p99",
+            Ns,
+            Lower,
+            |a| a.wakeup_latency_ns.as_deref().map(|d| d.p99.0 as f64),
+        ),
+        ("run_delay_p99_ns", "run delay p99", Ns, Lower, |a| {
+            a.run_delay_ns.as_deref().map(|d| d.p99.0 as f64)
+        }),
+    ]
+};
 
 /// The headlines every workload has.
 const FIXED: &[Row] = {

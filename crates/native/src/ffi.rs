@@ -179,6 +179,7 @@ type TaskHook = Option<unsafe extern "C" fn(*mut Sched, *mut Task, u32)>;
 type GroupHook = Option<unsafe extern "C" fn(*mut Sched, *mut Group)>;
 type TwoTaskHook = Option<unsafe extern "C" fn(*mut Sched, *mut Task, *mut Task)>;
 
+#[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Policy {
     pub name: *const c_char,

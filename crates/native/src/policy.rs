@@ -1,6 +1,6 @@
 //! Finding policies and reading what they declare.
 
-use std::ffi::{c_char, CStr};
+use std::ffi::{c_char, CStr, CString};
 
 use crate::{ffi, InstanceMaker};
 
@@ -104,6 +104,15 @@ impl Policy {
     ) -> Policy {
         assert!(table.global_size as usize >= size_of::<*mut u8>());
         Policy(table, Some(maker))
+    }
+
+    /// The same policy under another name.
+    pub fn renamed(&self, name: &str) -> Policy {
+        let name = CString::new(name).unwrap_or_default().into_raw();
+        let table = Box::leak(Box::new(ffi::Policy { name, ..*self.0 }));
+        let renamed = Policy(table, self.1);
+        renamed.share_source_of(*self);
+        renamed
     }
 
     /// Are its hooks Rust code?

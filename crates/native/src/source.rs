@@ -9,6 +9,7 @@ use crate::compile::INCLUDED;
 use crate::policy::Policy;
 
 /// What is kept of a policy compiled in this process.
+#[derive(Clone)]
 struct Compiled {
     sources: BTreeMap<String, String>,
     library: Vec<u8>,
@@ -29,6 +30,14 @@ impl Policy {
                 let text = shipped(&file).unwrap_or_default();
                 closure(&file, text, None)
             }
+        }
+    }
+
+    /// Takes over what is kept of a policy that was compiled in this process.
+    pub(crate) fn share_source_of(&self, other: Policy) {
+        let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(own) = compiled.get(&ptr::from_ref(other.0).addr()).cloned() {
+            compiled.insert(ptr::from_ref(self.0).addr(), own);
         }
     }
 

@@ -65,6 +65,13 @@ impl Tuned {
         std::ptr::eq(self.policy.0, other.policy.0) && self.values() == other.values()
     }
 
+    /// Is it the same source, the same variant, and the same values of all tunables?
+    pub fn equals(&self, other: &Tuned) -> bool {
+        self.name() == other.name()
+            && self.values() == other.values()
+            && self.policy.sources() == other.policy.sources()
+    }
+
     /// "o1" or "o1:2.6.13".
     pub fn name(&self) -> String {
         match self.variant {
@@ -86,6 +93,13 @@ impl Tuned {
     /// What the user set, in the order given.
     pub fn changed(&self) -> &[Assignment] {
         &self.changed
+    }
+
+    /// "o1:2.6.11", or with what the user set: "o1:2.6.11:max_timeslice_ms=50".
+    pub fn full_name(&self) -> String {
+        let set = self.changed.iter();
+        let set = set.map(|set| format!(":{}={}", set.target(), set.values_text()));
+        [self.name()].into_iter().chain(set).collect()
     }
 
     /// The value of a tunable, the first row of a table; none if the policy has no such tunable.

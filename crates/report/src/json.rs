@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use schedlab_measure::{Headline, Summary};
+use schedlab_measure::{Headline, Metrics, Summary};
 use schedlab_trace::{printable_json, Ns, TraceHash};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -26,8 +26,17 @@ struct RunJson<'a> {
     command: &'a str,
     end: &'a str,
     warnings: &'a [String],
+    /// What comparisons and studies show.
+    headlines: Vec<HeadlineValue>,
     #[serde(flatten)]
     metrics: Map<String, Value>,
+}
+
+#[derive(Serialize)]
+struct HeadlineValue {
+    #[serde(flatten)]
+    headline: Headline,
+    value: f64,
 }
 
 /// The summary of runs that differ only in their seeds.
@@ -114,8 +123,18 @@ fn run_json(run: &Run) -> Result<RunJson<'_>, serde_json::Error> {
         command: &run.command,
         end: &run.end,
         warnings: &run.warnings,
+        headlines: headlines(&run.metrics),
         metrics,
     })
+}
+
+fn headlines(metrics: &Metrics) -> Vec<HeadlineValue> {
+    let all = Headline::with_groups(metrics).into_iter();
+    let value = |headline: Headline| {
+        let value = headline.value(metrics)?;
+        Some(HeadlineValue { headline, value })
+    };
+    all.filter_map(value).collect()
 }
 
 fn setup_json<'a>(setup: &Setup<'a>, headlines: &[Headline]) -> SetupJson<'a> {

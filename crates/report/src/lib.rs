@@ -7,6 +7,7 @@ mod html;
 pub mod json;
 pub mod quantity;
 mod run;
+pub mod study;
 pub mod summary;
 pub mod svg;
 pub mod table;

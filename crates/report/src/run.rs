@@ -108,17 +108,38 @@ impl Run {
 }
 
 impl<'a> Comparison<'a> {
+    /// A comparison for each workload on each machine, in order of first appearance.  Recordings are compared with what
+    /// replays them, whatever the machine is called: then there is one.
+    pub fn cases(runs: &'a [Run]) -> Vec<Comparison<'a>> {
+        if runs.iter().any(|run| run.world != World::Simulator) {
+            return vec![Comparison::new(runs)];
+        }
+        let case = |run: &Run| (run.workload.clone(), run.machine.clone());
+        let mut cases: Vec<Vec<&Run>> = Vec::new();
+        for run in runs {
+            match cases.iter_mut().find(|runs| case(runs[0]) == case(run)) {
+                Some(runs) => runs.push(run),
+                None => cases.push(vec![run]),
+            }
+        }
+        cases.into_iter().map(Comparison::of).collect()
+    }
+
     /// Puts runs side by side.  Workload and machine are named where there is more than one.
     pub fn new(runs: &'a [Run]) -> Comparison<'a> {
+        Comparison::of(runs.iter().collect())
+    }
+
+    fn of(runs: Vec<&'a Run>) -> Comparison<'a> {
         let mut setups: Vec<Vec<&Run>> = Vec::new();
-        for run in runs {
+        for &run in &runs {
             match setups.iter_mut().find(|s| s[0].same_setup(run)) {
                 Some(setup) => setup.push(run),
                 None => setups.push(vec![run]),
             }
         }
-        let workloads = differ(runs, |r| &r.workload);
-        let machines = differ(runs, |r| &r.machine);
+        let workloads = differ(&runs, |r| &r.workload);
+        let machines = differ(&runs, |r| &r.machine);
         Comparison {
             stubs: ["policy", "variant", "set", "workload", "machine"]
                 .map(str::to_string)
@@ -128,6 +149,12 @@ impl<'a> Comparison<'a> {
                 .map(|runs| Setup::new(runs, workloads, machines))
                 .collect(),
         }
+    }
+
+    /// The workload and the machine: "hackbench on desktop".
+    pub fn case(&self) -> String {
+        let run = self.setups[0].shown();
+        format!("{} on {}", run.workload, run.machine)
     }
 
     /// Runs, all of them.
@@ -189,6 +216,6 @@ impl<'a> Setup<'a> {
     }
 }
 
-fn differ<'a>(runs: &'a [Run], part: fn(&'a Run) -> &'a String) -> bool {
-    runs.iter().any(|r| part(r) != part(&runs[0]))
+fn differ(runs: &[&Run], part: fn(&Run) -> &String) -> bool {
+    runs.iter().any(|r| part(r) != part(runs[0]))
 }

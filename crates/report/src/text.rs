@@ -9,28 +9,30 @@ use crate::table::{escape_markdown, Table, Terminal};
 /// Tasks and CPUs shown of a single run.
 const MAX_ROWS: usize = 20;
 
-/// A result for a terminal.
+/// A result for a terminal: the tables of each workload on each machine, then warnings and commands.
 pub fn terminal(runs: &[Run], terminal: Terminal) -> String {
-    let comparison = Comparison::new(runs);
-    with_tables(&comparison, tables(&comparison), terminal)
+    with_tables(runs, tables, terminal)
 }
 
 /// The same without single tasks and CPUs.
 pub fn brief(runs: &[Run], terminal: Terminal) -> String {
-    let comparison = Comparison::new(runs);
-    with_tables(&comparison, main_tables(&comparison), terminal)
+    with_tables(runs, main_tables, terminal)
 }
 
-fn with_tables(comparison: &Comparison, tables: Vec<Table>, terminal: Terminal) -> String {
-    let mut out = format!("{}\n\n", printable(&headline(comparison)));
-    for table in tables {
-        out += &terminal.render(&table);
-        out.push('\n');
+fn with_tables(runs: &[Run], tables: fn(&Comparison) -> Vec<Table>, terminal: Terminal) -> String {
+    let mut out = String::new();
+    for case in Comparison::cases(runs) {
+        out += &format!("{}\n\n", printable(&headline(&case)));
+        for table in tables(&case) {
+            out += &terminal.render(&table);
+            out.push('\n');
+        }
     }
-    for warning in warnings(comparison) {
+    let all = Comparison::new(runs);
+    for warning in warnings(&all) {
         out += &format!("warning: {}\n", printable(&warning));
     }
-    for (command, hashes) in reproduce(comparison) {
+    for (command, hashes) in reproduce(&all) {
         for (name, hash) in hashes {
             out += &format!("trace {hash}  {}\n", printable(&name));
         }
@@ -41,16 +43,19 @@ fn with_tables(comparison: &Comparison, tables: Vec<Table>, terminal: Terminal) 
 
 /// A result in Markdown.
 pub fn markdown(runs: &[Run]) -> String {
-    let comparison = Comparison::new(runs);
-    let mut out = format!("### {}\n\n", escape_markdown(&headline(&comparison)));
-    for table in tables(&comparison) {
-        out += &table.markdown();
-        out.push('\n');
+    let mut out = String::new();
+    for case in Comparison::cases(runs) {
+        out += &format!("### {}\n\n", escape_markdown(&headline(&case)));
+        for table in tables(&case) {
+            out += &table.markdown();
+            out.push('\n');
+        }
     }
-    for warning in warnings(&comparison) {
+    let all = Comparison::new(runs);
+    for warning in warnings(&all) {
         out += &format!("> **Warning:** {}\n\n", escape_markdown(&warning));
     }
-    for (command, hashes) in reproduce(&comparison) {
+    for (command, hashes) in reproduce(&all) {
         for (name, hash) in hashes {
             out += &format!("- {}: trace `{hash}`\n", escape_markdown(&name));
         }

@@ -98,12 +98,16 @@ fn play_run(
     let common = &arguments.common;
     let set = Assignments::read(&common.tunables, &common.set)?;
     let mut tuned = policy("--policy", &arguments.policy, &set, &interrupt.stop())?;
-    let Some(workload) = &common.workload else {
-        let mistake = Diagnostic::new("commands in a real kernel cannot be repeated").at("RUN", 0);
-        return Err(mistake.expected("--workload").into());
+    let [workload] = common.workload.as_slice() else {
+        let mistake = Diagnostic::new("one workload in the simulator can be repeated");
+        return Err(mistake.at("RUN", 0).expected("one --workload").into());
+    };
+    let [machine] = common.machine.as_slice() else {
+        let mistake = Diagnostic::new("a run has one machine").at("RUN", 0);
+        return Err(mistake.expected("one --machine").into());
     };
     let workload = choose::workload(workload, &common.rtapp.options())?;
-    let machine = schedlab_machine::find(&common.machine)?;
+    let machine = schedlab_machine::find(machine)?;
     load_schedulers([&mut tuned], &machine, interrupt)?;
     let trial = Trial {
         duration: common.duration,

@@ -77,8 +77,13 @@ pub fn kernel_runs(
 
 /// What is run in a real kernel: a command, or a workload.
 fn task(common: &CommonArguments) -> Result<Task, Failure> {
-    let Some(workload) = &common.workload else {
-        return Ok(Task::Command(common.command.clone()));
+    let workload = match common.workload.as_slice() {
+        [] => return Ok(Task::Command(common.command.clone())),
+        [one] => one,
+        _ => {
+            let mistake = Diagnostic::new("in a real kernel one workload runs at a time");
+            return Err(mistake.at("--workload", 0).expected("one").into());
+        }
     };
     if common.seeds.is_some() {
         let mistake = Diagnostic::new("in a real kernel a workload runs with one seed");
@@ -113,11 +118,7 @@ fn all_runs(
 ) -> Result<Vec<KernelRun>, Failure> {
     let one = |index: usize, cancel: &schedlab_lab::Cancel| {
         let scheduler = &schedulers[index];
-        let (policy, variant) = scheduler.label();
-        let name = [policy, variant]
-            .join(" ")
-            .trim()
-            .replace([' ', '/', ':'], "-");
+        let name = scheduler.full_name().replace([' ', '/', ':', '='], "-");
         let label = (schedulers.len() > 1).then_some(name.as_str());
         let trace = traces
             .as_ref()

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use schedlab_input::{stem, Diagnostic};
-use schedlab_lab::choose::{names, policies, policy, to_front, Assignments};
+use schedlab_lab::choose::{names, policies, policy, spelled, to_front, Assignments};
 use schedlab_lab::{CommandLine, Recorded, Trial};
 use schedlab_machine::{Machine, MAX_CPUS};
 use schedlab_measure::Measure;
@@ -59,7 +59,7 @@ pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
     let loaded = chosen.iter_mut().map(|(_, tuned)| tuned);
     load_schedulers(loaded, &machine, &interrupt)?;
     let tuned: Vec<Tuned> = chosen.iter().map(|(_, tuned)| tuned.clone()).collect();
-    let command = command(arguments, &under, &tuned).to_string();
+    let command = command(arguments, &under, &chosen).to_string();
     let (recorded, mended) = source.recorded(&command, traces.recorded()?);
     let mut runs = vec![recorded];
     if arguments.minimise.is_none() {
@@ -343,8 +343,12 @@ fn self_check(
     ))
 }
 
-fn command(arguments: &ReplayArguments, under: &Tuned, policies: &[Tuned]) -> CommandLine {
-    let names: Vec<String> = policies.iter().map(Tuned::name).collect();
+fn command(
+    arguments: &ReplayArguments,
+    under: &Tuned,
+    policies: &[(String, Tuned)],
+) -> CommandLine {
+    let names: Vec<String> = policies.iter().map(spelled).collect();
     let open = arguments.mode.mode() == schedlab_replay::Mode::Open;
     let given = arguments.recorded_under.clone();
     let symptom = arguments.minimise.as_ref();

@@ -33,22 +33,33 @@ pub struct Asked<'a> {
     pub common: &'a CommonArguments,
 }
 
+/// A workload on a machine, with the policies as that machine has them.
+struct Case {
+    workload: Arc<Workload>,
+    machine: Arc<Machine>,
+    policies: Vec<Tuned>,
+}
+
 /// Does all runs, writes all files and prints the result.  If runs fail, the others are still shown.
-pub fn perform(mut asked: Asked) -> Result<Exit, Failure> {
+pub fn perform(asked: Asked) -> Result<Exit, Failure> {
     let common = asked.common;
-    let Some(workload) = &common.workload else {
+    if common.workload.is_empty() {
         let problem = "commands run only in a real kernel";
         let mistake = Diagnostic::new(problem).at("--", 0);
         return Err(mistake.expected("--world vm, or --workload").into());
-    };
-    if let Some(help) = choose::workload_help(workload)? {
-        return print(&help).map(|()| Exit::Success);
     }
-    let workload = read(workload, common)?;
-    let machine = Arc::new(schedlab_machine::find(&common.machine)?);
-    let tuned = asked.policies.iter_mut().map(|(_, tuned)| tuned);
-    load_schedulers(tuned, &machine, &asked.interrupt)?;
-    let trials = trials(&asked, &workload, &machine);
+    for workload in &common.workload {
+        if let Some(help) = choose::workload_help(workload)? {
+            return print(&help).map(|()| Exit::Success);
+        }
+    }
+    let workloads = read(common)?;
+    let machines: Vec<Arc<Machine>> = choose::machines(&common.machine)?
+        .into_iter()
+        .map(Arc::new)
+        .collect();
+    let cases = cases(&asked, &workloads, &machines)?;
+    let trials = trials(&cases, common);
     let traces = common.trace.as_deref();
     let runs = Runs {
         trials: &trials,
@@ -59,7 +70,7 @@ pub fn perform(mut asked: Asked) -> Result<Exit, Failure> {
         identities: Identities::default(),
     };
     let files = Files::create(common.report.as_deref(), common.json.as_deref())?;
-    let command = command(&asked, &workload);
+    let command = command(&asked, &workloads);
     let Results {
         finished,
         failures,
@@ -78,13 +89,39 @@ pub fn perform(mut asked: Asked) -> Result<Exit, Failure> {
         reported.push(trial.report(ending, hash, result.metrics, &command.to_string()));
     }
     if !reported.is_empty() {
-        let info = report_info(files.command(command), machine.title.clone());
+        let titles: Vec<&str> = machines.iter().map(|m| m.title.as_str()).collect();
+        let info = report_info(files.command(command), titles.join("; "));
         written.extend(files.write(&reported, &info)?);
         written.into_iter().try_for_each(Finished::keep)?;
-        print(&shown(reported, &workload, common.format)?)?;
+        print(&shown(reported, &workloads, common.format)?)?;
     }
     tell_failures(failures, partial)?;
     Ok(exit)
+}
+
+/// Each workload on each machine.
+fn cases(
+    asked: &Asked,
+    workloads: &[Arc<Workload>],
+    machines: &[Arc<Machine>],
+) -> Result<Vec<Case>, Failure> {
+    let mut cases = Vec::new();
+    let mut loaded = Vec::new();
+    for machine in machines {
+        let mut policies: Vec<Tuned> = asked.policies.iter().map(|(_, t)| t.clone()).collect();
+        load_schedulers(&mut policies, machine, &asked.interrupt)?;
+        loaded.push(policies);
+    }
+    for workload in workloads {
+        for (machine, policies) in machines.iter().zip(&loaded) {
+            cases.push(Case {
+                workload: Arc::clone(workload),
+                machine: Arc::clone(machine),
+                policies: policies.clone(),
+            });
+        }
+    }
+    Ok(cases)
 }
 
 /// Loads the sched_ext schedulers among the policies; the others are ready.
@@ -105,7 +142,7 @@ pub fn load_schedulers<'a>(
 }
 
 /// This program's command that attaches an object.
-fn attaching() -> Result<Vec<OsString>, Failure> {
+pub fn attaching() -> Result<Vec<OsString>, Failure> {
     let program = std::env::current_exe().map_err(|e| Failure::Other(e.to_string()))?;
     Ok(vec![program.into(), "dev".into(), "attach".into()])
 }
@@ -124,36 +161,39 @@ pub fn tell_failures(mut failures: Vec<Failure>, partial: Vec<Finished>) -> Resu
     last.map_or(Ok(()), Err)
 }
 
-/// The workload of this name; its warnings go to standard error.
-fn read(workload: &str, common: &CommonArguments) -> Result<Arc<Workload>, Failure> {
-    let mut workload = choose::workload(workload, &common.rtapp.options())?;
-    if common.duration.is_none() {
-        workload.warnings.extend(workload.assumed_duration.take());
+/// The workloads; their warnings go to standard error.
+fn read(common: &CommonArguments) -> Result<Vec<Arc<Workload>>, Failure> {
+    let mut workloads = choose::workloads(&common.workload, &common.rtapp.options())?;
+    for workload in &mut workloads {
+        if common.duration.is_none() {
+            workload.warnings.extend(workload.assumed_duration.take());
+        }
+        for warning in &workload.warnings {
+            note(&format!("warning: {warning}"));
+        }
     }
-    for warning in &workload.warnings {
-        note(&format!("warning: {warning}"));
-    }
-    Ok(Arc::new(workload))
+    Ok(workloads.into_iter().map(Arc::new).collect())
 }
 
-/// Each policy with each seed.
-fn trials(asked: &Asked, workload: &Arc<Workload>, machine: &Arc<Machine>) -> Vec<Trial> {
-    let common = asked.common;
+/// Each policy with each seed, in each case.
+fn trials(cases: &[Case], common: &CommonArguments) -> Vec<Trial> {
     let one = [common.seed];
     let seeds = common.seeds.as_ref().map_or(&one[..], |seeds| &seeds.list);
-    let trial = |tuned: &Tuned, seed: u64| {
-        let (machine, workload) = (Arc::clone(machine), Arc::clone(workload));
+    let trial = |case: &Case, tuned: &Tuned, seed: u64| {
+        let (machine, workload) = (Arc::clone(&case.machine), Arc::clone(&case.workload));
         let trial = Trial {
             duration: common.duration,
             ..Trial::new(tuned.clone(), machine, workload, seed)
         };
         bounded(trial, &common.bounds)
     };
-    let policies = asked.policies.iter();
-    policies
-        .flat_map(|(_, tuned)| seeds.iter().map(move |&seed| (tuned, seed)))
-        .map(|(tuned, seed)| trial(tuned, seed))
-        .collect()
+    let mut trials = Vec::new();
+    for case in cases {
+        for tuned in &case.policies {
+            trials.extend(seeds.iter().map(|&seed| trial(case, tuned, seed)));
+        }
+    }
+    trials
 }
 
 /// A trial with the user's bounds.
@@ -170,18 +210,8 @@ pub fn bounded(trial: Trial, bounds: &Bounds) -> Trial {
 }
 
 /// The command that reproduces this result.
-fn command(asked: &Asked, workload: &Workload) -> CommandLine {
-    let names = asked
-        .policies
-        .iter()
-        .map(|(written, tuned)| match written.ends_with(".c") {
-            // The file's own name for its default variant is not a path.
-            true if !tuned.variant.is_empty() => format!("{written}:{}", tuned.variant),
-            true => written.clone(),
-            false if written.contains(".c:") => written.clone(),
-            false => tuned.name(),
-        });
-    let names: Vec<String> = names.collect();
+fn command(asked: &Asked, workloads: &[Arc<Workload>]) -> CommandLine {
+    let names: Vec<String> = asked.policies.iter().map(choose::spelled).collect();
     let common = asked.common;
     let policies = match asked.command {
         "run" => "--policy",
@@ -189,8 +219,8 @@ fn command(asked: &Asked, workload: &Workload) -> CommandLine {
     };
     let line = CommandLine::new(asked.command)
         .flag(policies, names.join(","))
-        .flag("--workload", &workload.source)
-        .flag("--machine", &common.machine)
+        .flags("--workload", workloads.iter().map(|w| w.source.clone()))
+        .flags("--machine", &common.machine)
         .flag_if("--duration", common.duration.map(exact));
     let line = match &common.seeds {
         Some(seeds) => line.flag("--seeds", seeds.to_string()),
@@ -204,11 +234,16 @@ fn command(asked: &Asked, workload: &Workload) -> CommandLine {
     rtapp.fold(line, |line, (flag, value)| line.flag(flag, value))
 }
 
-fn shown(mut runs: Vec<Run>, workload: &Workload, format: Format) -> Result<String, Failure> {
+fn shown(
+    mut runs: Vec<Run>,
+    workloads: &[Arc<Workload>],
+    format: Format,
+) -> Result<String, Failure> {
     if format == Format::Table {
-        // Warnings of the workload have been on standard error already.
+        // Warnings of the workloads have been on standard error already.
+        let told = |warning: &String| workloads.iter().any(|w| w.warnings.contains(warning));
         for run in &mut runs {
-            run.warnings.retain(|w| !workload.warnings.contains(w));
+            run.warnings.retain(|warning| !told(warning));
         }
     }
     Form::stdout(format).text(&runs)

@@ -9,7 +9,7 @@ use schedlab_trace::Ns;
 
 use crate::failure::{Exit, Failure};
 use crate::interrupt::Interrupt;
-use schedlab_lab::choose::{expand, names, policies, policy, policy_file, Assignments};
+use schedlab_lab::choose::{expand, items, names, policies, policy, policy_file, Assignments};
 use schedlab_lab::exact;
 
 /// The user's name of the kernel's own scheduler.
@@ -143,7 +143,7 @@ impl Scheduler {
             name if name.contains('/') => Some(Scheduler::Program(vec![name.to_string()])),
             _ => None,
         };
-        let names: Vec<&str> = list.split(',').map(str::trim).flat_map(expand).collect();
+        let names: Vec<&str> = items(list).into_iter().flat_map(expand).collect();
         let ours: Vec<&str> = names
             .iter()
             .copied()
@@ -179,6 +179,17 @@ impl Scheduler {
             Scheduler::Program(words) => {
                 let name = Path::new(&words[0]).file_name().unwrap_or_default();
                 (name.to_string_lossy().into_owned(), words[1..].join(" "))
+            }
+        }
+    }
+
+    /// Its name with its settings, which differs from those of all others in a list.
+    pub fn full_name(&self) -> String {
+        match self {
+            Scheduler::Policy { tuned, .. } => tuned.full_name(),
+            other => {
+                let (name, variant) = other.label();
+                [name, variant].join(" ").trim().to_string()
             }
         }
     }
@@ -260,7 +271,8 @@ impl Scheduler {
 
 /// The paths of the two files of a compiled policy in the guest.
 fn places(tuned: &Tuned) -> [String; 2] {
-    ["so", "bpf.o"].map(|extension| format!("{FOLDER}/{}.{extension}", tuned.policy.name()))
+    let name = tuned.policy.name().replace('/', "-");
+    ["so", "bpf.o"].map(|extension| format!("{FOLDER}/{name}.{extension}"))
 }
 
 /// `--watchdog` as written.

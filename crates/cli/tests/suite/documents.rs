@@ -19,6 +19,7 @@ const FOREIGN: &[&str] = &[
     "--args",
     "--slice-us",
     "--performance",
+    "--run-example",
 ];
 
 /// The documents for users.

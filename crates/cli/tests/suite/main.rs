@@ -21,5 +21,7 @@ mod replay;
 mod reproduce;
 mod run;
 mod scx;
+mod settings;
+mod sweep;
 mod tidy;
 mod tunables;

@@ -16,7 +16,7 @@ const MISTAKES: &[(&[&str], &str)] = &[
     (&["run", "--policy", "linux24:2.4.15", "--workload", "hogs"], "--policy: linux24:2.4.15: no such variant; expected one of 2.4.16, 2.4.0, 2.3.99 (did you mean \"2.4.16\"?)"),
     (&["run", "--policy", "no/such.c", "--workload", "hogs"], "no/such.c: the file cannot be opened (No such file or directory…)"),
     (&["compare", "--policies", "o1,elsk", "--workload", "hogs"], "--policies: there is no policy \"elsk\"; expected … (did you mean \"elsc\"?)"),
-    (&["compare", "--policies", "o1,elsc,o1", "--workload", "hogs"], "--policies: o1:2.6.11 is named twice; expected each policy and variant once"),
+    (&["compare", "--policies", "o1,elsc,o1", "--workload", "hogs"], "--policies: o1:2.6.11 is named twice; expected policies that differ in source, variant or tunables"),
     (&["compare", "--policies", "", "--workload", "hogs"], "--policies: there is no policy \"\"; expected one of …"),
     (&["run", "--policy", "o1", "--workload", "hogz"], "--workload: there is no workload \"hogz\"; expected one of …, or a file ending in .toml or .json (did you mean \"hogs\"?)"),
     (&["run", "--policy", "o1", "--workload", "volanomark --romms 3"], "--workload: volanomark: there is no option \"--romms\"; expected an option of \"volanomark --help\" (did you mean \"--rooms\"?)"),
@@ -357,7 +357,7 @@ fn exit_statuses_are_documented() {
         .lines()
         .map_while(|line| line.split_whitespace().next())
         .collect();
-    assert_eq!(statuses, ["0", "1", "2", "3", "4", "5", "6", "128+N"]);
+    assert_eq!(statuses, ["0", "1", "2", "3", "4", "5", "6", "7", "128+N"]);
 }
 
 /// As on a full disk: what was written so far does not stay behind.

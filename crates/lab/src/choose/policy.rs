@@ -5,14 +5,16 @@ use std::path::Path;
 use schedlab_input::{read_text, Diagnostic};
 use schedlab_policy::{CompileError, Policy, Tuned};
 
-use super::scheduler;
+use super::scheduler::{self, items};
 use super::tunables::Assignments;
+use super::written::Written;
 use crate::Error;
 
-/// A policy and, if the user named one, its variant.
-type Choice<'a> = (Policy, Option<&'a str>);
+/// A policy, and what the user wrote.
+type Choice<'a> = (Policy, Written<'a>);
 
-/// The policy called NAME, NAME:VARIANT, PATH.c or PATH.c:VARIANT; PATH.so is one that `vm` compiled.
+/// The policy called POLICY, POLICY:VARIANT, POLICY:TUNABLE=VALUE or POLICY:VARIANT:TUNABLE=VALUE..., where POLICY is a
+/// name, PATH.c, a sched_ext scheduler, or PATH.so, which `vm` compiled.  These settings override those of `set`.
 ///
 /// `flag` is the flag with the name; `stop` ends a compilation.
 ///
@@ -28,51 +30,72 @@ pub fn policy(
     Ok(tuned.remove(0))
 }
 
-/// The C file in a user's PATH.c or PATH.c:VARIANT; none if it is the name of a policy.
+/// The C file in a policy as users write it; none if it is the name of a policy.
 pub fn policy_file(text: &str) -> Option<&Path> {
-    in_file(text, ".c").map(|(file, _)| file)
+    Written::parse(text).file(".c")
 }
 
-/// The file and the variant in PATH or PATH:VARIANT, where PATH has this extension.
-fn in_file<'a>(text: &'a str, extension: &str) -> Option<(&'a Path, Option<&'a str>)> {
-    if text.ends_with(extension) {
-        return Some((Path::new(text), None));
-    }
-    let end = text.rfind(&format!("{extension}:"))? + extension.len();
-    Some((Path::new(&text[..end]), Some(&text[end + 1..])))
+/// A policy as a command names it again: with its variant, and the settings that were written with it.
+pub fn spelled((written, tuned): &(String, Tuned)) -> String {
+    Written::parse(written).with_variant(tuned.variant)
 }
 
-/// The policies of a list with commas, each with the name the user wrote.
+/// The policies of a list with commas, each with the name the user wrote.  Of files that declare one name each is
+/// called by its path.
 ///
 /// # Errors
-/// As [`policy`], for the first policy that is wrong; a policy and variant that is named twice.
+/// As [`policy`], for the first policy that is wrong; two policies that are equal in everything.
 pub fn policies(
     flag: &str,
     text: &str,
     set: &Assignments,
     stop: &dyn Fn() -> bool,
 ) -> Result<Vec<(String, Tuned)>, Error> {
-    let written: Vec<&str> = scheduler::items(text)
-        .into_iter()
-        .flat_map(expand)
-        .collect();
+    let written: Vec<&str> = items(text).into_iter().flat_map(expand).collect();
     let chosen: Vec<Choice> = written
         .iter()
         .map(|name| find(flag, name, stop))
         .collect::<Result<_, _>>()?;
-    let tuned = tune(flag, chosen, set)?;
-    let names: Vec<String> = tuned.iter().map(Tuned::name).collect();
-    match (1..names.len()).find(|&i| names[..i].contains(&names[i])) {
-        Some(twice) => Err(Diagnostic::new(format!("{} is named twice", names[twice]))
-            .at(flag, 0)
-            .expected("each policy and variant once")
-            .into()),
-        None => Ok(written
-            .iter()
-            .map(|name| name.to_string())
-            .zip(tuned)
-            .collect()),
+    let tuned = tune(flag, told_apart(chosen), set)?;
+    for (second, later) in tuned.iter().enumerate() {
+        let first = tuned[..second].iter().position(|tuned| tuned.equals(later));
+        if let Some(first) = first {
+            return Err(twice(flag, (written[first], written[second]), later));
+        }
     }
+    let written = written.iter().map(|name| name.to_string());
+    Ok(written.zip(tuned).collect())
+}
+
+fn twice(flag: &str, (first, second): (&str, &str), tuned: &Tuned) -> Error {
+    let problem = match first == second {
+        true => format!("{} is named twice", tuned.name()),
+        false => format!("\"{first}\" and \"{second}\" are equal"),
+    };
+    Diagnostic::new(problem)
+        .at(flag, 0)
+        .expected("policies that differ in source, variant or tunables")
+        .into()
+}
+
+/// Gives policies from different files that declare one name the names of their files.
+fn told_apart(chosen: Vec<Choice>) -> Vec<Choice> {
+    let sources: Vec<_> = chosen.iter().map(|(policy, _)| policy.sources()).collect();
+    let clashes = |i: usize| {
+        let other = |j: usize| {
+            let same_name = chosen[i].0.name() == chosen[j].0.name();
+            same_name && chosen[i].1.base != chosen[j].1.base && sources[i] != sources[j]
+        };
+        (0..chosen.len()).any(other)
+    };
+    let apart: Vec<bool> = (0..chosen.len()).map(clashes).collect();
+    let named = chosen.into_iter().zip(apart);
+    named
+        .map(|((policy, written), apart)| match apart {
+            true => (policy.renamed(written.base), written),
+            false => (policy, written),
+        })
+        .collect()
 }
 
 /// Moves the item a user calls `wanted` to the front; the others keep their order.
@@ -104,10 +127,12 @@ pub fn to_front<T>(
     )
 }
 
-/// The names of a policy: as on the command line, with its variant, without it.
-pub fn names((written, tuned): &(String, Tuned)) -> Vec<String> {
+/// The names of a policy: as on the command line, with variant and settings, with its variant, without it.
+pub fn names(named: &(String, Tuned)) -> Vec<String> {
+    let (written, tuned) = named;
     vec![
         written.clone(),
+        spelled(named),
         tuned.name(),
         tuned.policy.name().to_string(),
     ]
@@ -130,33 +155,53 @@ fn tune(flag: &str, chosen: Vec<Choice>, set: &Assignments) -> Result<Vec<Tuned>
     // Variants first: a wrong one is the first mistake to mention.
     let plain: Vec<Tuned> = chosen
         .iter()
-        .map(|&(policy, variant)| Tuned::new(policy, variant, &[]))
+        .map(|(policy, written)| Tuned::new(*policy, written.variant, &[]))
         .collect::<Result<_, _>>()
         .map_err(|mistake| Error::flag(flag, mistake))?;
     set.check(&plain)?;
-    let tuned = plain.into_iter().map(|plain| set.apply(plain));
-    tuned.collect::<Result<_, _>>().map_err(Error::from)
+    let one = |(plain, (_, written)): (Tuned, Choice)| {
+        let mut tuned = set.apply(plain)?;
+        for own in written.assignments(flag)? {
+            tuned.set(own)?;
+        }
+        Ok(tuned)
+    };
+    let tuned = plain.into_iter().zip(chosen).map(one);
+    tuned
+        .collect::<Result<_, Diagnostic>>()
+        .map_err(Error::from)
 }
 
 fn find<'a>(flag: &str, text: &'a str, stop: &dyn Fn() -> bool) -> Result<Choice<'a>, Error> {
-    if let Some((source, variant)) = in_file(text, ".c") {
-        return Ok((compile(source, stop)?, variant));
+    let written = Written::parse(text);
+    if let Some(source) = written.file(".c") {
+        return Ok((compile(source, stop)?, written));
     }
-    if let Some((library, variant)) = in_file(text, ".so") {
+    if let Some(library) = written.file(".so") {
         let policy = Policy::from_library(library).map_err(Error::Compile)?;
-        return Ok((policy, variant));
+        return Ok((policy, written));
     }
-    let (name, variant) = match text.split_once(':') {
-        Some((name, variant)) => (name, Some(variant)),
-        None => (text, None),
-    };
-    if let Some(policy) = Policy::find(name) {
-        return Ok((policy, variant));
+    if let Some(policy) = Policy::find(written.base) {
+        return Ok((policy, written));
     }
-    match scheduler::find(flag, text)? {
-        Some(policy) => Ok((policy, None)),
-        None => Err(unknown(flag, name)),
+    match scheduler::find(flag, written.base)? {
+        Some(_) if written.base != text && written.file(".bpf.o").is_none() => {
+            Err(of_a_program(flag, &written))
+        }
+        Some(policy) => Ok((policy, written)),
+        None => Err(unknown(flag, written.base, text)),
     }
+}
+
+/// A program has options of its own, and neither variants nor tunables.
+fn of_a_program(flag: &str, written: &Written) -> Error {
+    let base = written.base;
+    Diagnostic::new(format!(
+        "\"{base}\" is a program: it has no variants and no tunables"
+    ))
+    .at(flag, 0)
+    .expected(format!("its own options: '{base} --OPTION VALUE'"))
+    .into()
 }
 
 fn compile(source: &Path, stop: &dyn Fn() -> bool) -> Result<Policy, Error> {
@@ -168,7 +213,13 @@ fn compile(source: &Path, stop: &dyn Fn() -> bool) -> Result<Policy, Error> {
     })
 }
 
-fn unknown(flag: &str, name: &str) -> Error {
+fn unknown(flag: &str, name: &str, text: &str) -> Error {
+    if text.contains('=') && !text.contains(':') {
+        return Diagnostic::new(format!("\"{text}\" is not a policy"))
+            .at(flag, 0)
+            .expected("settings behind their policy, each after a colon: o1:min_timeslice_ms=5:max_timeslice_ms=50")
+            .into();
+    }
     if flag == "--policy" && (name.contains(',') || name == "all") {
         return Diagnostic::new(format!("\"{name}\" is more than one policy"))
             .at(flag, 0)

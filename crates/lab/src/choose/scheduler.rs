@@ -8,25 +8,12 @@ use schedlab_policy::{Policy, Tuned};
 use schedlab_scx::door::Unloaded;
 use schedlab_scx::Scheduler;
 
+use super::written::split_outside_quotes;
 use crate::Error;
 
 /// The items of a list with commas; those in quotes are part of an item.
-pub(super) fn items(text: &str) -> Vec<&str> {
-    let mut items = Vec::new();
-    let (mut start, mut quote) = (0, None);
-    for (at, c) in text.char_indices() {
-        match (c, quote) {
-            (',', None) => {
-                items.push(text[start..at].trim());
-                start = at + 1;
-            }
-            ('"' | '\'', None) => quote = Some(c),
-            (c, Some(open)) if c == open => quote = None,
-            _ => {}
-        }
-    }
-    items.push(text[start..].trim());
-    items
+pub fn items(text: &str) -> Vec<&str> {
+    split_outside_quotes(text, ',')
 }
 
 /// A scheduler that is not loaded yet; none if the text names none.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use schedlab_input::{read_text, Diagnostic};
+use schedlab_machine::Machine;
 use schedlab_workload::{builtin, exported, native, rtapp, Workload};
 
 /// The workload a user names: a built-in with its options, a file by its extension, or one that
@@ -24,6 +25,55 @@ pub fn workload(text: &str, options: &rtapp::Options) -> Result<Workload, Diagno
             Some(builtin) => builtin.parse(&args),
             None => Err(unknown(text)),
         },
+    }
+}
+
+/// Several workloads, each under a name of its own: the line it was written as, where names are equal.
+///
+/// # Errors
+/// As [`workload`]; two that are equal.
+pub fn workloads(texts: &[String], options: &rtapp::Options) -> Result<Vec<Workload>, Diagnostic> {
+    once("--workload", texts)?;
+    let read = texts.iter().map(|text| workload(text, options));
+    let mut workloads: Vec<Workload> = read.collect::<Result<_, _>>()?;
+    let names: Vec<String> = workloads.iter().map(|w| w.name.clone()).collect();
+    for (workload, text) in workloads.iter_mut().zip(texts) {
+        if is_ambiguous(&workload.name, &names) {
+            workload.name = text.trim().to_string();
+        }
+    }
+    Ok(workloads)
+}
+
+/// Several machines, each under a name of its own, as [`workloads`].
+///
+/// # Errors
+/// There is no such machine; two that are equal.
+pub fn machines(texts: &[String]) -> Result<Vec<Machine>, Diagnostic> {
+    once("--machine", texts)?;
+    let read = texts.iter().map(|text| schedlab_machine::find(text));
+    let mut machines: Vec<Machine> = read.collect::<Result<_, _>>()?;
+    let names: Vec<String> = machines.iter().map(|m| m.name.clone()).collect();
+    for (machine, text) in machines.iter_mut().zip(texts) {
+        if is_ambiguous(&machine.name, &names) {
+            machine.name = text.clone();
+        }
+    }
+    Ok(machines)
+}
+
+fn is_ambiguous(name: &str, names: &[String]) -> bool {
+    names.iter().filter(|other| *other == name).count() > 1
+}
+
+/// Refuses a text that is named twice.
+fn once(flag: &str, texts: &[String]) -> Result<(), Diagnostic> {
+    let twice = (1..texts.len()).find(|&i| texts[..i].contains(&texts[i]));
+    match twice {
+        Some(i) => Err(Diagnostic::new(format!("\"{}\" is named twice", texts[i]))
+            .at(flag, 0)
+            .expected("each once")),
+        None => Ok(()),
     }
 }
 

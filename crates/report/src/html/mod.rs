@@ -70,14 +70,31 @@ struct Page<'a> {
     info: &'a ReportInfo,
     title: String,
     what: String,
+    machine: String,
     /// Labels of the set-ups.
-    policies: Vec<&'a str>,
-    nr_cpus: u32,
+    policies: Vec<String>,
+    warnings: Vec<String>,
+    /// Is there more than one case?
+    several: bool,
+    cases: Vec<Case>,
+    reproduce: Vec<Reproduce>,
+}
+
+/// A workload on a machine.
+#[derive(Template)]
+#[template(path = "case.html")]
+struct Case {
+    /// Its heading, where there are several.
+    name: String,
+    /// The heading's anchor.
+    anchor: String,
+    /// What the anchors of its sections begin with.
+    prefix: String,
+    policies: Vec<String>,
     compared: bool,
     several_seeds: bool,
     simulated: bool,
     first_seed: u64,
-    warnings: Vec<String>,
     summary: HtmlTable,
     glance: Vec<FigureView>,
     groups: Option<HtmlTable>,
@@ -90,15 +107,14 @@ struct Page<'a> {
     counters: Option<HtmlTable>,
     cpus: Vec<Panel<HtmlTable>>,
     tasks: Vec<Panel<HtmlTable>>,
-    reproduce: Vec<Reproduce>,
 }
 
 /// A figure with its caption.
 #[derive(Template)]
 #[template(path = "figure.html")]
-struct FigureView {
-    title: String,
-    svg: String,
+pub(crate) struct FigureView {
+    pub title: String,
+    pub svg: String,
 }
 
 /// Figures that belong together: a single one, or small ones below a heading.
@@ -111,9 +127,9 @@ struct FiguresView {
 }
 
 /// One of several views of the same thing.
-struct Panel<T> {
-    name: String,
-    content: T,
+pub(crate) struct Panel<T> {
+    pub name: String,
+    pub content: T,
 }
 
 /// A command, and names and hashes of the traces it makes.
@@ -127,13 +143,54 @@ pub fn render_html(runs: &[Run], info: &ReportInfo) -> Result<String, ReportErro
     if runs.is_empty() {
         return Err(ReportError::NoRuns);
     }
-    let comparison = Comparison::new(runs);
-    let html = page(&comparison, info).render();
+    let html = page(runs, info).render();
     let html = html.expect("a template writes into memory");
     Ok(printable_lines(&html).into_owned())
 }
 
-fn page<'a>(comparison: &'a Comparison, info: &'a ReportInfo) -> Page<'a> {
+fn page<'a>(runs: &[Run], info: &'a ReportInfo) -> Page<'a> {
+    let all = Comparison::new(runs);
+    let cases = Comparison::cases(runs);
+    let several = cases.len() > 1;
+    Page {
+        style: PAGE_STYLE,
+        figure_style: STYLE,
+        script: include_str!("../../templates/report.js"),
+        info,
+        title: title(&cases),
+        what: text::headline(&all),
+        machine: machine(&cases, info),
+        policies: labels(&cases[0]),
+        warnings: text::warnings(&all),
+        several,
+        cases: (1..)
+            .zip(&cases)
+            .map(|(number, comparison)| case(comparison, several.then_some(number)))
+            .collect(),
+        reproduce: reproduce(&all),
+    }
+}
+
+/// The machines, and how many CPUs they have if there is one.
+fn machine(cases: &[Comparison], info: &ReportInfo) -> String {
+    let cpus = match cases {
+        [one] => match one.setups[0].shown().metrics.nr_cpus {
+            1 => "1 CPU".to_string(),
+            n => format!("{n} CPUs"),
+        },
+        _ => String::new(),
+    };
+    let parts = [info.machine.clone(), cpus];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join(", ")
+}
+
+fn labels(comparison: &Comparison) -> Vec<String> {
+    comparison.setups.iter().map(|s| s.label.clone()).collect()
+}
+
+/// One workload on one machine; `number` tells it from the others.
+fn case(comparison: &Comparison, number: Option<usize>) -> Case {
     let mut headlines = summary::headlines(comparison);
     let turned = comparison.setups.len() > MAX_COLUMNS;
     if turned {
@@ -141,20 +198,15 @@ fn page<'a>(comparison: &'a Comparison, info: &'a ReportInfo) -> Page<'a> {
     }
     let shown = comparison.setups[0].shown();
     let most_tasks = task_limit(comparison);
-    Page {
-        style: PAGE_STYLE,
-        figure_style: STYLE,
-        script: include_str!("../../templates/report.js"),
-        info,
-        title: title(comparison),
-        what: text::headline(comparison),
-        policies: comparison.setups.iter().map(|s| &*s.label).collect(),
-        nr_cpus: shown.metrics.nr_cpus,
+    Case {
+        name: comparison.case(),
+        anchor: number.map_or_else(String::new, |n| format!("case-{n}")),
+        prefix: number.map_or_else(String::new, |n| format!("case-{n}-")),
+        policies: labels(comparison),
         compared: comparison.setups.len() > 1,
         several_seeds: comparison.has_intervals(),
         simulated: comparison.runs().all(|run| run.world == World::Simulator),
         first_seed: shown.seed,
-        warnings: text::warnings(comparison),
         glance: bars(comparison, &headlines, &drawn(&headlines)),
         costs: bars(comparison, &headlines, &COSTS.map(String::from)),
         summary: match turned {
@@ -170,7 +222,6 @@ fn page<'a>(comparison: &'a Comparison, info: &'a ReportInfo) -> Page<'a> {
         counters: not_empty(&summary::counters(comparison)),
         cpus: sortable(comparison, |metrics| summary::cpus(metrics, 64)),
         tasks: sortable(comparison, |metrics| summary::tasks(metrics, most_tasks)),
-        reproduce: reproduce(comparison),
     }
 }
 
@@ -179,21 +230,18 @@ fn sortable(comparison: &Comparison, table: impl Fn(&Metrics) -> Table) -> Vec<P
     panels(comparison, |s| table(&s.shown().metrics).html().sortable())
 }
 
-fn title(comparison: &Comparison) -> String {
-    let labels: Vec<&str> = comparison.setups.iter().map(|s| s.label.as_str()).collect();
-    let run = comparison.setups[0].shown();
-    match labels.as_slice() {
-        [one] => format!("{one}: {}", run.workload),
-        [first, .., last] if labels.len() <= 4 => {
-            let middle = labels[1..labels.len() - 1].iter().map(|l| format!(", {l}"));
-            format!(
-                "{first}{} and {last}: {}",
-                middle.collect::<String>(),
-                run.workload
-            )
-        }
-        _ => format!("{} schedulers: {}", labels.len(), run.workload),
-    }
+fn title(cases: &[Comparison]) -> String {
+    let labels = labels(&cases[0]);
+    let of = match cases {
+        [one] => one.setups[0].shown().workload.clone(),
+        _ => format!("{} workloads and machines", cases.len()),
+    };
+    let who = match labels.as_slice() {
+        [one] => one.clone(),
+        [first @ .., last] if labels.len() <= 4 => format!("{} and {last}", first.join(", ")),
+        _ => format!("{} schedulers", labels.len()),
+    };
+    format!("{who}: {of}")
 }
 
 fn view(figure: Figure) -> FigureView {

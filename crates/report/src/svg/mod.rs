@@ -22,9 +22,11 @@
 //! ```
 
 mod bars;
+mod dots;
 mod element;
 mod heat;
 mod legend;
+mod matrix;
 mod plot;
 mod scale;
 mod stack;
@@ -32,8 +34,10 @@ mod style;
 mod timeline;
 
 pub use bars::{Bar, BarGroup, Bars};
+pub use dots::{Dot, Dots};
 pub use element::{Element, Value};
 pub use heat::HeatMap;
+pub use matrix::Matrix;
 pub use plot::{Axis, Marker, Plot, Series};
 pub use scale::{round_up, Scale, Spacing, Tick};
 pub use stack::{AreaStack, Segment, StackRow, StackedBars};

@@ -1,5 +1,7 @@
 //! Policies, and one of them in detail.
 
+use std::collections::BTreeMap;
+
 use schedlab_lab::choose::{self, Assignments};
 use schedlab_policy::{LockScope, Nice, Policy};
 use schedlab_trace::Ns;
@@ -17,6 +19,9 @@ struct PolicyJson {
     summary: &'static str,
     variants: Vec<VariantJson>,
     tunables: Vec<TunableJson>,
+    /// What the user set, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    set: BTreeMap<String, String>,
     counters: Vec<&'static str>,
     promise: PromiseJson,
     run_queue_lock: &'static str,
@@ -63,14 +68,17 @@ pub fn all() -> Result<Listing, Failure> {
     Listing::new(text::columns(&rows), &policies)
 }
 
-/// One policy in detail: NAME, NAME:VARIANT (of the variants that one only) or a C file.
+/// One policy in detail, as it is written in --policy; if a variant is named, of the variants that one only.
 pub fn one(text: &str) -> Result<Listing, Failure> {
     let interrupt = Interrupt::listen()?;
     let set = Assignments::read(&[], &[])?;
     let tuned = choose::policy("list", text, &set, &interrupt.stop())?;
     let mut policy = describe(&tuned.policy);
-    if text.ends_with(&format!(":{}", tuned.variant)) {
+    if choose::Written::parse(text).variant.is_some() {
         policy.variants.retain(|v| v.name == tuned.variant);
+    }
+    for set in tuned.changed() {
+        policy.set.insert(set.target(), set.values_text());
     }
     Listing::new(detail(&policy), &policy)
 }
@@ -82,6 +90,7 @@ fn describe(policy: &Policy) -> PolicyJson {
         summary: policy.summary(),
         variants: variants(policy),
         tunables: tunables(policy),
+        set: BTreeMap::new(),
         counters: policy.counters(),
         promise: PromiseJson {
             work_conserving: promise.conserving,
@@ -140,7 +149,16 @@ fn detail(policy: &PolicyJson) -> String {
     if let [variant] = policy.variants.as_slice() {
         section("Tunables the variant sets", settings(variant));
     }
-    section("Tunables (--set NAME=VALUE)", tunable_lines(policy));
+    let set = policy.set.iter();
+    section(
+        "Set",
+        set.map(|(name, value)| format!("{name}={value}\n"))
+            .collect(),
+    );
+    section(
+        &format!("Tunables ({}:NAME=VALUE, --set NAME=VALUE)", policy.name),
+        tunable_lines(policy),
+    );
     section(
         "Counters",
         policy.counters.iter().map(|c| format!("{c}\n")).collect(),

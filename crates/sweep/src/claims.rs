@@ -1,0 +1,147 @@
+//! Which process does which run.
+
+use std::fs;
+
+use rusqlite::{params, Connection, OptionalExtension, Transaction};
+
+use crate::batch::Setup;
+use crate::store::Claim;
+
+/// Makes a run this process's, unless it is done or another process's; returns the process's number with it.
+pub(crate) fn claim(
+    tx: &Transaction,
+    owner: Option<i64>,
+    setup: &Setup,
+    seed: u64,
+    key: &str,
+) -> rusqlite::Result<(i64, Claim)> {
+    let owner = match owner {
+        Some(owner) => owner,
+        None => new_owner(tx)?,
+    };
+    let done = tx
+        .prepare_cached("SELECT 1 FROM run WHERE key = ?")?
+        .exists([key])?;
+    if done {
+        return Ok((owner, Claim::Done));
+    }
+    // A seed of this set-up that drew no random number stands for all seeds.
+    let sibling = tx
+        .prepare_cached(
+            "SELECT run.id FROM run JOIN setup ON setup.id = run.setup WHERE setup.hash = ? AND seed_used = 0 LIMIT 1",
+        )?
+        .query_row([setup.hash.to_string()], |row| row.get::<_, i64>(0))
+        .optional()?;
+    if let Some(sibling) = sibling {
+        copy(tx, sibling, key, seed)?;
+        return Ok((owner, Claim::Done));
+    }
+    let other = tx
+        .prepare_cached("SELECT owner FROM claim WHERE key = ?")?
+        .query_row([key], |row| row.get::<_, i64>(0))
+        .optional()?;
+    match other {
+        Some(other) if other != owner && is_alive(tx, other)? => return Ok((owner, Claim::Theirs)),
+        Some(other) if other != owner => died(tx, key)?,
+        _ => {}
+    }
+    tx.prepare_cached("INSERT OR REPLACE INTO claim VALUES (?, ?)")?
+        .execute(params![key, owner])?;
+    Ok((owner, Claim::Ours))
+}
+
+/// Notes that a process died while it did this run.
+fn died(tx: &Connection, key: &str) -> rusqlite::Result<()> {
+    tx.execute(
+        "INSERT INTO crash VALUES (?, 1) ON CONFLICT (key) DO UPDATE SET times = times + 1",
+        [key],
+    )
+    .map(|_| ())
+}
+
+/// Ends the claims of processes that are gone.
+pub(crate) fn forget_dead(tx: &Transaction) -> rusqlite::Result<()> {
+    let owners: Vec<i64> = tx
+        .prepare("SELECT id FROM owner")?
+        .query_map([], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    for owner in owners {
+        if is_alive(tx, owner)? {
+            continue;
+        }
+        let keys: Vec<String> = tx
+            .prepare("SELECT key FROM claim WHERE owner = ?")?
+            .query_map([owner], |row| row.get(0))?
+            .collect::<Result<_, _>>()?;
+        for key in keys {
+            died(tx, &key)?;
+        }
+        tx.execute("DELETE FROM claim WHERE owner = ?", [owner])?;
+        tx.execute("DELETE FROM owner WHERE id = ?", [owner])?;
+    }
+    Ok(())
+}
+
+/// Ends a claim, with a result or without one.
+pub(crate) fn end_claim(tx: &Connection, key: &str) -> rusqlite::Result<()> {
+    tx.prepare_cached("DELETE FROM claim WHERE key = ?")?
+        .execute([key])?;
+    Ok(())
+}
+
+/// Makes this process known to others.
+fn new_owner(tx: &Transaction) -> rusqlite::Result<i64> {
+    let pid = std::process::id();
+    let started = started(pid).unwrap_or_default();
+    tx.execute(
+        "INSERT INTO owner (boot, pid, started) VALUES (?, ?, ?)",
+        params![boot(), pid, started],
+    )?;
+    Ok(tx.last_insert_rowid())
+}
+
+/// Does the process of a claim still run?  A process id that is used again has another start time.
+fn is_alive(tx: &Connection, owner: i64) -> rusqlite::Result<bool> {
+    let known = tx
+        .query_row(
+            "SELECT boot, pid, started FROM owner WHERE id = ?",
+            [owner],
+            |row| {
+                Ok((
+                    row.get::<_, String>(0)?,
+                    row.get::<_, u32>(1)?,
+                    row.get::<_, String>(2)?,
+                ))
+            },
+        )
+        .optional()?;
+    Ok(known.is_some_and(|(was, pid, began)| was == boot() && started(pid) == Some(began)))
+}
+
+/// Names the time since the machine was started.
+fn boot() -> String {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    id.unwrap_or_default().trim().to_string()
+}
+
+/// When a process was started, in ticks since the boot; none if there is no such process.
+fn started(pid: u32) -> Option<String> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in parentheses may hold anything; the 22nd field is the 20th behind it.
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let is_gone = matches!(*fields.first()?, "Z" | "X");
+    (!is_gone).then(|| fields.get(19).map(|ticks| (*ticks).to_string()))?
+}
+
+/// The result of another seed, under this one.
+fn copy(tx: &Transaction, sibling: i64, key: &str, seed: u64) -> rusqlite::Result<()> {
+    tx.prepare_cached(
+        "INSERT INTO run (key, setup, seed, seed_used, trace_hash, ended, error)
+         SELECT ?, setup, ?, seed_used, trace_hash, ended, error FROM run WHERE id = ?",
+    )?
+    .execute(params![key, seed.to_string(), sibling])?;
+    let run = tx.last_insert_rowid();
+    tx.prepare_cached("INSERT INTO value SELECT ?, metric, value FROM value WHERE run = ?")?
+        .execute([run, sibling])?;
+    Ok(())
+}

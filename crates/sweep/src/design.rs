@@ -1,0 +1,153 @@
+//! Combinations of the values of axes.
+
+use oorandom::Rand64;
+use schedlab_input::Diagnostic;
+
+use crate::axis::{Axis, Values};
+use crate::plan::{Design, Draw};
+
+/// A value for each axis, in their order.
+pub type Combination = Vec<String>;
+
+/// How many combinations a design has.
+///
+/// # Errors
+/// A grid has an axis without steps.
+pub fn count(axes: &[Axis], design: Design) -> Result<u128, Diagnostic> {
+    if let Some(draw) = design.draw() {
+        return Ok(draw.samples as u128);
+    }
+    axes.iter().try_fold(1u128, |product, axis| {
+        let count = axis.values.count().ok_or_else(|| {
+            axis.mistake("a grid needs a step").expected(
+                "LOW..HIGH/STEP, a list, or a design that draws: --design latin-hypercube",
+            )
+        })?;
+        Ok(product.saturating_mul(count as u128))
+    })
+}
+
+/// The combinations of a design, in a fixed order.  [`count`] has said how many there are.
+pub fn combinations(axes: &[Axis], design: Design) -> Vec<Combination> {
+    match design {
+        Design::Grid => grid(axes),
+        Design::Random(draw) => random(axes, draw),
+        Design::LatinHypercube(draw) => latin_hypercube(axes, draw),
+    }
+}
+
+/// All combinations; the last axis changes first.
+fn grid(axes: &[Axis]) -> Vec<Combination> {
+    axes.iter().fold(vec![Vec::new()], |combinations, axis| {
+        let values = match &axis.values {
+            Values::List(values) => values.as_slice(),
+            Values::Range { .. } => &[],
+        };
+        let extended = |combination: &Combination| -> Vec<Combination> {
+            let with = |value: &String| [combination.as_slice(), &[value.clone()]].concat();
+            values.iter().map(with).collect()
+        };
+        combinations.iter().flat_map(extended).collect()
+    })
+}
+
+/// Each value drawn by itself.
+fn random(axes: &[Axis], draw: Draw) -> Vec<Combination> {
+    let mut random = Rand64::new(u128::from(draw.seed));
+    (0..draw.samples)
+        .map(|_| {
+            axes.iter()
+                .map(|axis| axis.at(random.rand_float()))
+                .collect()
+        })
+        .collect()
+}
+
+/// Each axis is cut into as many parts of equal probability as there are samples, and each part is drawn from once
+/// (McKay, Beckman and Conover 1979).
+fn latin_hypercube(axes: &[Axis], draw: Draw) -> Vec<Combination> {
+    let mut random = Rand64::new(u128::from(draw.seed));
+    let mut columns: Vec<Vec<String>> = Vec::new();
+    for axis in axes {
+        let mut parts: Vec<usize> = (0..draw.samples).collect();
+        shuffle(&mut parts, &mut random);
+        let value =
+            |part: usize| axis.at((part as f64 + random.rand_float()) / draw.samples as f64);
+        columns.push(parts.into_iter().map(value).collect());
+    }
+    (0..draw.samples)
+        .map(|i| columns.iter().map(|column| column[i].clone()).collect())
+        .collect()
+}
+
+/// Fisher and Yates.
+fn shuffle<T>(items: &mut [T], random: &mut Rand64) {
+    for i in (1..items.len()).rev() {
+        let j = random.rand_range(0..i as u64 + 1) as usize;
+        items.swap(i, j);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axes(texts: &[&str]) -> Vec<Axis> {
+        texts
+            .iter()
+            .map(|text| Axis::parse(text).unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn a_grid_has_all_combinations() {
+        let axes = axes(&["a=1,2", "b=x,y,z"]);
+        let all: Vec<String> = combinations(&axes, Design::Grid)
+            .iter()
+            .map(|values| values.concat())
+            .collect();
+        assert_eq!(all, ["1x", "1y", "1z", "2x", "2y", "2z"]);
+        assert_eq!(count(&axes, Design::Grid), Ok(6));
+        assert_eq!(combinations(&[], Design::Grid), [Vec::<String>::new()]);
+    }
+
+    #[test]
+    fn large_grids_are_counted_without_being_made() {
+        let axes = axes(&["a=1..1000/1", "b=1..1000/1", "c=1..1000/1"]);
+        assert_eq!(count(&axes, Design::Grid), Ok(1_000_000_000));
+        let axes = self::axes(&["a=1..9"]);
+        let message = count(&axes, Design::Grid).unwrap_err().to_string();
+        assert!(
+            message.starts_with("--vary: a: a grid needs a step"),
+            "{message}"
+        );
+    }
+
+    /// Ten samples of ten values: each value once on each axis.
+    #[test]
+    fn a_latin_hypercube_covers_each_axis_evenly() {
+        let axes = axes(&["a=0..9", "b=0,1,2,3,4,5,6,7,8,9"]);
+        let draw = Draw {
+            samples: 10,
+            seed: 3,
+        };
+        let drawn = combinations(&axes, Design::LatinHypercube(draw));
+        for axis in 0..2 {
+            let mut values: Vec<&str> = drawn.iter().map(|c| c[axis].as_str()).collect();
+            values.sort_unstable();
+            assert_eq!(values.concat(), "0123456789");
+        }
+        assert!(
+            drawn.iter().any(|c| c[0] != c[1]),
+            "the axes are independent"
+        );
+    }
+
+    #[test]
+    fn a_draw_depends_on_its_seed_alone() {
+        let axes = axes(&["a=0..1000000"]);
+        let drawn = |seed| combinations(&axes, Design::Random(Draw { samples: 5, seed }));
+        assert_eq!(drawn(1), drawn(1));
+        assert_ne!(drawn(1), drawn(2));
+    }
+}

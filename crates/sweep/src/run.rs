@@ -1,0 +1,251 @@
+//! Doing the runs of a batch.
+
+use std::str::FromStr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use schedlab_lab::{in_parallel, Reason};
+use schedlab_measure::Measure;
+
+use crate::batch::{Batch, Setup};
+use crate::store::{Claim, Row, Store, StoreError};
+
+/// How long to wait before looking again at runs of other processes.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Processes that may die with a run before it counts as failed.
+const MOST_CRASHES: u64 = 2;
+
+/// A run of a batch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Job {
+    /// The place of its set-up.
+    pub setup: usize,
+    /// Its seed.
+    pub seed: u64,
+}
+
+/// A part of all runs: the i-th of n.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shard {
+    /// Its number, from 1.
+    pub index: usize,
+    /// The number of parts.
+    pub of: usize,
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    /// Reads "2/8".
+    fn from_str(text: &str) -> Result<Shard, String> {
+        let parts = text.split_once('/');
+        let parts = parts.and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
+        match parts {
+            Some((index, of)) if (1..=of).contains(&index) => Ok(Shard { index, of }),
+            _ => Err("I/N, such as 1/8, I being from 1 to N".into()),
+        }
+    }
+}
+
+impl Batch {
+    /// The runs of a part, or all of them: first all set-ups with the first seed, since one that draws no random number
+    /// need not run with the others.  All seeds of a set-up are in one part.
+    pub fn jobs(&self, shard: Option<Shard>) -> Vec<Job> {
+        let mine = |setup: &usize| shard.is_none_or(|s| setup % s.of == s.index - 1);
+        let setups: Vec<usize> = (0..self.setups.len()).filter(mine).collect();
+        let seeds = self.seeds.iter();
+        seeds
+            .flat_map(|&seed| setups.iter().map(move |&setup| Job { setup, seed }))
+            .collect()
+    }
+}
+
+/// An observer of a sweep.
+pub trait Watch: Sync {
+    /// Shall the sweep stop?
+    fn stop(&self) -> bool;
+    /// A run has ended; it failed with this error.
+    fn over(&self, failed: Option<&str>);
+}
+
+/// What became of the runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Tally {
+    /// Runs that were done.
+    pub done: usize,
+    /// Runs whose results were there, or are those of another seed.
+    pub known: usize,
+    /// Runs of those done that failed.
+    pub failed: usize,
+    /// Runs that are missing, because the sweep was stopped.
+    pub left: usize,
+}
+
+/// Does the runs that are not done yet, on some threads.  The calling thread calls `meanwhile` ten times a second.
+///
+/// # Errors
+/// The file cannot be written; what was finished is in it.
+pub fn run(
+    store: &mut Store,
+    batch: &Batch,
+    jobs: &[Job],
+    threads: usize,
+    watch: &impl Watch,
+    mut meanwhile: impl FnMut(),
+) -> Result<Tally, StoreError> {
+    let mut declared = vec![false; batch.setups.len()];
+    jobs.iter().for_each(|job| declared[job.setup] = true);
+    let setups = batch.setups.iter().zip(&declared);
+    store.declare(setups.filter(|(_, is)| **is).map(|(setup, _)| setup))?;
+    let shared = Shared {
+        store: Mutex::new(store),
+        batch,
+        watch,
+    };
+    let mut tally = Tally::default();
+    // First one seed of each set-up: one that draws no random number stands for all.
+    let first = jobs.first().map(|job| job.seed);
+    let (mut left, mut next): (Vec<Job>, Vec<Job>) =
+        jobs.iter().partition(|job| Some(job.seed) == first);
+    // Runs that died with a process run alone, so that no other run dies with them.
+    let mut suspects = Vec::new();
+    loop {
+        let one = |index: usize, _: &schedlab_lab::Cancel| shared.one(left[index], false);
+        let fates = in_parallel(left.len(), threads, one, &mut meanwhile)?;
+        let mut theirs = Vec::new();
+        for (job, fate) in left.iter().zip(fates) {
+            match fate {
+                Fate::Suspect => suspects.push(*job),
+                Fate::Theirs => theirs.push(*job),
+                fate => tally.count(fate),
+            }
+        }
+        for job in std::mem::take(&mut suspects) {
+            meanwhile();
+            match shared.one(job, true)? {
+                Fate::Theirs => theirs.push(job),
+                fate => tally.count(fate),
+            }
+        }
+        if !next.is_empty() {
+            left = std::mem::take(&mut next);
+            left.extend(theirs);
+            continue;
+        }
+        if theirs.is_empty() {
+            return Ok(tally);
+        }
+        left = theirs;
+        std::thread::sleep(PAUSE);
+        meanwhile();
+    }
+}
+
+impl Tally {
+    fn count(&mut self, fate: Fate) {
+        match fate {
+            Fate::Known => self.known += 1,
+            Fate::Stopped => self.left += 1,
+            Fate::Done => self.done += 1,
+            Fate::Failed => {
+                self.done += 1;
+                self.failed += 1;
+            }
+            Fate::Theirs | Fate::Suspect => {}
+        }
+    }
+}
+
+/// What became of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fate {
+    Done,
+    Failed,
+    Known,
+    /// The sweep was stopped before its end.
+    Stopped,
+    /// Another process has it.
+    Theirs,
+    /// A process died with it.
+    Suspect,
+}
+
+struct Shared<'a, W> {
+    store: Mutex<&'a mut Store>,
+    batch: &'a Batch,
+    watch: &'a W,
+}
+
+impl<'a, W: Watch> Shared<'a, W> {
+    fn store(&self) -> MutexGuard<'_, &'a mut Store> {
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn one(&self, job: Job, suspects: bool) -> Result<Fate, StoreError> {
+        if self.watch.stop() {
+            return Ok(Fate::Stopped);
+        }
+        let setup = &self.batch.setups[job.setup];
+        match self.store().crashes(setup, job.seed)? {
+            0 => {}
+            _ if !suspects => return Ok(Fate::Suspect),
+            MOST_CRASHES.. => {
+                let error = format!("schedlab itself was ended by this run {MOST_CRASHES} times");
+                self.store()
+                    .record(setup, job.seed, &Row::failed(error.clone()))?;
+                self.watch.over(Some(&error));
+                return Ok(Fate::Failed);
+            }
+            _ => {}
+        }
+        let claim = self.store().claim(setup, job.seed)?;
+        match claim {
+            Claim::Done => {
+                self.watch.over(None);
+                return Ok(Fate::Known);
+            }
+            Claim::Theirs => return Ok(Fate::Theirs),
+            Claim::Ours => {}
+        }
+        let Some(row) = ran(setup, job.seed, || self.watch.stop()) else {
+            self.store().release(setup, job.seed)?;
+            return Ok(Fate::Stopped);
+        };
+        self.store().record(setup, job.seed, &row)?;
+        self.watch.over(row.error.as_deref());
+        Ok(match row.error {
+            Some(_) => Fate::Failed,
+            None => Fate::Done,
+        })
+    }
+}
+
+/// Does one run; none if it was stopped.
+pub fn ran(setup: &Setup, seed: u64, stop: impl Fn() -> bool) -> Option<Row> {
+    let measure = Measure::without_task_distributions();
+    match setup.trial(seed).run(measure, |_| stop()) {
+        Ok(ran) => {
+            let metrics = ran.sink.finish();
+            let (hash, ended) = (ran.trace_hash.to_string(), ran.ending.clause());
+            Some(Row::finished(&metrics, hash, ran.seed_used, ended))
+        }
+        Err(unfinished) => match unfinished.reason {
+            Reason::Stopped => None,
+            reason => Some(Row::failed(reason.to_string())),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_are_read() {
+        assert_eq!("2/8".parse(), Ok(Shard { index: 2, of: 8 }));
+        for text in ["0/8", "9/8", "1", "1/0", "a/b", "-1/2"] {
+            assert!(text.parse::<Shard>().is_err(), "{text}");
+        }
+    }
+}
