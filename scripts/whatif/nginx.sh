@@ -6,6 +6,7 @@ set -e
 mkdir -p /tmp/www /var/lib/nginx /var/log/nginx
 printf '%4000s' page >/tmp/www/index.html
 cat >/tmp/nginx.conf <<CONFIGURATION
+user root root;
 daemon off;
 master_process off;
 pid /tmp/pid;
@@ -17,7 +18,8 @@ http {
 }
 CONFIGURATION
 "$1" -c /tmp/nginx.conf &
-until "$2" -q -n 1 -c 1 http://127.0.0.1:8080/ >/dev/null 2>&1; do sleep 0.02; done
+server=$!
+until nc -w 1 127.0.0.1 8080 </dev/null >/dev/null 2>&1; do sleep 0.05; done
 "$2" -q -n 400 -c 8 http://127.0.0.1:8080/index.html
-kill %1
-wait
+kill $server
+wait $server || true
