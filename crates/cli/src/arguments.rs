@@ -14,9 +14,9 @@ use schedlab_trace::Ns;
 use schedlab_lab::Seeds;
 
 pub use programs::{
-    FidelityArguments, LateArguments, PlayArguments, PlayedArguments, WhatifArguments,
+    FidelityArguments, LateArguments, PlayArguments, PlayedArguments, StudyArguments,
 };
-pub use replay::{ExplainArguments, ReplayArguments};
+pub use replay::{ExplainArguments, ReplayArguments, WhatIfArguments};
 pub use rtapp::RtappArguments;
 pub use sweep::{
     MergeArguments, PlanArguments, ReportArguments, SearchArguments, SearchMethod, SweepArguments,
@@ -95,6 +95,9 @@ pub enum Command {
     Reproduce(ReproduceArguments),
     /// Record the scheduler of this machine (asks sudo for root).
     Record(RecordArguments),
+    /// What if a command had run under another scheduler: records it, replays it, writes a report.
+    #[command(name = "whatif")]
+    WhatIf(WhatIfArguments),
     /// Measure a recording without replaying it: perf.data, perf script, ftrace or Perfetto.
     Measure(MeasureArguments),
     /// Write a recording in another format.
@@ -138,7 +141,7 @@ pub enum DevCommand {
     /// Run the same workloads in the simulator and in a real kernel, and compare.
     Fidelity(FidelityArguments),
     /// Predict from a recording what real runs under other schedulers do, run them, and compare.
-    Whatif(WhatifArguments),
+    Whatif(StudyArguments),
 }
 
 /// A scheduler in a BPF object.
@@ -538,6 +541,10 @@ pub struct RecordArguments {
     /// Write what was measured as JSON, whatever --format prints.
     #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
     pub json: Option<PathBuf>,
+    /// For `whatif`, whose process this is: tells on standard output when recording has begun, and records until standard
+    /// input ends.
+    #[arg(long, hide = true, value_name = "PID", conflicts_with_all = ["command", "duration"])]
+    pub attended_by: Option<u32>,
     /// A command to run during the recording, after "--".
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,

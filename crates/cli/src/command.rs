@@ -33,6 +33,7 @@ mod run;
 mod search;
 #[cfg(feature = "live")]
 mod status;
+mod study;
 mod sudo;
 mod sweep;
 mod vm;
@@ -95,6 +96,7 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         // The exit status is that of the command they run.
         Command::Vm(arguments) => return vm::vm(&arguments),
         Command::Record(arguments) => return record::record(&arguments),
+        Command::WhatIf(arguments) => whatif::whatif(&arguments),
         Command::Play(arguments) => play::play(&arguments),
         Command::Late(arguments) => late::late(&arguments),
         Command::Volanomark(options) => chat::chat("volanomark", &options),
@@ -136,7 +138,7 @@ fn dev(command: DevCommand) -> Result<(), Failure> {
         #[cfg(feature = "live")]
         DevCommand::Attach(arguments) => attach::attach(&arguments),
         DevCommand::Fidelity(arguments) => fidelity::fidelity(&arguments),
-        DevCommand::Whatif(arguments) => whatif::whatif(&arguments),
+        DevCommand::Whatif(arguments) => study::study(&arguments),
     }
 }
 

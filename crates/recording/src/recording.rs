@@ -182,8 +182,12 @@ impl Recording {
 
     /// Were system calls recorded?
     pub fn has_calls(&self) -> bool {
-        let is_call = |event: &KernelEvent| matches!(event.kind, KernelEventKind::Enter { .. });
         self.events.iter().any(is_call)
+    }
+
+    /// How many system calls were recorded.
+    pub fn nr_calls(&self) -> u64 {
+        self.events.iter().filter(|event| is_call(event)).count() as u64
     }
 
     /// The data flow, if system calls were recorded.
@@ -219,4 +223,8 @@ impl Recording {
             ..info.clone()
         }
     }
+}
+
+fn is_call(event: &KernelEvent) -> bool {
+    matches!(event.kind, KernelEventKind::Enter { .. })
 }

@@ -1,12 +1,13 @@
 //! System calls in programs.
 
-use schedlab_recording::flow::{ChannelId, Flow};
+use schedlab_recording::flow::{ChannelId, Flow, Reason};
 use schedlab_workload::Op;
 
 /// A system call that a task is in.
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
     pub flow: Flow,
+    pub reason: Reason,
     /// The place in its program where it was entered.
     pub entry: usize,
     /// Whether its operation is in the program.

@@ -25,12 +25,15 @@ mod call;
 mod check;
 mod costs;
 mod identified;
+mod life;
+mod lowering;
 mod machine;
 mod minimise;
 mod own;
 mod reactions;
 mod rebuild;
 mod replay;
+mod waits;
 mod without_costs;
 
 pub use check::{Distance, SelfCheck, Unit};

@@ -1,19 +1,18 @@
 //! The sink that turns a trace into programs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use schedlab_recording::flow::{Flow, FlowLog, Reason};
-use schedlab_recording::{is_kernel_thread, kernel_thread_cpu, FlowSink};
+use schedlab_recording::flow::{self, Flow, FlowLog};
+use schedlab_recording::FlowSink;
 use schedlab_trace::{
-    CpuId, Event, EventKind, Ns, PrevState, Sink, TaskClass, TaskId, TaskInfo, Time, TraceInfo,
-    WakeContext,
+    CpuId, Event, EventKind, Ns, PrevState, Sink, TaskId, TaskInfo, Time, TraceInfo, WakeContext,
 };
-use schedlab_workload::{
-    Amount, Channel, Op, Process, Program, ProgramId, SpecId, TaskSpec, Times, Workload,
-};
+use schedlab_workload::{Channel, Op, SpecId, Workload};
 
 use crate::call::Call;
-use crate::costs::{Costs, Measured, Point};
+use crate::costs::{Costs, Point};
+use crate::life::{Begin, Life, Place, Want, NOTHING};
+use crate::lowering::Lowering;
 use crate::reactions::Reactions;
 use crate::{Counts, End, Mode, Replay};
 
@@ -34,83 +33,21 @@ pub struct Options {
     pub call_cost_ns: Ns,
 }
 
-/// Does nothing: a placeholder for a wakeup that is not yet confirmed.
-const NOTHING: Op = Op::Run(Amount::Fixed(Ns::ZERO));
-
 /// Rebuilds from a trace, event by event, the workload that produced it; [`finish`](Rebuild::finish) gives it.
 #[derive(Debug)]
 pub struct Rebuild {
-    options: Options,
+    pub(crate) options: Options,
     info: TraceInfo,
     /// By id; none for those that are outside.
     lives: Vec<Option<Life>>,
     running: Vec<Option<TaskId>>,
-    counts: Counts,
+    pub(crate) counts: Counts,
     reactions: Reactions,
     costs: Costs,
-    channels: Vec<Channel>,
+    /// Of data flow, its channels only.
+    log: FlowLog,
     end: Time,
     over: bool,
-}
-
-/// A task's life, as far as it has gone by.
-#[derive(Debug)]
-struct Life {
-    info: TaskInfo,
-    ops: Vec<Op>,
-    /// Where in the program time was spent on scheduling.
-    points: Vec<(usize, Point)>,
-    /// Work done since the last operation.
-    owed: u64,
-    /// All work done.
-    done: u64,
-    /// The system call it is in.
-    call: Option<Call>,
-    begin: Begin,
-    place: Place,
-    /// Who last wanted it to run, if it has not run since.
-    wanted: Option<Want>,
-    /// A child of its has died and woken it.
-    bereaved: bool,
-    parent: Option<TaskId>,
-    dying: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Begin {
-    /// Not seen to do anything yet.
-    Unseen,
-    /// At this time, from outside.
-    At(Time),
-    /// When it is first woken.
-    Dormant,
-    /// When it is forked.
-    Forked,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place {
-    /// It existed; the trace does not say whether it slept.
-    Unknown,
-    Waiting,
-    Running {
-        since: Time,
-    },
-    Asleep {
-        since: Time,
-        device: bool,
-    },
-    Dead,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Want {
-    /// This task, at this place in its program.
-    By(TaskId, usize),
-    /// An interrupt.
-    Outside(Time),
-    /// An interrupt, or the task it interrupted.
-    Unclear(Time),
 }
 
 impl Rebuild {
@@ -124,7 +61,7 @@ impl Rebuild {
             counts: Counts::default(),
             reactions: Reactions::default(),
             costs: Costs::default(),
-            channels: Vec::new(),
+            log: FlowLog::default(),
             end: Time::ZERO,
             over: false,
         }
@@ -132,21 +69,17 @@ impl Rebuild {
 
     /// Data flow follows: these are its channels.
     pub fn flow(&mut self, log: &FlowLog) {
-        let channel = |channel: &schedlab_recording::flow::Channel| Channel {
-            capacity: channel.capacity_bytes,
-            low_water: Some(channel.low_water_bytes),
-            initial: channel.initial_bytes.min(channel.capacity_bytes),
-        };
-        self.channels = log.channels.iter().map(channel).collect();
+        self.log.channels = log.channels.clone();
         self.counts.has_flow = true;
     }
 
     /// The workload, called by this name and reproduced from there.
     pub fn finish(mut self, name: &str, source: &str) -> Replay {
-        self.lives
-            .iter_mut()
-            .flatten()
-            .for_each(|life| life.rest(self.end));
+        for task in 0..self.lives.len() {
+            self.give_up_poll(TaskId(task as u32));
+        }
+        let lives = self.lives.iter_mut().flatten();
+        lives.for_each(|life| life.rest(self.end));
         self.counts.ends_by_time = self.ends_by_time();
         let seen = |life: &Life| life.begin != Begin::Unseen;
         let lives = std::mem::take(&mut self.lives);
@@ -164,7 +97,7 @@ impl Rebuild {
                 name: name.to_string(),
                 source: source.to_string(),
                 semaphores: vec![0; lives.len()],
-                channels: self.channels,
+                channels: self.log.channels.iter().map(channel).collect(),
                 marks: self.info.marks.clone(),
                 duration: self.counts.ends_by_time.then(|| self.end.since(Time::ZERO)),
                 ..Workload::default()
@@ -196,7 +129,7 @@ impl Rebuild {
         self.options.keep.is_none() && by_the_living > by_the_dead
     }
 
-    fn life(&mut self, task: TaskId) -> Option<&mut Life> {
+    pub(crate) fn life(&mut self, task: TaskId) -> Option<&mut Life> {
         self.lives.get_mut(task.index())?.as_mut()
     }
 
@@ -290,63 +223,6 @@ impl Rebuild {
         }
     }
 
-    fn unblock(&mut self, now: Time, task: TaskId, since: Time, device: bool) {
-        let mode = self.options.mode;
-        let guessed = self.options.wakers_are_guessed;
-        let Some(life) = self.life(task) else { return };
-        let wanted = life.wanted.take();
-        let reason = life.call.map(|call| call.flow.reason());
-        if life.sleeps_for_data() {
-            self.counts.slept_for_data();
-            return;
-        }
-        // The kernel's own timers do not wait for its threads.
-        let mode = match life.is_kernel() {
-            true => Mode::Open,
-            false => mode,
-        };
-        if device {
-            life.ops.push(Op::Uninterruptible);
-        }
-        let outside = |time: Time| match mode {
-            Mode::Open => Op::SleepUntil(time.since(Time::ZERO)),
-            // Wanted before it slept, it was woken as soon as it did.
-            Mode::Closed => Op::Sleep(Amount::Fixed(Ns(time.0.saturating_sub(since.0)))),
-        };
-        match wanted {
-            Some(Want::By(waker, at)) => {
-                self.counts.woken_by_tasks += 1;
-                // A parent is woken by its child however they are scheduled.
-                self.counts.understood += u64::from(reason == Some(Reason::Child));
-                self.post(waker, at, task);
-                if let Some(life) = self.life(task) {
-                    life.ops.push(Op::SemSleep(task.0));
-                }
-            }
-            Some(Want::Outside(time)) => {
-                life.ops.push(outside(time));
-                self.counts.woken_from_outside += 1;
-                self.counts.understood += u64::from(!guessed || reason == Some(Reason::Time));
-            }
-            Some(Want::Unclear(time)) => {
-                life.ops.push(outside(time));
-                self.counts.woken_from_outside += 1;
-            }
-            None => {
-                life.ops.push(outside(now));
-                self.counts.woken_from_outside += 1;
-                self.counts.woken_by_unknown += 1;
-            }
-        }
-    }
-
-    /// Turns the placeholder into the wakeup.
-    fn post(&mut self, waker: TaskId, at: usize, task: TaskId) {
-        if let Some(waker) = self.life(waker) {
-            waker.ops[at] = Op::SemPost(task.0);
-        }
-    }
-
     fn switch(
         &mut self,
         event: &Event,
@@ -384,144 +260,21 @@ impl Rebuild {
     }
 }
 
-impl Life {
-    fn new(info: &TaskInfo) -> Life {
-        Life {
-            info: info.clone(),
-            ops: Vec::new(),
-            points: Vec::new(),
-            owed: 0,
-            done: 0,
-            call: None,
-            begin: Begin::Unseen,
-            place: Place::Unknown,
-            wanted: None,
-            bereaved: false,
-            parent: None,
-            dying: false,
-        }
-    }
-
-    fn is_kernel(&self) -> bool {
-        self.info.group == "[kernel]" || is_kernel_thread(&self.info.name)
-    }
-
-    /// Does it only compute and wait for timers, as far as was recorded?
-    fn paces_itself(&self) -> bool {
-        let paces = |op: &Op| match op {
-            Op::Run(_) | Op::Sleep(_) | Op::Yield | Op::Mark { .. } | Op::Rest => true,
-            // Confirmed by nobody.
-            _ => false,
-        };
-        self.done > 0 && self.ops.iter().all(paces)
-    }
-
-    fn is_runnable(&self) -> bool {
-        matches!(self.place, Place::Waiting | Place::Running { .. })
-    }
-
-    /// Work until now is owed.
-    fn account(&mut self, now: Time) {
-        if let Place::Running { since } = &mut self.place {
-            let ran = now.since(*since).0;
-            self.owed += ran;
-            self.done += ran;
-            *since = now;
-        }
-    }
-
-    /// It wakes another task.  If it is writing, that is where the data is there.
-    fn wakes(&mut self) {
-        self.points.push((self.ops.len(), Point::Wakeup));
-        let Some(call) = &mut self.call else { return };
-        call.wakes += 1;
-        if let (Flow::Write { .. }, false) = (call.flow, call.placed) {
-            self.ops.extend(call.op());
-            call.placed = true;
-        }
-    }
-
-    /// It has slept in a read or a write, which is where it waits from now on.
-    fn sleeps_for_data(&mut self) -> bool {
-        let Some(call) = &mut self.call else {
-            return false;
-        };
-        call.sleeps += 1;
-        let Some(op) = call.op() else { return false };
-        if !std::mem::replace(&mut call.placed, true) {
-            self.ops.push(op);
-        }
-        true
-    }
-
-    /// It returns from its system call.
-    fn returns(&mut self, now: Time, cost: Ns) -> Option<Measured> {
-        self.put_down(now);
-        let call = self.call.take()?;
-        match (call.op(), call.flow) {
-            (Some(op), Flow::Read { .. }) if !call.placed => self.ops[call.entry] = op,
-            (Some(op), _) if !call.placed => self.ops.push(op),
-            _ => {}
-        }
-        if cost > Ns::ZERO {
-            self.points.push((self.ops.len(), Point::Recording));
-        }
-        Some(Measured {
-            reads: matches!(call.flow, Flow::Read { .. }),
-            writes: matches!(call.flow, Flow::Write { .. }),
-            sleeps: call.sleeps,
-            wakes: call.wakes,
-            ns: self.done - call.done,
-        })
-    }
-
-    /// Work until now becomes an operation: another one follows.
-    fn put_down(&mut self, now: Time) {
-        self.account(now);
-        if self.owed > 0 {
-            let work = Ns(std::mem::take(&mut self.owed));
-            self.ops.push(Op::Run(Amount::Fixed(work)));
-        }
-    }
-
-    fn leave(&mut self, now: Time, state: PrevState) {
-        self.account(now);
-        self.place = match state {
-            PrevState::Preempted | PrevState::Yielded | PrevState::Moved => Place::Waiting,
-            PrevState::Exited => {
-                self.put_down(now);
-                self.ops.push(Op::Exit);
-                Place::Dead
-            }
-            PrevState::Sleeping | PrevState::DiskSleep | PrevState::Idle => {
-                self.put_down(now);
-                let device = state == PrevState::DiskSleep;
-                Place::Asleep { since: now, device }
-            }
-        };
-    }
-
-    /// The trace ends; what the task would have done next is unknown.
-    fn rest(&mut self, end: Time) {
-        self.put_down(end);
-        if self.place != Place::Dead {
-            self.ops.push(Op::Rest);
-        }
-    }
-}
-
 impl FlowSink for Rebuild {
     fn enter(&mut self, time: Time, task: TaskId, flow: &Flow) {
         if self.over {
             return;
         }
+        let reason = self.log.reason(flow);
+        let placed = self.after_poll(task, flow, reason);
         if let Some(life) = self.life(task) {
             life.put_down(time);
             life.ops.push(NOTHING);
             life.call = Some(Call {
                 flow: *flow,
+                reason,
                 entry: life.ops.len() - 1,
-                placed: false,
+                placed,
                 done: life.done,
                 sleeps: 0,
                 wakes: 0,
@@ -604,168 +357,10 @@ impl Sink for Rebuild {
     }
 }
 
-/// From lives by task ids to specifications by index.
-struct Lowering {
-    /// By task id, the index of the specification.
-    specs: Vec<Option<u32>>,
-    processes: BTreeMap<u32, u32>,
-    names: BTreeMap<String, u32>,
-    /// The replay ends with its programs: what timers make the kernel's threads do later is no part of it.
-    kernel_is_background: bool,
-}
-
-impl Lowering {
-    fn new(lives: &[Life]) -> Lowering {
-        let most = lives.iter().map(|life| life.info.id.index() + 1).max();
-        let mut lowering = Lowering {
-            specs: vec![None; most.unwrap_or(0)],
-            processes: BTreeMap::new(),
-            names: BTreeMap::new(),
-            kernel_is_background: false,
-        };
-        for (index, life) in lives.iter().enumerate() {
-            lowering.specs[life.info.id.index()] = Some(index as u32);
-            let number = lowering.processes.len() as u32 + 1;
-            lowering
-                .processes
-                .entry(life.info.process)
-                .or_insert(number);
-        }
-        lowering
+fn channel(channel: &flow::Channel) -> Channel {
+    Channel {
+        capacity: channel.capacity_bytes,
+        low_water: Some(channel.low_water_bytes),
+        initial: channel.initial_bytes.min(channel.capacity_bytes),
     }
-
-    fn lower(mut self, lives: Vec<Life>, replay: &mut Replay) {
-        let by_work = replay.counts.has_flow && !replay.counts.ends_by_time;
-        self.kernel_is_background = by_work;
-        let workload = &mut replay.workload;
-        for (index, life) in lives.into_iter().enumerate() {
-            let spec = self.spec(&life, ProgramId(index as u32), workload);
-            let goes_on = replay.counts.ends_by_time && life.paces_itself();
-            let ops = replay
-                .costs
-                .taken_out(life.ops, &life.points, &mut replay.counts);
-            let ops = self.program(ops, &mut replay.counts);
-            let ops = in_kernel_after_posts(ops, replay.reactions.preemption_ns);
-            let ops = match goes_on {
-                true => again_and_again(ops),
-                false => ops,
-            };
-            workload.tasks.push(spec);
-            workload.programs.push(Program { ops });
-        }
-    }
-
-    fn program(&self, mut ops: Vec<Op>, counts: &mut Counts) -> Vec<Op> {
-        join_work(&mut ops);
-        let index = |id: u32| self.specs[id as usize].expect("only tasks that were seen are woken");
-        for op in &mut ops {
-            match op {
-                Op::SemPost(task) | Op::SemSleep(task) => *task = index(*task),
-                Op::Fork(SpecId(child)) => *child = index(*child),
-                Op::Run(Amount::Fixed(work)) => counts.work_ns += *work,
-                _ => {}
-            }
-        }
-        ops.shrink_to_fit();
-        ops
-    }
-
-    fn spec(&mut self, life: &Life, program: ProgramId, workload: &mut Workload) -> TaskSpec {
-        let info = &life.info;
-        let (start, count, dormant) = match life.begin {
-            Begin::At(time) => (time.since(Time::ZERO), 1, false),
-            Begin::Dormant => (Ns::ZERO, 1, true),
-            Begin::Forked | Begin::Unseen => (Ns::ZERO, 0, false),
-        };
-        let real_time = matches!(info.class, TaskClass::Fifo | TaskClass::Rr);
-        TaskSpec {
-            name: self.name(info),
-            group: info.group.clone(),
-            count,
-            program,
-            nice: info.nice,
-            class: info.class,
-            rt_priority: if real_time { info.rt_priority } else { 0 },
-            periodic: None,
-            cpus: kernel_thread_cpu(&info.name).map(|cpu| cpu_set(workload, cpu)),
-            control_group: None,
-            slice: None,
-            clamps: None,
-            process: match life.is_kernel() {
-                true => Process::Shared(0),
-                false => Process::Shared(self.processes[&info.process]),
-            },
-            working_set_bytes: 0,
-            start,
-            dormant,
-            background: self.kernel_is_background && life.is_kernel(),
-            foreground: false,
-        }
-    }
-
-    /// The task's name with its thread id, and a number if that was used before.
-    fn name(&mut self, info: &TaskInfo) -> String {
-        let name = match info.pid {
-            Some(pid) => format!("{}-{pid}", info.name),
-            None => info.name.clone(),
-        };
-        let uses = self.names.entry(name.clone()).or_insert(0);
-        *uses += 1;
-        match *uses {
-            1 => name,
-            uses => format!("{name}#{uses}"),
-        }
-    }
-}
-
-/// A program that begins again at its end.
-fn again_and_again(mut ops: Vec<Op>) -> Vec<Op> {
-    ops.retain(|op| *op != Op::Rest);
-    let end = ops.len() as u32 + 1;
-    let times = Times::Forever;
-    ops.insert(0, Op::Loop { times, end });
-    ops.push(Op::EndLoop { start: 0 });
-    ops
-}
-
-/// Leaves out what turned out to be nothing, and joins the work on both sides of it.
-fn join_work(ops: &mut Vec<Op>) {
-    ops.retain(|op| *op != NOTHING);
-    ops.dedup_by(|op, before| match (op, before) {
-        (Op::Run(Amount::Fixed(work)), Op::Run(Amount::Fixed(sum))) => {
-            *sum += *work;
-            true
-        }
-        _ => false,
-    });
-}
-
-/// A task that wakes another is in the kernel; so much of its work after that is, too.
-fn in_kernel_after_posts(ops: Vec<Op>, in_kernel: Option<Ns>) -> Vec<Op> {
-    let Some(in_kernel) = in_kernel.filter(|ns| *ns > Ns::ZERO) else {
-        return ops;
-    };
-    let mut changed = Vec::with_capacity(ops.len());
-    for op in ops {
-        match (changed.last(), op) {
-            (Some(Op::SemPost(_) | Op::Send { .. }), Op::Run(Amount::Fixed(work))) => {
-                changed.push(Op::RunInKernel(work.min(in_kernel)));
-                if work > in_kernel {
-                    changed.push(Op::Run(Amount::Fixed(work - in_kernel)));
-                }
-            }
-            _ => changed.push(op),
-        }
-    }
-    changed.shrink_to_fit();
-    changed
-}
-
-fn cpu_set(workload: &mut Workload, cpu: u32) -> u32 {
-    let sets = &mut workload.cpu_sets;
-    let at = sets.iter().position(|set| set == &[cpu]);
-    at.unwrap_or_else(|| {
-        sets.push(vec![cpu]);
-        sets.len() - 1
-    }) as u32
 }

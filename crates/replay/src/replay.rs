@@ -1,5 +1,6 @@
 //! What rebuilding a recording gives.
 
+use schedlab_recording::flow::Reason;
 use schedlab_trace::{Ns, TaskId, TaskInfo};
 use schedlab_workload::Workload;
 use serde::Serialize;
@@ -97,6 +98,8 @@ pub struct Counts {
     /// Blocks whose end is understood: by data, by a child, by a timer or a device.  The others end as they were
     /// recorded, whatever is the cause.
     pub understood: u64,
+    /// The others, by why the task waited, as far as that is known: see [`Reason::ALL`].
+    pub opaque: [u64; Reason::ALL.len()],
 }
 
 impl Counts {
@@ -111,6 +114,25 @@ impl Counts {
             0 => 1.0,
             blocks => self.understood as f64 / blocks as f64,
         }
+    }
+
+    /// A task has slept for something else than data.
+    pub(crate) fn waited(&mut self, reason: Reason, understood: bool) {
+        match understood {
+            true => self.understood += 1,
+            false => self.opaque[reason as usize] += 1,
+        }
+    }
+
+    /// What the waits that are not understood were for, most frequent first: "90 in poll, 3 on futexes".
+    pub fn opaque_reasons(&self) -> String {
+        let reasons = Reason::ALL.iter().zip(self.opaque);
+        let mut reasons: Vec<_> = reasons.filter(|(_, count)| *count > 0).collect();
+        reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let shown = reasons
+            .iter()
+            .map(|(reason, count)| format!("{count} {reason}"));
+        shown.collect::<Vec<_>>().join(", ")
     }
 
     /// A task has slept for data or for room.

@@ -87,7 +87,7 @@ pub struct FidelityArguments {
 /// Each workload is recorded under the kernel's own scheduler in the deterministic virtual machine, replayed under each
 /// policy, and really run under each.
 #[derive(Args)]
-pub struct WhatifArguments {
+pub struct StudyArguments {
     /// The policies, separated by commas.
     #[arg(
         long,

@@ -41,6 +41,9 @@ pub struct ReplayArguments {
     /// or a thread id.  --policies must name one policy.
     #[arg(long, value_name = "SYMPTOM", value_parser = Symptom::parse)]
     pub minimise: Option<Symptom>,
+    /// Also show how far the work was under each policy when the recording ended.
+    #[arg(long, conflicts_with = "minimise")]
+    pub progress: bool,
     /// Write the rebuilt workload, for `run --workload`.
     #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
     pub export: Option<PathBuf>,
@@ -72,6 +75,39 @@ pub struct ReplayArguments {
     /// How the recording is read.
     #[command(flatten)]
     pub reading: ReadingArguments,
+}
+
+/// What if?
+///
+/// Records a command, rebuilds what its tasks did, runs that under other schedulers, and writes a report whose first line
+/// says what may be believed.  Only the recording is done as root, through sudo; the command is yours.
+#[derive(Args)]
+pub struct WhatIfArguments {
+    /// A recording that exists, instead of a command.
+    #[arg(long, value_name = "RECORDING", conflicts_with_all = ["command", "vm"], value_hint = ValueHint::FilePath)]
+    pub recording: Option<PathBuf>,
+    /// Record in a virtual machine with one CPU, which needs no root and no permission to trace.
+    #[arg(long)]
+    pub vm: bool,
+    /// Keep the recording in this file.  Default: it is removed.
+    #[arg(long, short, value_name = "FILE.ftrace", conflicts_with = "recording", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+    /// The policies, separated by commas, each as for `run --policy`; or `all`.
+    #[arg(long, value_name = "POLICIES", default_value = "all", value_hint = ValueHint::FilePath)]
+    pub policies: String,
+    /// The report: one HTML file that needs nothing but a browser.
+    #[arg(long, value_name = "FILE.html", default_value = "what-if.html", value_hint = ValueHint::FilePath)]
+    pub report: PathBuf,
+    /// Write the result as JSON as well.
+    #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
+    pub json: Option<PathBuf>,
+    /// The command, after "--".
+    #[arg(
+        last = true,
+        required_unless_present = "recording",
+        value_name = "COMMAND"
+    )]
+    pub command: Vec<String>,
 }
 
 /// When events from outside happen.

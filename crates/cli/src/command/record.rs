@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use schedlab_readers::TextFormat;
@@ -37,8 +39,12 @@ pub fn record(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
         data_flow: arguments.data_flow,
     };
     let mut observed = Observed::new(arguments, &interrupt)?;
-    let recording = tracefs::record(wanted, || observed.goes_on());
+    let observers = arguments.attended_by.as_slice();
+    let recording = tracefs::record(wanted, observers, || observed.goes_on());
     let mut recording = recording.map_err(|error| Failure::Other(error.to_string()))?;
+    if let Some(warning) = disturbance(&recording) {
+        note(&warning);
+    }
     let status = observed.end()?;
     match observed.notes() {
         Ok(Some(notes)) => recording.note(notes),
@@ -56,9 +62,28 @@ pub fn record(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
         format: arguments.format,
         terminal: Terminal::stderr(),
     };
+    if arguments.attended_by.is_some() {
+        return Ok(ExitCode::SUCCESS);
+    }
     form.tell(&runs)?;
     note(&format!("the trace is in {}", arguments.output.display()));
     Ok(status.map_or(ExitCode::SUCCESS, status_code))
+}
+
+/// What recording cost the recorded tasks, and what was lost; none if neither is known.
+fn disturbance(recording: &Recording) -> Option<String> {
+    let calls = recording.nr_calls();
+    let (start, end) = recording.span;
+    let span = end.since(start).0 * u64::from(recording.nr_cpus());
+    if calls == 0 || span == 0 {
+        return None;
+    }
+    let cost = calls * recording.call_cost_ns;
+    let percent = cost as f64 / span as f64 * 100.0;
+    let lost = recording.nr_lost;
+    Some(format!(
+        "recording {calls} system calls cost about {percent:.1} % of the CPUs' time; {lost} events were lost"
+    ))
 }
 
 /// Writes a recording with system calls again, with all its events, if the trace is text.
@@ -82,6 +107,8 @@ struct Observed<'a> {
     interrupt: &'a Interrupt,
     started: Option<Instant>,
     child: Option<io::Result<Child>>,
+    /// Whether standard input has ended, if somebody attends.
+    unattended: Option<Arc<AtomicBool>>,
     /// The folder for the command's notes, if it writes any.
     desk: tempfile::TempDir,
 }
@@ -92,7 +119,8 @@ impl<'a> Observed<'a> {
         interrupt: &'a Interrupt,
     ) -> Result<Observed<'a>, Failure> {
         let asked = arguments.duration.map(|time| Duration::from_nanos(time.0));
-        let default = arguments.command.is_empty().then_some(DEFAULT);
+        let attended = arguments.attended_by.is_some();
+        let default = (arguments.command.is_empty() && !attended).then_some(DEFAULT);
         let desk = tempfile::tempdir();
         Ok(Observed {
             command: &arguments.command,
@@ -100,6 +128,7 @@ impl<'a> Observed<'a> {
             interrupt,
             started: None,
             child: None,
+            unattended: attended.then(Arc::default),
             desk: desk.map_err(|e| Failure::Other(format!("no temporary folder: {e}")))?,
         })
     }
@@ -120,6 +149,9 @@ impl<'a> Observed<'a> {
         let Some(started) = self.started else {
             self.started = Some(Instant::now());
             self.child = (!self.command.is_empty()).then(|| self.start());
+            if let Some(unattended) = &self.unattended {
+                wait_for_end_of_input(Arc::clone(unattended));
+            }
             return true;
         };
         let runs = match &mut self.child {
@@ -128,7 +160,9 @@ impl<'a> Observed<'a> {
             None => true,
         };
         let time_is_left = self.limit.is_none_or(|limit| started.elapsed() < limit);
-        runs && time_is_left && self.interrupt.signal().is_none()
+        let ended = |ended: &Arc<AtomicBool>| ended.load(Ordering::Relaxed);
+        let attended = !self.unattended.as_ref().is_some_and(ended);
+        runs && attended && time_is_left && self.interrupt.signal().is_none()
     }
 
     /// The status of the command.  A command that still runs is killed: a signal came or its time is over.
@@ -154,6 +188,15 @@ impl<'a> Observed<'a> {
             Err(error) => Err(format!("the command's notes: {error}")),
         }
     }
+}
+
+/// Tells on standard output that recording has begun, and notes when standard input ends.
+fn wait_for_end_of_input(ended: Arc<AtomicBool>) {
+    println!("recording");
+    std::thread::spawn(move || {
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        ended.store(true, Ordering::Relaxed);
+    });
 }
 
 fn status_code(status: ExitStatus) -> ExitCode {

@@ -2,7 +2,9 @@
 
 mod archive;
 mod printed;
+mod progress;
 mod smallest;
+mod words;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -110,6 +112,10 @@ pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
         let (ending, hash) = (&result.ending, result.trace_hash);
         runs.push(trial.report(ending, hash, result.metrics, &command));
     }
+    let progress = match arguments.progress {
+        true => progress::at_the_end(&trials, &runs, replay.span, &interrupt)?,
+        false => Vec::new(),
+    };
     for run in &mut runs {
         // Each task does its recorded work, so its CPU time does not depend on the policy.
         run.metrics.drop_fairness();
@@ -117,6 +123,8 @@ pub fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
     let printed = Printed {
         recording: arguments.recording.display().to_string(),
         replay: &replay,
+        words: words::of(&runs, check.as_ref(), &replay.counts),
+        progress,
         check,
         smallest,
         read: &source.report,
@@ -357,6 +365,7 @@ fn command(
         .flag("--policies", names.join(","))
         .flag_if("--mode", open.then_some("open"))
         .flag_if("--end", arguments.end.word())
+        .words(arguments.progress.then(|| "--progress".to_string()))
         .flag_if("--machine", arguments.machine.as_deref())
         .flag("--recorded-under", given.unwrap_or_else(|| under.name()))
         .flag("--hz", arguments.hz.to_string())

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -40,6 +41,27 @@ pub fn again(observed: &[String]) -> Failure {
     note(&format!("recording needs root: {written}"));
     let error = Command::new(&command[0]).args(&command[1..]).exec();
     Failure::Other(format!("sudo: {error}\nhint: as root, run {written}"))
+}
+
+/// This program with other arguments, as root.
+pub fn as_root(arguments: &[&str]) -> io::Result<Command> {
+    let program = std::env::current_exe()?;
+    let mut command = match is_root() {
+        true => Command::new(program),
+        false => {
+            let mut command = Command::new("sudo");
+            command.arg(program);
+            command
+        }
+    };
+    command.args(arguments);
+    Ok(command)
+}
+
+/// Whoever asked sudo to make this process root's: user and group.
+pub fn asked_by() -> Option<(u32, u32)> {
+    let number = |name| std::env::var(name).ok()?.parse().ok();
+    Some((number("SUDO_UID")?, number("SUDO_GID")?)).filter(|_| is_root())
 }
 
 /// sudo, this program by its absolute path, and its arguments.

@@ -1,247 +1,147 @@
-//! `schedlab dev whatif`: predictions from a recording, compared with what really happens.
+//! `schedlab whatif`: a command under other schedulers, from the recording to the report.
 
-mod figures;
-mod tables;
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command as Program, Stdio};
 
-use std::sync::Arc;
-use std::time::Duration;
+use clap::Parser;
+use schedlab_input::Diagnostic;
+use schedlab_lab::quoted;
 
-use schedlab_lab::choose::{policies, Assignments};
-use schedlab_lab::{Ending, Trial};
-use schedlab_measure::{Measure, Metrics};
-use schedlab_policy::Tuned;
-use schedlab_readers::TextFormat;
-use schedlab_recording::Recording;
-use schedlab_replay::{
-    machine_like, own_scheduler, Counts, End, Identified, Identities, Options, Replay,
-    SchedulingCosts, WithoutCosts,
-};
-use schedlab_trace::TraceInfo;
-use schedlab_vm::Machine;
+use crate::arguments::{Arguments, Command, WhatIfArguments};
+use crate::failure::{Exit, Failure};
+use crate::usage;
 
-use crate::arguments::WhatifArguments;
-use crate::failure::Failure;
-use crate::interrupt::Interrupt;
-use crate::kernel::{failure, machine, Echo, KernelSession, Scheduler, Task};
-use crate::outputs::TextFile;
+use super::{note, replay, sudo, vm};
 
-use super::fidelity::{Place, Seen};
-use super::replay::rebuild;
-use super::{note, print};
-
-use figures::{Figures, Prediction, Studied};
-
-/// What is predicted if the user does not say.
-const WORKLOADS: [&str; 10] = [
-    "hackbench -g 1 -l 20",
-    "hackbench -g 2 -l 20",
-    "sh -c 'seq 1 30000 | tr 1 2 | sort | uniq -c | tail -1'",
-    "sh -c 'for i in 1 2 3; do seq 1 20000 | sort -n | md5sum & done; wait'",
-    "sh -c 'for i in 1 2 3; do gzip -c /bin/busybox | wc -c & done; wait'",
-    "play --duration 1s 'massive-intr -n 10'",
-    "play --duration 1s 'hogs --nice 0,5,10 --count 1'",
-    "play --duration 1s 'late --aligned'",
-    "play --duration 1s producer-consumer",
-    "play --duration 1s closed-loop-server",
-];
-
-/// The tick of the guest's kernel.
-const GUEST_HZ: u32 = 250;
-
-/// Records, predicts, runs and compares.
-pub fn whatif(arguments: &WhatifArguments) -> Result<(), Failure> {
-    let interrupt = Interrupt::listen()?;
-    let stop = || interrupt.signal().is_some();
-    let set = Assignments::read(&[], &[])?;
-    let policies = policies("--policies", &arguments.policies, &set, &interrupt.stop())?;
-    let workloads = match arguments.workloads.as_slice() {
-        [] => WORKLOADS.map(str::to_string).to_vec(),
-        some => some.to_vec(),
+/// Records, replays, and writes the report.
+pub fn whatif(arguments: &WhatIfArguments) -> Result<(), Failure> {
+    let folder = tempfile::tempdir();
+    let folder = folder.map_err(|e| Failure::Other(format!("no temporary folder: {e}")))?;
+    let recording = match (&arguments.recording, &arguments.output) {
+        (Some(existing), _) => existing.clone(),
+        (None, Some(kept)) => ftrace(kept)?,
+        (None, None) => folder.path().join("recorded.ftrace"),
     };
-    let place = arguments.write.as_deref().map(Place::find).transpose()?;
-    let json = TextFile::create_if("--json", arguments.json.as_deref(), "json")?;
-    let machine = machine(&arguments.machine, &mut note, &stop);
-    let study = Study {
-        machine: machine.map_err(|e| failure(e, &interrupt))?,
-        arguments,
-        interrupt: &interrupt,
-    };
-    let mut studied = Vec::new();
-    for workload in &workloads {
-        studied.push(study.workload(workload, &policies)?);
+    match (&arguments.recording, arguments.vm) {
+        (Some(_), _) => {}
+        (None, true) => record_in_vm(&arguments.command, &recording)?,
+        (None, false) => record_here(&arguments.command, &recording)?,
     }
-    let text = tables::markdown(&studied);
-    if let Some(json) = json {
-        let figures = serde_json::to_string_pretty(&studied);
-        let figures = figures.map_err(|error| Failure::Other(error.to_string()))?;
-        json.write(&figures)?.keep()?;
-    }
-    match place {
-        Some(place) => place.write(&text),
-        None => print(&text),
+    replayed(arguments, &recording)?;
+    note(&format!("the report is {}", arguments.report.display()));
+    Ok(())
+}
+
+/// Only text has system calls.
+fn ftrace(path: &Path) -> Result<PathBuf, Failure> {
+    match path.extension().is_some_and(|ext| ext == "ftrace") {
+        true => Ok(path.to_path_buf()),
+        false => {
+            let problem = format!("\"{}\" cannot hold system calls", path.display());
+            let mistake = Diagnostic::new(problem).expected("FILE.ftrace");
+            Err(Failure::flag("--output", mistake))
+        }
     }
 }
 
-struct Study<'a> {
-    machine: Machine,
-    arguments: &'a WhatifArguments,
-    interrupt: &'a Interrupt,
+fn record_in_vm(command: &[String], recording: &Path) -> Result<(), Failure> {
+    let path = recording.to_string_lossy();
+    let words = ["schedlab", "vm", "--data-flow", "--trace", &path, "--"];
+    let words = words.into_iter().chain(command.iter().map(String::as_str));
+    match Arguments::try_parse_from(words).map(|parsed| parsed.command) {
+        Ok(Command::Vm(arguments)) => vm::vm(&arguments).map(|_| ()),
+        Ok(_) => unreachable!("the words are those of vm"),
+        Err(mistake) => Err(usage::diagnostic(&mistake).into()),
+    }
 }
 
-impl Study<'_> {
-    /// One workload: recorded once, predicted and run under each policy.
-    fn workload(&self, workload: &str, policies: &[(String, Tuned)]) -> Result<Studied, Failure> {
-        let recording = self.run(workload, &Scheduler::Own, true)?;
-        note(&format!("{workload}: recorded"));
-        let replay = self.rebuild(workload, &recording);
-        let null = measured(&self.run(workload, &Scheduler::Own, false)?);
-        let own = own_scheduler(recording.release.as_deref());
-        let own = self.policy(own)?;
-        let mut study = Studied {
-            workload: workload.to_string(),
-            recorded: Figures::of(&measured(&recording), &null),
-            null: Figures::of(&null, &null),
-            counts: replay.counts,
-            costs: replay.costs,
-            runs: Vec::new(),
-        };
-        study.runs.push(Prediction {
-            policy: "none".to_string(),
-            predicted: self.predict(&replay, own)?.map(|m| Figures::of(&m, &null)),
-            actual: Some(Figures::of(&null, &null)),
-        });
-        for (written, tuned) in policies {
-            let scheduler = Scheduler::ours(written.clone(), tuned.clone())?;
-            let predicted = self.predict(&replay, tuned.clone())?;
-            // A policy may starve a task so long that the kernel throws it out.
-            let actual = match self.run(workload, &scheduler, false) {
-                Ok(recording) => Some(measured(&recording)),
-                Err(problem) => {
-                    self.interrupt.check()?;
-                    note(&format!("{workload}, {written}: {problem:?}"));
-                    None
-                }
-            };
-            let groups = actual.as_ref().unwrap_or(&null);
-            study.runs.push(Prediction {
-                policy: tuned.name(),
-                predicted: predicted.map(|m| Figures::of(&m, groups)),
-                actual: actual.as_ref().map(|m| Figures::of(m, groups)),
-            });
-            note(&format!("{workload}, {}: done", tuned.name()));
+/// A recorder beside this process, as root.
+struct Recorder(Child);
+
+impl Recorder {
+    /// Starts it and waits until it records; none if it may not.
+    fn start(recording: &Path) -> std::io::Result<Option<Recorder>> {
+        let path = recording.to_string_lossy();
+        let own = std::process::id().to_string();
+        let words = ["record", "--data-flow", "-o", &path, "--attended-by", &own];
+        let mut recorder = sudo::as_root(&words)?;
+        recorder.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = recorder.spawn()?;
+        let mut line = String::new();
+        if let Some(said) = child.stdout.take() {
+            BufReader::new(said).read_line(&mut line)?;
         }
-        Ok(study)
-    }
-
-    fn policy(&self, name: &str) -> Result<Tuned, Failure> {
-        let set = Assignments::read(&[], &[])?;
-        let stop = self.interrupt.stop();
-        let policy = schedlab_lab::choose::policy("--policies", name, &set, &stop);
-        Ok(policy?)
-    }
-
-    /// A recording of a real run, or the one that was kept.
-    fn run(
-        &self,
-        workload: &str,
-        scheduler: &Scheduler,
-        data_flow: bool,
-    ) -> Result<Recording, Failure> {
-        let keep = self.arguments.keep.as_deref();
-        // What a program notes of itself is in no text.
-        let Some(folder) = keep.filter(|_| !workload.starts_with("play ")) else {
-            return self.run_now(workload, scheduler, data_flow);
-        };
-        let path = folder.join(file_name(workload, scheduler, data_flow));
-        if path.exists() {
-            return Ok(schedlab_readers::read(&path)?.0);
-        }
-        let recording = self.run_now(workload, scheduler, data_flow)?;
-        std::fs::create_dir_all(folder).map_err(Failure::writing(folder))?;
-        let mut text = Vec::new();
-        schedlab_readers::write_text(&recording, TextFormat::Ftrace, &mut text)
-            .and_then(|_| std::fs::write(&path, text))
-            .map_err(Failure::writing(&path))?;
-        Ok(recording)
-    }
-
-    fn run_now(
-        &self,
-        workload: &str,
-        scheduler: &Scheduler,
-        data_flow: bool,
-    ) -> Result<Recording, Failure> {
-        let words = shlex::split(workload).unwrap_or_default();
-        let command = match words.first().map(String::as_str) {
-            Some("play") => [vec!["schedlab".to_string()], words].concat(),
-            _ => words,
-        };
-        let session = KernelSession {
-            machine: self.machine.clone(),
-            task: Task::Command(command),
-            with: self.arguments.machine.with.clone(),
-            record: true,
-            data_flow,
-            timeout: Duration::from_nanos(self.arguments.machine.timeout.0),
-            watchdog: self.arguments.machine.watchdog,
-        };
-        let mut said = Vec::new();
-        let mut echo = Echo {
-            stdout: &mut std::io::sink(),
-            stderr: &mut said,
-            beat: &mut |_| (),
-        };
-        let stop = || self.interrupt.signal().is_some();
-        let outcome = session.run(scheduler, &mut echo, &stop);
-        let outcome = outcome.map_err(|error| failure(error, self.interrupt))?;
-        if outcome.ended.exit.code() != 0 {
-            let said = String::from_utf8_lossy(&said);
-            return Err(Failure::Other(format!("{workload}: {}", said.trim())));
-        }
-        let nothing = || Failure::Other(format!("{workload}: nothing was recorded"));
-        outcome.recording.ok_or_else(nothing)
-    }
-
-    fn rebuild(&self, workload: &str, recording: &Recording) -> Replay {
-        let info = TraceInfo::default();
-        let options = Options {
-            end: End::Auto,
-            ..Options::default()
-        };
-        rebuild(recording, &info, &options, workload, workload)
-    }
-
-    /// The recorded work under another policy.
-    fn predict(&self, replay: &Replay, tuned: Tuned) -> Result<Option<Metrics>, Failure> {
-        let mut machine = machine_like(replay, GUEST_HZ);
-        machine.kernel_hz = Some(GUEST_HZ);
-        let name = tuned.name();
-        let workload = Arc::new(replay.workload.clone());
-        let trial = Trial::new(tuned, Arc::new(machine), workload, 1);
-        let sink = Identified::new(
-            Identities::of(replay),
-            WithoutCosts(Seen::new(Measure::new())),
-        );
-        let ran = trial.run(sink, |_| self.interrupt.signal().is_some());
-        let ran = ran.map_err(|unfinished| Failure::of_run(name, unfinished.reason))?;
-        if let Ending::Deadlock(waits) = &ran.ending {
-            note(&format!("stuck: {waits}"));
+        if line.is_empty() {
+            child.wait()?;
             return Ok(None);
         }
-        let (_, WithoutCosts(seen)) = ran.sink.into_parts();
-        Ok(Some(seen.into_inner().finish()))
+        Ok(Some(Recorder(child)))
+    }
+
+    /// Ends the recording; is it complete?
+    fn stop(mut self) -> std::io::Result<bool> {
+        drop(self.0.stdin.take());
+        Ok(self.0.wait()?.success())
     }
 }
 
-fn file_name(workload: &str, scheduler: &Scheduler, data_flow: bool) -> String {
-    let calls = if data_flow { "-calls" } else { "" };
-    let name = format!("{workload} {}{calls}", scheduler.label().0);
-    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-    format!("{}.ftrace", name.chars().map(plain).collect::<String>())
+/// Runs the command as whoever asked for it, while a recorder records the machine.
+fn record_here(command: &[String], recording: &Path) -> Result<(), Failure> {
+    let refused = |error: Option<std::io::Error>| {
+        let why = error.map_or_else(String::new, |error| format!(": {error}"));
+        Failure::Ended(
+            Exit::System,
+            format!(
+                "this machine cannot be recorded{why}\n\
+                 hint: schedlab whatif --vm -- {0}    (in a virtual machine)\n\
+                 hint: where root may trace: schedlab record --data-flow -o x.ftrace -- {0}; then schedlab whatif --recording x.ftrace",
+                quoted(command)
+            ),
+        )
+    };
+    let recorder = Recorder::start(recording).map_err(|error| refused(Some(error)))?;
+    let recorder = recorder.ok_or_else(|| refused(None))?;
+    let ended = run(command);
+    let complete = recorder.stop().map_err(|error| refused(Some(error)))?;
+    let status = ended.map_err(|error| Failure::Other(format!("{}: {error}", command[0])))?;
+    if !status.success() {
+        note(&format!(
+            "warning: {}: {status}; what it did until then is replayed",
+            command[0]
+        ));
+    }
+    match complete {
+        true => Ok(()),
+        false => Err(Failure::Other("the recorder failed".into())),
+    }
 }
 
-fn measured(recording: &Recording) -> Metrics {
-    let mut seen = Seen::new(Measure::new());
-    recording.play(&TraceInfo::default(), &mut seen);
-    seen.into_inner().finish()
+/// Runs the command, never as root if sudo made this process root's.
+fn run(command: &[String]) -> std::io::Result<std::process::ExitStatus> {
+    let mut program = Program::new(&command[0]);
+    program.args(&command[1..]);
+    if let Some((user, group)) = sudo::asked_by() {
+        program.uid(user).gid(group);
+    }
+    program.status()
+}
+
+fn replayed(arguments: &WhatIfArguments, recording: &Path) -> Result<(), Failure> {
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let mut words = ["schedlab", "replay", "--progress"]
+        .map(String::from)
+        .to_vec();
+    words.extend(["--policies".into(), arguments.policies.clone()]);
+    words.extend(["--report".into(), text(&arguments.report)]);
+    if let Some(json) = &arguments.json {
+        words.extend(["--json".into(), text(json)]);
+    }
+    words.extend(["--".into(), text(recording)]);
+    match Arguments::try_parse_from(words).map(|parsed| parsed.command) {
+        Ok(Command::Replay(arguments)) => replay::replay(&arguments),
+        Ok(_) => unreachable!("the words are those of replay"),
+        Err(mistake) => Err(usage::diagnostic(&mistake).into()),
+    }
 }

@@ -27,16 +27,34 @@ pub enum Call {
     },
     Fcntl,
     Exec,
+    Bind,
+    Listen,
+    Connect,
+    EventFd {
+        flags: Option<usize>,
+    },
+    TimerFd,
     Futex,
     Poll,
-    Sleep,
+    /// Sleeps; until a point in time if this bit of its second argument is set.
+    Sleep {
+        absolute: u64,
+    },
+    /// Waits for a child.
     Child,
+    /// Ends the thread or the process: it never returns.
+    Exit,
+    /// Waits for a signal.
+    Signal,
 }
 
 /// `O_CLOEXEC`, which is also `SOCK_CLOEXEC`, `EPOLL_CLOEXEC` and so on.
 pub const CLOEXEC: u64 = 0o2_000_000;
 
-/// All calls of which something is known.
+/// `TIMER_ABSTIME`
+const ABSOLUTE: u64 = 1;
+
+/// All calls of which something is known: the filter compares with them in this order.
 pub const CALLS: &[(u16, Call)] = &[
     (0, Call::Read),
     (1, Call::Write),
@@ -51,16 +69,22 @@ pub const CALLS: &[(u16, Call)] = &[
     (281, Call::Poll),
     (19, Call::Read),
     (20, Call::Write),
-    (230, Call::Sleep),
-    (35, Call::Sleep),
+    (40, Call::Write),
+    (230, Call::Sleep { absolute: ABSOLUTE }),
+    (35, Call::Sleep { absolute: 0 }),
     (61, Call::Child),
     (247, Call::Child),
+    (60, Call::Exit),
+    (231, Call::Exit),
     (2, Call::Open { flags: Some(1) }),
     (257, Call::Open { flags: Some(2) }),
     (22, Call::Pipe { flags: None }),
     (293, Call::Pipe { flags: Some(1) }),
     (53, Call::SocketPair),
     (41, Call::Socket),
+    (42, Call::Connect),
+    (49, Call::Bind),
+    (50, Call::Listen),
     (43, Call::Accept { flags: None }),
     (288, Call::Accept { flags: Some(3) }),
     (32, Call::Dup),
@@ -74,17 +98,20 @@ pub const CALLS: &[(u16, Call)] = &[
     (270, Call::Poll),
     (271, Call::Poll),
     (441, Call::Poll),
+    (130, Call::Signal),
+    (128, Call::Signal),
+    (34, Call::Signal),
+    (284, Call::EventFd { flags: None }),
+    (290, Call::EventFd { flags: Some(1) }),
+    (283, Call::TimerFd),
     (85, Call::Open { flags: None }),
     (437, Call::Open { flags: None }),
     (213, Call::Open { flags: None }),
     (291, Call::Open { flags: Some(0) }),
-    (284, Call::Open { flags: None }),
-    (290, Call::Open { flags: Some(1) }),
     (253, Call::Open { flags: None }),
     (294, Call::Open { flags: Some(0) }),
     (282, Call::Open { flags: None }),
     (289, Call::Open { flags: None }),
-    (283, Call::Open { flags: Some(1) }),
     (298, Call::Open { flags: None }),
     (319, Call::Open { flags: None }),
     (425, Call::Open { flags: None }),

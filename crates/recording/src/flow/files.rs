@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::sockets::Listener;
 use super::ChannelId;
 
 /// An open file.
@@ -18,6 +19,14 @@ pub enum File {
         /// What it sends.
         sent: ChannelId,
     },
+    /// A socket with an address of this length.
+    Bound(u32),
+    /// A socket that listens.
+    Listener(Listener),
+    /// A counter that tasks wait for: eventfd(2).
+    Event(ChannelId),
+    /// Waits for a time: timerfd_create(2).
+    Timer,
     /// Anything else.
     Other,
 }
@@ -47,6 +56,12 @@ impl Files {
             closed_by_exec,
         };
         self.open.insert(fd, descriptor);
+    }
+
+    /// A descriptor becomes more than it was.
+    pub fn change(&mut self, fd: u32, file: File) {
+        let closed_by_exec = self.open.get(&fd).is_some_and(|open| open.closed_by_exec);
+        self.set(fd, file, closed_by_exec);
     }
 
     /// A file gets the lowest free descriptor, as the kernel gives them out.

@@ -2,21 +2,17 @@
 
 use rustc_hash::FxHashMap;
 
+use schedlab_trace::CpuId;
+
 use super::calls::{call, Call, CLOEXEC};
 use super::files::{File, Files};
-use super::{Channel, ChannelId, Flow, FlowLog};
+use super::futexes::Futexes;
+use super::sockets::{is_internet, Connection, Connections, Listener};
+use super::stream::Streams;
+use super::{ChannelId, Flow, FlowLog, Kind};
 use crate::event::{KernelEvent, KernelEventKind, Pid};
 use crate::identity::{KnownFile, KnownTask};
 use crate::recording::Recording;
-
-/// What a pipe holds: 16 pages, one of which has to be free before a writer goes on.
-const PIPE_BYTES: u32 = 65_536;
-const PAGE_BYTES: u32 = 4096;
-
-/// What the packets of a socket may take (`net.core.wmem_default`), and what each takes beside its data.
-const SOCKET_BYTES: u64 = 212_992;
-const PACKET_BYTES: u64 = 320;
-const HEAD_BYTES: u64 = 256;
 
 /// `F_DUPFD`, `F_SETFD`, `F_DUPFD_CLOEXEC`
 const DUPLICATE: u64 = 0;
@@ -26,6 +22,10 @@ const DUPLICATE_CLOEXEC: u64 = 1030;
 /// The operations of futex(2) without their flags that wait: `FUTEX_WAIT`, `LOCK_PI`, `WAIT_BITSET`, `WAIT_REQUEUE_PI`.
 const FUTEX_WAITS: [u64; 4] = [0, 6, 9, 11];
 const FUTEX_COMMAND: u64 = 0x7f;
+
+/// `ETIMEDOUT`, `EINPROGRESS`
+const TIMED_OUT: i64 = -110;
+const IN_PROGRESS: i64 = -115;
 
 /// The data flow of a recording.
 pub fn follow(recording: &Recording) -> FlowLog {
@@ -42,7 +42,11 @@ struct Follower<'a> {
     processes: FxHashMap<Pid, Pid>,
     /// The calls that threads are in.
     inside: FxHashMap<Pid, Inside>,
-    streams: Vec<Stream>,
+    streams: Streams,
+    futexes: Futexes,
+    connections: Connections,
+    /// Who runs on a CPU.
+    running: FxHashMap<CpuId, Pid>,
     /// The task that was announced last, and whether it is a thread.
     newborn: Option<(Pid, bool)>,
 }
@@ -53,18 +57,8 @@ struct Inside {
     at: usize,
     number: u16,
     arguments: [u64; 3],
-}
-
-/// A channel while it is followed.
-#[derive(Clone, Copy)]
-struct Stream {
-    is_pipe: bool,
-    existed: bool,
-    written: u64,
-    writes: u64,
-    read: u64,
-    /// How much more was read than written at most.
-    deficit: u64,
+    /// Threads that were woken meanwhile.
+    woke: Vec<Pid>,
 }
 
 impl<'a> Follower<'a> {
@@ -75,7 +69,10 @@ impl<'a> Follower<'a> {
             files: FxHashMap::default(),
             processes: FxHashMap::default(),
             inside: FxHashMap::default(),
-            streams: Vec::new(),
+            streams: Streams::default(),
+            futexes: Futexes::default(),
+            connections: Connections::default(),
+            running: FxHashMap::default(),
             newborn: None,
         };
         follower.begin(&recording.tasks);
@@ -91,7 +88,8 @@ impl<'a> Follower<'a> {
                 let file = match known.target.starts_with("pipe:") {
                     true => {
                         let known_pipe = pipes.get(&known.target).copied();
-                        let channel = known_pipe.unwrap_or_else(|| self.channel(true, true));
+                        let channel =
+                            known_pipe.unwrap_or_else(|| self.streams.add(Kind::Pipe, true));
                         pipes.insert(known.target.clone(), channel);
                         end_of_pipe(known, channel)
                     }
@@ -124,7 +122,17 @@ impl<'a> Follower<'a> {
             KernelEventKind::Return { pid, call, result } => {
                 let inside = self.inside.remove(&pid);
                 if let Some(inside) = inside.filter(|inside| inside.number == call) {
-                    self.log.calls[inside.at] = self.returned(pid, &inside, result);
+                    let at = inside.at;
+                    self.log.calls[at] = self.returned(pid, inside, result);
+                }
+            }
+            KernelEventKind::Switch { next, .. } => {
+                self.running.insert(event.cpu, next.pid);
+            }
+            KernelEventKind::Waking { task, .. } => {
+                let running = self.running.get(&event.cpu);
+                if let Some(inside) = running.and_then(|pid| self.inside.get_mut(pid)) {
+                    inside.woke.push(task.pid);
                 }
             }
             _ => {}
@@ -158,98 +166,151 @@ impl<'a> Follower<'a> {
         }
     }
 
-    fn channel(&mut self, is_pipe: bool, existed: bool) -> ChannelId {
-        self.streams.push(Stream {
-            is_pipe,
-            existed,
-            written: 0,
-            writes: 0,
-            read: 0,
-            deficit: 0,
-        });
-        ChannelId(self.streams.len() as u32 - 1)
-    }
-
     fn enter(&mut self, pid: Pid, number: u16, arguments: [u64; 3]) {
         let at = self.log.calls.len();
-        self.log.calls.push(Flow::Other);
+        self.log.calls.push(match call(number) {
+            Some(Call::Exit) => Flow::Exit,
+            _ => Flow::Other,
+        });
         let inside = Inside {
             at,
             number,
             arguments,
+            woke: Vec::new(),
         };
         self.inside.insert(pid, inside);
     }
 
     /// What a call was about, now that its result is known.
-    fn returned(&mut self, pid: Pid, inside: &Inside, result: i64) -> Flow {
+    fn returned(&mut self, pid: Pid, inside: Inside, result: i64) -> Flow {
         let Some(call) = call(inside.number) else {
             return Flow::Other;
         };
-        let process = self.process(pid);
         let [first, second, third] = inside.arguments;
         let fd = first as u32;
         match call {
             Call::Read => self.read(pid, fd, result),
             Call::Write => self.write(pid, fd, result),
-            Call::Futex => match FUTEX_WAITS.contains(&(second & FUTEX_COMMAND)) {
-                true => Flow::FutexWait {
-                    futex: (process, first),
-                },
-                false => Flow::FutexWake {
-                    futex: (process, first),
-                    woken: result.max(0) as u32,
-                },
-            },
+            Call::Futex => self.futex(pid, first, second, result),
+            Call::Poll if result == 0 => Flow::Sleep { absolute: false },
             Call::Poll => Flow::Poll {
                 ready: result.max(0) as u32,
             },
-            Call::Sleep => Flow::Sleep,
+            Call::Sleep { absolute } => Flow::Sleep {
+                absolute: second & absolute != 0,
+            },
             Call::Child => Flow::Child,
-            Call::Accept { .. } if result < 0 => Flow::Accept,
+            Call::Signal => Flow::Signal,
+            Call::Connect if result >= 0 || result == IN_PROGRESS => {
+                self.connect(pid, inside, third as u32)
+            }
+            Call::Accept { flags } => self.accept(pid, &inside, flags, result),
+            _ if result < 0 => Flow::Other,
             _ => {
-                if result >= 0 {
-                    self.files_change(pid, call, [first, second, third], result as u32);
-                }
-                match call {
-                    Call::Accept { .. } => Flow::Accept,
-                    _ => Flow::Other,
-                }
+                self.files_change(pid, call, [first, second, third], result as u32);
+                Flow::Other
             }
         }
     }
 
+    fn futex(&mut self, pid: Pid, address: u64, operation: u64, result: i64) -> Flow {
+        let futex = (self.process(pid), address);
+        if !FUTEX_WAITS.contains(&(operation & FUTEX_COMMAND)) {
+            let woken = result.max(0) as u32;
+            self.futexes.woke(futex, pid, woken);
+            return Flow::FutexWake { futex, woken };
+        }
+        match result {
+            0 => self.futexes.waited(futex, pid),
+            TIMED_OUT => return Flow::Sleep { absolute: false },
+            _ => {}
+        }
+        match result {
+            0 => Flow::FutexWait { futex },
+            _ => Flow::Other,
+        }
+    }
+
     fn read(&mut self, pid: Pid, fd: u32, result: i64) -> Flow {
-        let (File::ReadEnd(channel)
-        | File::Socket {
-            received: channel, ..
-        }) = self.of(pid).get(fd)
-        else {
+        let channel = match self.of(pid).get(fd) {
+            File::ReadEnd(channel) | File::Event(channel) => channel,
+            File::Socket { received, .. } => received,
+            File::Timer => return Flow::Sleep { absolute: true },
+            _ => return Flow::Other,
+        };
+        let Ok(bytes) = u32::try_from(result) else {
             return Flow::Other;
         };
-        let Some(bytes) = u32::try_from(result).ok().filter(|bytes| *bytes > 0) else {
-            return Flow::Other;
-        };
-        let stream = &mut self.streams[channel.0 as usize];
-        stream.read += u64::from(bytes);
-        stream.deficit = stream
-            .deficit
-            .max(stream.read.saturating_sub(stream.written));
-        Flow::Read { channel, bytes }
+        match bytes {
+            0 => Flow::Closed,
+            // It takes all that was put in, one for each write.
+            _ if self.streams.is_event(channel) => {
+                let count = self.streams.held(channel).max(1);
+                Flow::read(&mut self.streams, channel, count)
+            }
+            _ => Flow::read(&mut self.streams, channel, bytes),
+        }
     }
 
     fn write(&mut self, pid: Pid, fd: u32, result: i64) -> Flow {
-        let (File::WriteEnd(channel) | File::Socket { sent: channel, .. }) = self.of(pid).get(fd)
-        else {
-            return Flow::Other;
+        let channel = match self.of(pid).get(fd) {
+            File::WriteEnd(channel) | File::Event(channel) => channel,
+            File::Socket { sent, .. } => sent,
+            _ => return Flow::Other,
         };
         let Some(bytes) = u32::try_from(result).ok().filter(|bytes| *bytes > 0) else {
             return Flow::Other;
         };
-        let stream = &mut self.streams[channel.0 as usize];
-        stream.written += u64::from(bytes);
-        stream.writes += 1;
-        Flow::Write { channel, bytes }
+        match self.streams.is_event(channel) {
+            true => Flow::write(&mut self.streams, channel, 1),
+            false => Flow::write(&mut self.streams, channel, bytes),
+        }
+    }
+
+    /// A connection waits in its listener's queue until it is accepted, in whatever order.
+    fn connect(&mut self, pid: Pid, inside: Inside, address_bytes: u32) -> Flow {
+        let kind = match is_internet(address_bytes) {
+            true => Kind::Tcp,
+            false => Kind::Socket,
+        };
+        let [received, sent] = [(); 2].map(|()| self.streams.add(kind, false));
+        let fd = inside.arguments[0] as u32;
+        self.of(pid).change(fd, File::Socket { received, sent });
+        self.connections.made(Connection {
+            at: inside.at,
+            address_bytes,
+            received,
+            sent,
+            woke: inside.woke,
+        });
+        Flow::Other
+    }
+
+    fn accept(&mut self, pid: Pid, inside: &Inside, flags: Option<usize>, result: i64) -> Flow {
+        let Ok(fd) = u32::try_from(result) else {
+            return Flow::Accept;
+        };
+        let listener = match self.of(pid).get(inside.arguments[0] as u32) {
+            File::Listener(listener) => Some(listener),
+            _ => None,
+        };
+        let made = listener.and_then(|of| Some((of, self.connections.accepted(&of, pid)?)));
+        let (file, flow) = match made {
+            Some((listener, made)) => {
+                let channel = listener.channel;
+                self.log.calls[made.at] = Flow::write(&mut self.streams, channel, 1);
+                let file = File::Socket {
+                    received: made.sent,
+                    sent: made.received,
+                };
+                (file, Flow::read(&mut self.streams, channel, 1))
+            }
+            None => (File::Other, Flow::Accept),
+        };
+        // accept4 has its flags in the fourth argument, which is not recorded.
+        let closed_by_exec = flags.is_some();
+        self.of(pid).set(fd, file, closed_by_exec);
+        flow
     }
 
     /// A call that succeeded made, copied or closed descriptors.
@@ -259,18 +320,24 @@ impl<'a> Follower<'a> {
             at.is_some_and(|at| arguments.get(at).is_some_and(|flags| flags & CLOEXEC != 0))
         };
         match call {
-            Call::Open { flags } | Call::Accept { flags } => {
-                self.of(pid).set(result, File::Other, has_flag(flags));
+            Call::Open { flags } => self.of(pid).set(result, File::Other, has_flag(flags)),
+            Call::TimerFd => self.of(pid).set(result, File::Timer, has_flag(Some(1))),
+            Call::EventFd { flags } => {
+                let channel = self.streams.add(Kind::Event, false);
+                self.of(pid)
+                    .set(result, File::Event(channel), has_flag(flags));
             }
+            Call::Bind => self.of(pid).change(first as u32, File::Bound(third as u32)),
+            Call::Listen => self.listen(pid, first as u32),
             Call::Socket => self.of(pid).set(result, File::Other, has_flag(Some(1))),
             Call::Pipe { flags } => {
-                let channel = self.channel(true, false);
+                let channel = self.streams.add(Kind::Pipe, false);
                 let files = self.of(pid);
                 files.add(File::ReadEnd(channel), has_flag(flags));
                 files.add(File::WriteEnd(channel), has_flag(flags));
             }
             Call::SocketPair => {
-                let (one, other) = (self.channel(false, false), self.channel(false, false));
+                let [one, other] = [(); 2].map(|()| self.streams.add(Kind::Socket, false));
                 let files = self.of(pid);
                 for (received, sent) in [(one, other), (other, one)] {
                     files.add(File::Socket { received, sent }, has_flag(Some(1)));
@@ -296,6 +363,17 @@ impl<'a> Follower<'a> {
         }
     }
 
+    fn listen(&mut self, pid: Pid, fd: u32) {
+        if let File::Bound(address_bytes) = self.of(pid).get(fd) {
+            let channel = self.streams.add(Kind::Connections, false);
+            let listener = Listener {
+                channel,
+                address_bytes,
+            };
+            self.of(pid).change(fd, File::Listener(listener));
+        }
+    }
+
     fn copy(&mut self, pid: Pid, from: u32, to: u32, closed_by_exec: bool) {
         let files = self.of(pid);
         let file = files.get(from);
@@ -304,20 +382,18 @@ impl<'a> Follower<'a> {
 
     /// Of a channel from which more was read than written not everything is known: its calls are as others.
     fn finish(mut self) -> FlowLog {
-        let streams = &self.streams;
-        let is_whole = |channel: ChannelId| {
-            let stream = &streams[channel.0 as usize];
-            stream.existed || stream.read <= stream.written
-        };
         for call in &mut self.log.calls {
             match *call {
-                Flow::Read { channel, .. } | Flow::Write { channel, .. } if !is_whole(channel) => {
+                Flow::Read { channel, .. } | Flow::Write { channel, .. }
+                    if !self.streams.is_whole(channel) =>
+                {
                     *call = Flow::Other;
                 }
                 _ => {}
             }
         }
-        self.log.channels = self.streams.iter().map(Stream::channel).collect();
+        self.futexes.resolve(&mut self.log.calls, &mut self.streams);
+        self.log.channels = self.streams.channels();
         self.log
     }
 }
@@ -326,30 +402,5 @@ fn end_of_pipe(known: &KnownFile, channel: ChannelId) -> File {
     match known.written {
         true => File::WriteEnd(channel),
         false => File::ReadEnd(channel),
-    }
-}
-
-impl Stream {
-    fn channel(&self) -> Channel {
-        let initial_bytes = match self.existed {
-            true => self.deficit as u32,
-            false => 0,
-        };
-        if self.is_pipe {
-            return Channel {
-                capacity_bytes: PIPE_BYTES,
-                low_water_bytes: PIPE_BYTES - PAGE_BYTES,
-                initial_bytes,
-            };
-        }
-        // Packets are of as many bytes as the writes; their memory is a power of two.
-        let mean = (self.written / self.writes.max(1)).max(1);
-        let packet = (mean + PACKET_BYTES).next_power_of_two() + HEAD_BYTES;
-        let capacity_bytes = (SOCKET_BYTES.div_ceil(packet) * mean).max(mean) as u32;
-        Channel {
-            capacity_bytes,
-            low_water_bytes: capacity_bytes / 4,
-            initial_bytes,
-        }
     }
 }

@@ -11,12 +11,17 @@
 mod calls;
 mod files;
 mod follow;
+mod futexes;
+mod sockets;
+mod stream;
 
 use std::fmt;
 
+use stream::Streams;
+
 use crate::event::Pid;
 
-/// One direction of a pipe or of a socket: an index into [`FlowLog::channels`].
+/// What holds something that tasks wait for, such as one direction of a socket: an index into [`FlowLog::channels`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ChannelId(pub u32);
 
@@ -54,12 +59,21 @@ pub enum Flow {
         /// How many are.
         ready: u32,
     },
-    /// Waits for a connection.
+    /// Waits for a connection whose other end is not known.
     Accept,
+    /// Waits until all that could write to a channel is closed.
+    Closed,
     /// Waits for a time.
-    Sleep,
+    Sleep {
+        /// It is a point in time, not a distance.
+        absolute: bool,
+    },
     /// Waits for a child to end.
     Child,
+    /// Waits for a signal.
+    Signal,
+    /// Ends the task.
+    Exit,
     /// Anything else: why it waits, if it does, is not known.
     Other,
 }
@@ -73,8 +87,12 @@ pub enum Reason {
     Full,
     /// For a value in memory.
     Futex,
-    /// For one of several files.
+    /// For one of several files, which is not known.
     Poll,
+    /// For the end of what another task writes.
+    Closed,
+    /// For a signal.
+    Signal,
     /// For a connection.
     Accept,
     /// For a time.
@@ -85,18 +103,57 @@ pub enum Reason {
     Unknown,
 }
 
+impl Reason {
+    /// All of them, in their order.
+    pub const ALL: [Reason; 10] = [
+        Reason::Empty,
+        Reason::Full,
+        Reason::Futex,
+        Reason::Poll,
+        Reason::Closed,
+        Reason::Signal,
+        Reason::Accept,
+        Reason::Time,
+        Reason::Child,
+        Reason::Unknown,
+    ];
+}
+
 impl Flow {
+    /// Takes so much from a channel.
+    fn read(streams: &mut Streams, channel: ChannelId, bytes: u32) -> Flow {
+        streams.read(channel, bytes);
+        Flow::Read { channel, bytes }
+    }
+
+    /// Puts so much into a channel; nothing is no write.
+    fn write(streams: &mut Streams, channel: ChannelId, bytes: u32) -> Flow {
+        streams.write(channel, bytes);
+        match bytes {
+            0 => Flow::Other,
+            _ => Flow::Write { channel, bytes },
+        }
+    }
+}
+
+impl FlowLog {
     /// Why a task waits in this call.
-    pub fn reason(&self) -> Reason {
-        match self {
-            Flow::Read { .. } => Reason::Empty,
+    pub fn reason(&self, flow: &Flow) -> Reason {
+        match flow {
+            Flow::Read { channel, .. } => match self.channels[channel.0 as usize].kind {
+                Kind::Connections => Reason::Accept,
+                Kind::Futex => Reason::Futex,
+                _ => Reason::Empty,
+            },
             Flow::Write { .. } => Reason::Full,
             Flow::FutexWait { .. } | Flow::FutexWake { .. } => Reason::Futex,
             Flow::Poll { .. } => Reason::Poll,
             Flow::Accept => Reason::Accept,
-            Flow::Sleep => Reason::Time,
+            Flow::Closed => Reason::Closed,
+            Flow::Sleep { .. } => Reason::Time,
             Flow::Child => Reason::Child,
-            Flow::Other => Reason::Unknown,
+            Flow::Signal => Reason::Signal,
+            Flow::Exit | Flow::Other => Reason::Unknown,
         }
     }
 }
@@ -108,6 +165,8 @@ impl fmt::Display for Reason {
             Reason::Full => "for room",
             Reason::Futex => "on futexes",
             Reason::Poll => "in poll",
+            Reason::Closed => "for the end of a stream",
+            Reason::Signal => "for signals",
             Reason::Accept => "for connections",
             Reason::Time => "for a time",
             Reason::Child => "for children",
@@ -116,9 +175,28 @@ impl fmt::Display for Reason {
     }
 }
 
+/// What a channel is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A pipe.
+    Pipe,
+    /// One direction of a connection between unix sockets.
+    Socket,
+    /// One direction of a TCP connection of the machine with itself.
+    Tcp,
+    /// Connections that were made and not accepted yet.
+    Connections,
+    /// A counter: eventfd(2).
+    Event,
+    /// What a task hands over to one that waits for a value in memory.
+    Futex,
+}
+
 /// What is known about a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Channel {
+    /// What it is.
+    pub kind: Kind,
     /// Bytes it holds before writers wait.
     pub capacity_bytes: u32,
     /// Writers that wait go on when it holds no more than this.

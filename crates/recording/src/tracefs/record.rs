@@ -21,17 +21,19 @@ const BEAT: Timespec = Timespec {
     tv_nsec: 50_000_000,
 };
 
-/// Records this machine until `go_on` returns false.  It is called first right after the start.
+/// Records this machine until `go_on` returns false.  It is called first right after the start.  The processes `observers`
+/// are marked as part of the recording program.
 ///
 /// # Errors
 /// Those of [`Recorder`], or a trace that cannot be read.
 pub fn record(
     wanted: Wanted,
+    observers: &[u32],
     mut go_on: impl FnMut() -> bool,
 ) -> Result<Recording, RecordingError> {
     let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64);
     let buffer_kib = (ALL_BUFFERS_KIB / cpus).clamp(LEAST_KIB, MOST_KIB);
-    let mut recorder = Recorder::new(buffer_kib, &[], wanted)?;
+    let mut recorder = Recorder::new(buffer_kib, observers, wanted)?;
     let mut decoder = Decoder::new(recorder.description())?;
     let mut decode = |cpu: CpuId, page: &[u8]| decoder.page(cpu, page);
     let start = recorder.start()?;

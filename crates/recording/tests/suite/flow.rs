@@ -1,6 +1,6 @@
 //! Data flow: which channel a system call is about, whatever became of its descriptor.
 
-use schedlab_recording::flow::{Flow, FlowLog, Reason};
+use schedlab_recording::flow::{Flow, FlowLog, Kind, Reason};
 use schedlab_recording::{
     Carries, KernelEvent, KernelEventKind, KnownFile, KnownTask, Pid, Recording,
 };
@@ -75,11 +75,11 @@ impl Calls {
 
     /// The last calls as "read 0: 100".
     fn last<const N: usize>(&mut self) -> [String; N] {
-        let flow = self.flow();
-        let shown = flow.calls.iter().map(|flow| match flow {
+        let flow_log = self.flow();
+        let shown = flow_log.calls.iter().map(|flow| match flow {
             Flow::Read { channel, bytes } => format!("read {}: {bytes}", channel.0),
             Flow::Write { channel, bytes } => format!("write {}: {bytes}", channel.0),
-            other => format!("{}", other.reason()),
+            other => flow_log.reason(other).to_string(),
         });
         let shown: Vec<String> = shown.collect();
         std::array::from_fn(|at| shown[shown.len() - N + at].clone())
@@ -143,7 +143,8 @@ fn threads_share_descriptors() {
     let mut calls = Calls::new();
     calls.fork(1, 2, true).call(1, PIPE, [0, 0, 0], 0);
     calls.call(2, WRITE, [4, 0, 1], 1);
-    assert_eq!(calls.last(), ["write 0: 1"]);
+    calls.call(1, READ, [3, 0, 1], 1);
+    assert_eq!(calls.last(), ["write 0: 1", "read 0: 1"]);
 }
 
 /// More was read than anybody was seen to write: what is known of the channel is not all.
@@ -204,4 +205,136 @@ fn pipes_that_existed_are_known() {
     calls.call(7, WRITE, [5, 0, 10], 10);
     assert_eq!(calls.last(), ["read 0: 30", "write 0: 10"]);
     assert_eq!(calls.flow().channels[0].initial_bytes, 30);
+}
+
+const SOCKET: u16 = 41;
+const CONNECT: u16 = 42;
+const BIND: u16 = 49;
+const LISTEN: u16 = 50;
+const ACCEPT: u16 = 288;
+const EVENT_FD: u16 = 290;
+const TIMER_FD: u16 = 283;
+const EXIT: u16 = 231;
+const IN_PROGRESS: i64 = -115;
+
+/// A server (1) that listens on descriptor 3, at an address of so many bytes.
+fn server(calls: &mut Calls, address_bytes: u64) {
+    calls.call(1, SOCKET, [1, 1, 0], 3);
+    calls.call(1, BIND, [3, 0, address_bytes], 0);
+    calls.call(1, LISTEN, [3, 128, 0], 0);
+}
+
+/// A client that connects on descriptor 3.
+fn client(calls: &mut Calls, pid: u32, address_bytes: u64, result: i64) {
+    calls.call(pid, SOCKET, [1, 1, 0], 3);
+    calls.call(pid, CONNECT, [3, 0, address_bytes], result);
+}
+
+#[test]
+fn connections_are_accepted_in_the_order_in_which_they_were_made() {
+    let mut calls = Calls::new();
+    server(&mut calls, 16);
+    client(&mut calls, 7, 16, 0);
+    client(&mut calls, 8, 16, IN_PROGRESS);
+    calls.call(1, ACCEPT, [3, 0, 0], 4);
+    calls.call(1, ACCEPT, [3, 0, 0], 5);
+    calls.call(7, WRITE, [3, 0, 70], 70);
+    calls.call(8, WRITE, [3, 0, 80], 80);
+    calls.call(1, READ, [5, 0, 4096], 80);
+    calls.call(1, READ, [4, 0, 4096], 70);
+    calls.call(1, WRITE, [4, 0, 7], 7);
+    calls.call(7, READ, [3, 0, 4096], 7);
+    // Channel 0 holds the connections; each of these has one for the client to receive and one to send.
+    let expected = [
+        "read 0: 1",
+        "read 0: 1",
+        "write 2: 70",
+        "write 4: 80",
+        "read 4: 80",
+        "read 2: 70",
+        "write 1: 7",
+        "read 1: 7",
+    ];
+    assert_eq!(calls.last(), expected);
+    let kinds: Vec<Kind> = calls.flow().channels.iter().map(|c| c.kind).collect();
+    let tcp = [Kind::Tcp; 4];
+    assert_eq!(kinds, [&[Kind::Connections], &tcp[..]].concat());
+}
+
+/// A unix socket's client is not the web server's, and a client of the world outside is nobody's.
+#[test]
+fn connections_to_another_family_are_others() {
+    let mut calls = Calls::new();
+    server(&mut calls, 16);
+    client(&mut calls, 7, 24, 0);
+    calls.call(1, ACCEPT, [3, 0, 0], 4);
+    calls.call(7, WRITE, [3, 0, 70], 70);
+    calls.call(1, READ, [4, 0, 4096], 70);
+    let unknown = "for reasons unknown";
+    assert_eq!(calls.last(), ["for connections", unknown, unknown]);
+}
+
+/// Four wakeups of an event loop, of which it reads three at once.
+#[test]
+fn an_eventfd_holds_what_was_written() {
+    let mut calls = Calls::new();
+    calls.call(1, EVENT_FD, [0, 0, 0], 3).fork(1, 2, true);
+    for _ in 0..3 {
+        calls.call(2, WRITE, [3, 0, 8], 8);
+    }
+    calls.call(1, READ, [3, 0, 8], 8);
+    calls.call(2, WRITE, [3, 0, 8], 8);
+    calls.call(1, READ, [3, 0, 8], 8);
+    let expected = ["write 0: 1", "read 0: 3", "write 0: 1", "read 0: 1"];
+    assert_eq!(calls.last(), expected);
+}
+
+#[test]
+fn waits_for_a_time_are_told_from_others() {
+    let mut calls = Calls::new();
+    calls.call(1, TIMER_FD, [1, 0, 0], 3);
+    calls.call(1, READ, [3, 0, 8], 8);
+    calls.call(1, 230, [1, 1, 0], 0);
+    calls.call(1, 230, [1, 0, 0], 0);
+    calls.call(1, 35, [0, 1, 0], 0);
+    // epoll_wait and a futex that time out.
+    calls.call(1, 232, [4, 0, 1], 0);
+    calls.call(1, FUTEX, [0x1000, 128, 0], -110);
+    calls.call(1, EXIT, [0, 0, 0], 0);
+    let flow = calls.flow();
+    let sleep = |absolute| Flow::Sleep { absolute };
+    let last = &flow.calls[flow.calls.len() - 7..];
+    assert_eq!(last[0], sleep(true), "timerfd");
+    assert_eq!(last[1], sleep(true), "clock_nanosleep(TIMER_ABSTIME)");
+    assert_eq!(last[2..6], [sleep(false); 4]);
+}
+
+/// Who never waits hands over; who does both has a lock.
+#[test]
+fn futexes_that_hand_over_are_told_from_locks() {
+    const WAIT: u64 = 128;
+    const WAKE: u64 = 129;
+    let mut calls = Calls::new();
+    calls.fork(1, 2, true);
+    let (job, lock) = (0x1000, 0x2000);
+    calls.call(2, FUTEX, [job, WAIT, 0], 0);
+    calls.call(1, FUTEX, [job, WAKE, 1], 1);
+    calls.call(1, FUTEX, [job, WAKE, 1], 0);
+    for (waiter, waker) in [(1, 2), (2, 1)] {
+        calls.call(waiter, FUTEX, [lock, WAIT, 2], 0);
+        calls.call(waker, FUTEX, [lock, WAKE, 1], 1);
+    }
+    let lock = "on futexes";
+    let nothing = "for reasons unknown";
+    let expected = ["read 0: 1", "write 0: 1", nothing, lock, lock, lock, lock];
+    assert_eq!(calls.last(), expected);
+}
+
+/// The end of a stream is no data, but is waited for.
+#[test]
+fn the_end_of_a_stream_is_known() {
+    let mut calls = Calls::new();
+    calls.call(1, PIPE, [0, 0, 0], 0);
+    calls.call(1, READ, [3, 0, 10], 0);
+    assert_eq!(calls.last(), ["for the end of a stream"]);
 }

@@ -18,6 +18,10 @@ use crate::version::VERSION;
 pub struct Printed<'a> {
     pub recording: String,
     pub replay: &'a Replay,
+    /// What the results mean, in words.
+    pub words: Vec<String>,
+    /// How far the work was when the recording ended.
+    pub progress: Vec<String>,
     pub check: Option<SelfCheck>,
     pub smallest: Option<Smallest>,
     pub read: &'a ReadReport,
@@ -42,6 +46,7 @@ impl Printed<'_> {
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks: Vec<String> = self.check.iter().map(SelfCheck::verdict).collect();
         remarks.extend(self.smallest.iter().map(ToString::to_string));
+        remarks.extend(self.words.iter().chain(&self.progress).cloned());
         remarks.push(self.rebuilt());
         remarks.extend(self.read.notes.iter().cloned());
         remarks.extend(
@@ -125,8 +130,12 @@ impl Printed<'_> {
                 format!("; {percent:.1} % off the kernel's own account")
             });
             let understood = (check.understood * 100.0).floor();
+            let opaque = match self.replay.counts.opaque_reasons() {
+                reasons if reasons.is_empty() => String::new(),
+                reasons => format!("; not: {reasons}"),
+            };
             format!(
-                "{lead}CPU time as rebuilt for {equal} of {} tasks{raw}\n{lead}waits understood: {understood:.0} %\n",
+                "{lead}CPU time as rebuilt for {equal} of {} tasks{raw}\n{lead}waits understood: {understood:.0} %{opaque}\n",
                 check.tasks
             )
         });

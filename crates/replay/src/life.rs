@@ -1,0 +1,202 @@
+//! A task's life while its recording is read.
+
+use schedlab_recording::flow::Flow;
+use schedlab_recording::is_kernel_thread;
+use schedlab_trace::{Ns, PrevState, TaskId, TaskInfo, Time};
+use schedlab_workload::{Amount, Op};
+
+use crate::call::Call;
+use crate::costs::{Measured, Point};
+use crate::waits::Wait;
+
+/// Does nothing: a placeholder for a wakeup that is not yet confirmed, or a wait whose cause is not known yet.
+pub const NOTHING: Op = Op::Run(Amount::Fixed(Ns::ZERO));
+
+/// A task's life, as far as it has gone by.
+#[derive(Debug)]
+pub struct Life {
+    pub info: TaskInfo,
+    pub ops: Vec<Op>,
+    /// Where in the program time was spent on scheduling.
+    pub points: Vec<(usize, Point)>,
+    /// Work done since the last operation.
+    pub owed: u64,
+    /// All work done.
+    pub done: u64,
+    /// The system call it is in.
+    pub call: Option<Call>,
+    pub begin: Begin,
+    pub place: Place,
+    /// Who last wanted it to run, if it has not run since.
+    pub wanted: Option<Want>,
+    /// A child of its has died and woken it.
+    pub bereaved: bool,
+    pub parent: Option<TaskId>,
+    pub dying: bool,
+    /// It has waited in poll, and what for is not known yet.
+    pub polled: Option<Wait>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Begin {
+    /// Not seen to do anything yet.
+    Unseen,
+    /// At this time, from outside.
+    At(Time),
+    /// When it is first woken.
+    Dormant,
+    /// When it is forked.
+    Forked,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// It existed; the trace does not say whether it slept.
+    Unknown,
+    Waiting,
+    Running {
+        since: Time,
+    },
+    Asleep {
+        since: Time,
+        device: bool,
+    },
+    Dead,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Want {
+    /// This task, at this place in its program.
+    By(TaskId, usize),
+    /// An interrupt.
+    Outside(Time),
+    /// An interrupt, or the task it interrupted.
+    Unclear(Time),
+}
+
+impl Life {
+    pub fn new(info: &TaskInfo) -> Life {
+        Life {
+            info: info.clone(),
+            ops: Vec::new(),
+            points: Vec::new(),
+            owed: 0,
+            done: 0,
+            call: None,
+            begin: Begin::Unseen,
+            place: Place::Unknown,
+            wanted: None,
+            bereaved: false,
+            parent: None,
+            dying: false,
+            polled: None,
+        }
+    }
+
+    pub fn is_kernel(&self) -> bool {
+        self.info.group == "[kernel]" || is_kernel_thread(&self.info.name)
+    }
+
+    /// Does it only compute and wait for timers, as far as was recorded?
+    pub fn paces_itself(&self) -> bool {
+        let paces = |op: &Op| match op {
+            Op::Run(_) | Op::Sleep(_) | Op::Yield | Op::Mark { .. } | Op::Rest => true,
+            // Confirmed by nobody.
+            _ => false,
+        };
+        self.done > 0 && self.ops.iter().all(paces)
+    }
+
+    pub fn is_runnable(&self) -> bool {
+        matches!(self.place, Place::Waiting | Place::Running { .. })
+    }
+
+    /// Work until now is owed.
+    pub fn account(&mut self, now: Time) {
+        if let Place::Running { since } = &mut self.place {
+            let ran = now.since(*since).0;
+            self.owed += ran;
+            self.done += ran;
+            *since = now;
+        }
+    }
+
+    /// It wakes another task.  If it is writing, that is where the data is there.
+    pub fn wakes(&mut self) {
+        self.points.push((self.ops.len(), Point::Wakeup));
+        let Some(call) = &mut self.call else { return };
+        call.wakes += 1;
+        if let (Flow::Write { .. }, false) = (call.flow, call.placed) {
+            self.ops.extend(call.op());
+            call.placed = true;
+        }
+    }
+
+    /// It has slept in a read or a write, which is where it waits from now on.
+    pub fn sleeps_for_data(&mut self) -> bool {
+        let Some(call) = &mut self.call else {
+            return false;
+        };
+        call.sleeps += 1;
+        let Some(op) = call.op() else { return false };
+        if !std::mem::replace(&mut call.placed, true) {
+            self.ops.push(op);
+        }
+        true
+    }
+
+    /// It returns from its system call.
+    pub fn returns(&mut self, now: Time, cost: Ns) -> Option<Measured> {
+        self.put_down(now);
+        let call = self.call.take()?;
+        match (call.op(), call.flow) {
+            (Some(op), Flow::Read { .. }) if !call.placed => self.ops[call.entry] = op,
+            (Some(op), _) if !call.placed => self.ops.push(op),
+            _ => {}
+        }
+        if cost > Ns::ZERO {
+            self.points.push((self.ops.len(), Point::Recording));
+        }
+        Some(Measured {
+            reads: matches!(call.flow, Flow::Read { .. }),
+            writes: matches!(call.flow, Flow::Write { .. }),
+            sleeps: call.sleeps,
+            wakes: call.wakes,
+            ns: self.done - call.done,
+        })
+    }
+
+    /// Work until now becomes an operation: another one follows.
+    pub fn put_down(&mut self, now: Time) {
+        self.account(now);
+        if self.owed > 0 {
+            let work = Ns(std::mem::take(&mut self.owed));
+            self.ops.push(Op::Run(Amount::Fixed(work)));
+        }
+    }
+
+    pub fn leave(&mut self, now: Time, state: PrevState) {
+        self.account(now);
+        self.place = match state {
+            PrevState::Preempted | PrevState::Yielded | PrevState::Moved => Place::Waiting,
+            PrevState::Exited => {
+                self.put_down(now);
+                self.ops.push(Op::Exit);
+                Place::Dead
+            }
+            PrevState::Sleeping | PrevState::DiskSleep | PrevState::Idle => {
+                self.put_down(now);
+                let device = state == PrevState::DiskSleep;
+                Place::Asleep { since: now, device }
+            }
+        };
+    }
+
+    /// The trace ends; what the task would have done next is unknown.
+    pub fn rest(&mut self, end: Time) {
+        self.put_down(end);
+        if self.place != Place::Dead {
+            self.ops.push(Op::Rest);
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Why a task waited, and what that is in its program.
+
+use schedlab_recording::flow::{Flow, Reason};
+use schedlab_trace::{Ns, TaskId, Time};
+use schedlab_workload::{Amount, Op};
+
+use crate::life::{Want, NOTHING};
+use crate::rebuild::Rebuild;
+use crate::Mode;
+
+/// A sleep that is over.
+#[derive(Clone, Copy, Debug)]
+pub struct Wait {
+    /// When it slept and when it was woken.
+    pub since: Time,
+    pub until: Time,
+    /// It slept in state D.
+    pub device: bool,
+    /// Who woke it.
+    pub wanted: Option<Want>,
+    pub reason: Reason,
+    /// It waited for a point in time.
+    pub absolute: bool,
+    /// The place in its program.
+    pub at: usize,
+}
+
+impl Rebuild {
+    /// A task that slept is woken.
+    pub(crate) fn unblock(&mut self, now: Time, task: TaskId, since: Time, device: bool) {
+        let Some(life) = self.life(task) else { return };
+        let wanted = life.wanted.take();
+        let call = life.call;
+        if life.sleeps_for_data() {
+            self.counts.slept_for_data();
+            return;
+        }
+        if device {
+            life.ops.push(Op::Uninterruptible);
+        }
+        life.ops.push(NOTHING);
+        let wait = Wait {
+            since,
+            until: now,
+            device,
+            wanted,
+            reason: call.map_or(Reason::Unknown, |call| call.reason),
+            absolute: call.is_some_and(|call| call.flow == Flow::Sleep { absolute: true }),
+            at: life.ops.len() - 1,
+        };
+        match wait.reason {
+            // What it reads next tells what it waited for.
+            Reason::Poll => life.polled = Some(wait),
+            _ => self.explain(task, wait),
+        }
+    }
+
+    /// The task enters a system call: if it has waited in poll before, it waited for what it takes now.
+    pub(crate) fn after_poll(&mut self, task: TaskId, flow: &Flow, reason: Reason) -> bool {
+        let Some(life) = self.life(task) else {
+            return false;
+        };
+        let Some(wait) = life.polled else {
+            return false;
+        };
+        match (flow, reason) {
+            (Flow::Read { channel, bytes }, _) => {
+                life.polled = None;
+                life.ops[wait.at] = Op::Receive {
+                    channel: channel.0,
+                    count: *bytes,
+                };
+                self.counts.slept_for_data();
+                true
+            }
+            (Flow::Closed, _) => {
+                life.polled = None;
+                self.explain(task, Wait { reason, ..wait });
+                false
+            }
+            // It waits again.
+            (_, Reason::Poll | Reason::Futex | Reason::Time | Reason::Child | Reason::Signal) => {
+                self.give_up_poll(task);
+                false
+            }
+            _ => false,
+        }
+    }
+
+    /// What a task waited for in poll stays unknown.
+    pub(crate) fn give_up_poll(&mut self, task: TaskId) {
+        let polled = self.life(task).and_then(|life| life.polled.take());
+        if let Some(wait) = polled {
+            self.explain(task, wait);
+        }
+    }
+
+    /// A wait for no data: it ends as it was recorded.
+    fn explain(&mut self, task: TaskId, wait: Wait) {
+        let understood = self.is_understood(task, &wait);
+        self.counts.waited(wait.reason, understood);
+        let op = match wait.wanted {
+            Some(Want::By(waker, at)) => {
+                self.counts.woken_by_tasks += 1;
+                self.post(waker, at, task);
+                // Without system calls the other waits of the task sleep as often as they did, and so do these.
+                match understood && self.counts.has_flow {
+                    true => Op::SemWait(task.0),
+                    false => Op::SemSleep(task.0),
+                }
+            }
+            Some(Want::Outside(time) | Want::Unclear(time)) => {
+                self.counts.woken_from_outside += 1;
+                self.outside(task, &wait, time)
+            }
+            None => {
+                self.counts.woken_from_outside += 1;
+                self.counts.woken_by_unknown += 1;
+                self.outside(task, &wait, wait.until)
+            }
+        };
+        if let Some(life) = self.life(task) {
+            life.ops[wait.at] = op;
+        }
+    }
+
+    /// It was woken from outside at this time.
+    fn outside(&mut self, task: TaskId, wait: &Wait, time: Time) -> Op {
+        // The kernel's own timers do not wait for its threads.
+        let is_kernel = self.life(task).is_some_and(|life| life.is_kernel());
+        match self.options.mode {
+            Mode::Closed if !is_kernel && !wait.absolute => {
+                // Wanted before it slept, it was woken as soon as it did.
+                let slept = time.0.saturating_sub(wait.since.0);
+                Op::Sleep(Amount::Fixed(Ns(slept)))
+            }
+            _ => Op::SleepUntil(time.since(Time::ZERO)),
+        }
+    }
+
+    /// Would the same thing end it however tasks are scheduled?
+    fn is_understood(&mut self, task: TaskId, wait: &Wait) -> bool {
+        match wait.wanted {
+            Some(Want::By(waker, _)) => {
+                let Some(waker) = self.life(waker) else {
+                    return false;
+                };
+                let ends = waker.dying || waker.call.is_some_and(|call| call.flow == Flow::Exit);
+                let is_child = waker.parent == Some(task);
+                // A parent in vfork waits in state D until its child execs.
+                let by_end = ends || is_child && wait.device;
+                let by_nature = matches!(wait.reason, Reason::Child | Reason::Closed);
+                by_nature || by_end || self.life(task).is_some_and(|life| life.is_kernel())
+            }
+            Some(Want::Outside(_)) => {
+                !self.options.wakers_are_guessed || wait.reason == Reason::Time
+            }
+            Some(Want::Unclear(_)) | None => wait.reason == Reason::Time,
+        }
+    }
+
+    /// Turns the placeholder into the wakeup.
+    pub(crate) fn post(&mut self, waker: TaskId, at: usize, task: TaskId) {
+        if let Some(waker) = self.life(waker) {
+            waker.ops[at] = Op::SemPost(task.0);
+        }
+    }
+}
