@@ -6,7 +6,7 @@
 use std::ffi::{c_void, CStr};
 use std::ptr::{self, null_mut, NonNull};
 
-use schedlab_trace::{CpuId, GroupId, Ns, TaskId, Time};
+use schedlab_trace::{CpuId, Ns, TaskId, Time};
 
 use crate::disturbance::{disturbed_lock, Disturber, Order};
 use crate::fault::{Fault, FaultKind, Hook};
