@@ -44,7 +44,8 @@ fn grid(axes: &[Axis]) -> Vec<Combination> {
             Values::Range { .. } => &[],
         };
         let extended = |combination: &Combination| -> Vec<Combination> {
-            let with = |value: &String| [combination.as_slice(), &[value.clone()]].concat();
+            let with =
+                |value: &String| [combination.as_slice(), std::slice::from_ref(value)].concat();
             values.iter().map(with).collect()
         };
         combinations.iter().flat_map(extended).collect()

@@ -309,13 +309,6 @@ impl Store {
         &self.connection
     }
 
-    /// Bounds the file, as a full disk does.
-    #[cfg(test)]
-    pub(crate) fn bound(&self, pages: i64) {
-        let set = self.connection.pragma_update(None, "max_page_count", pages);
-        set.expect("a bound");
-    }
-
     /// Writes down set-ups in their order, before their runs end in any order.
     ///
     /// # Errors
