@@ -9,6 +9,7 @@
 # make fidelity compares the simulator with a real kernel (docs/fidelity.md)
 # make whatif records workloads in a real kernel, predicts them under other schedulers, and runs them there (docs/whatif.md)
 # make overhead measures what each scheduler costs in a real kernel, for docs/overhead.md
+# make wheel   builds the Python package into out/wheel, installs it into out/venv and runs its tests
 # make clean   removes what the others made
 
 CARGO ?= cargo
@@ -17,7 +18,7 @@ export SCHEDLAB_REQUIRE_BROWSER ?= 1
 # Tests that had to be skipped leave a line here.
 export SCHEDLAB_SKIPPED := $(CURDIR)/out/skipped
 
-.PHONY: demo test test-vm miri skipped check perfetto release bench golden results fidelity whatif overhead fuzz clean scx
+.PHONY: demo test test-vm miri skipped check perfetto release bench golden results fidelity whatif overhead fuzz wheel clean scx
 
 demo:
 	scripts/setup.sh demo
@@ -84,6 +85,14 @@ overhead:
 	scripts/overhead.sh
 
 SECONDS ?= 120
+# Maturin and pandas come from PyPI.
+wheel:
+	python3 -m venv out/venv
+	out/venv/bin/pip install --quiet 'maturin>=1.8,<2' pandas
+	cd python && PATH="$(CURDIR)/out/venv/bin:$$PATH" maturin build --release --out $(CURDIR)/out/wheel
+	out/venv/bin/pip install --quiet --force-reinstall --no-deps out/wheel/schedlab-*.whl
+	out/venv/bin/python python/tests/test_schedlab.py
+
 fuzz:
 	scripts/fuzz.sh $(SECONDS)
 

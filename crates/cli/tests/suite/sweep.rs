@@ -171,6 +171,33 @@ fn a_killed_process_loses_only_what_it_was_running() {
     assert_eq!(count_runs(&json(&["report", &db])), 18);
 }
 
+#[test]
+fn two_processes_share_the_runs() {
+    let folder = Folder::new();
+    fs::write(folder.path("plan.toml"), PLAN.replace("100ms", "2s")).unwrap();
+    let (plan, db) = (folder.path("plan.toml"), folder.path("a.db"));
+    let start = || {
+        Command::new(env!("CARGO_BIN_EXE_schedlab"))
+            .args(["sweep", &plan, "-o", &db, "--jobs", "1"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap()
+    };
+    let both = [start(), start()];
+    let done: Vec<usize> = both
+        .into_iter()
+        .map(|process| {
+            let ended = process.wait_with_output().unwrap();
+            assert!(ended.status.success());
+            let said = text(&ended.stdout);
+            let count = said.split_once(": ").unwrap().1.split(' ').next();
+            count.unwrap().parse().unwrap()
+        })
+        .collect();
+    assert_eq!(done.iter().sum::<usize>(), 18, "{done:?}");
+    assert_eq!(count_runs(&json(&["report", &db])), 18);
+}
+
 fn count_runs(report: &Value) -> usize {
     let setups = report["setups"].as_array().unwrap();
     setups

@@ -53,7 +53,7 @@ impl Matrix {
                 content.push(cell.set("fill-opacity", 0.06 + 0.84 * part).tip(tip));
                 let text = format.number(value);
                 if text_width(&text) < width - 4.0 {
-                    let class = match part > 0.55 {
+                    let class = match part > 0.72 {
                         true => "cell middle on-dark",
                         false => "cell middle",
                     };

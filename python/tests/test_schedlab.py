@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""The wheel as its users see it: python3 -m unittest, with the wheel installed."""
+
+import os
+import tempfile
+import threading
+import unittest
+
+import schedlab
+
+FIFO = os.path.join(os.path.dirname(__file__), "../../policy/template/template.c")
+
+
+class Wheel(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.db = os.path.join(self.folder.name, "a.db")
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def sweep(self, **more):
+        return schedlab.sweep(
+            policies="o1", workloads="late", machines="ideal-1", duration="100ms", seeds=3,
+            vary={"o1.max_timeslice_ms": [20, 200]}, output=self.db, **more,
+        )
+
+    def test_a_run_has_its_measures(self):
+        run = schedlab.run("o1:max_timeslice_ms=50", "hogs --count 1", "ideal-1", duration="1s")
+        self.assertEqual(run["o1.max_timeslice_ms"], ["50"])
+        self.assertEqual(run["duration_ns"], [1e9])
+        self.assertIn("--policy o1:2.6.11:max_timeslice_ms=50", run["command"][0])
+
+    def test_a_comparison_has_a_row_for_each_run(self):
+        runs = schedlab.compare(["o1", "eevdf"], "late", ["ideal-1", "ideal-2"], seeds=[1, 2], duration="100ms")
+        self.assertEqual(len(runs), 8)
+        self.assertIn("<table>", runs._repr_html_())
+
+    def test_a_sweep_resumes_and_gives_the_same(self):
+        first = self.sweep(jobs=1)
+        self.assertEqual(len(first), 6)
+        self.assertEqual(self.sweep().columns, first.columns)
+        self.assertEqual(schedlab.load(self.db).columns, first.columns)
+        direct = schedlab.compare(["o1:max_timeslice_ms=20"], "late", "ideal-1", seeds=3, duration="100ms")
+        self.assertEqual(direct["trace_hash"], first["trace_hash"][:3])
+
+    def test_a_policy_may_be_a_text(self):
+        with open(FIFO, encoding="utf-8") as file:
+            mine = schedlab.policy("mine", file.read().replace("NAME", "mine"))
+        self.assertEqual(schedlab.run(mine, "hogs", "ideal-1", duration="10ms")["policy"], ["mine"])
+
+    def test_errors_are_the_texts_of_the_program(self):
+        def says(part, call):
+            with self.assertRaises(schedlab.Error) as caught:
+                call()
+            self.assertIn(part, str(caught.exception))
+
+        says('there is no policy "o2"', lambda: schedlab.run("o2", "late"))
+        says("no tunable of this name", lambda: schedlab.run("o1:nothing=1", "late"))
+        says("seeds: \"0\" is not valid", lambda: schedlab.compare("o1", "late", seeds=0))
+        self.sweep()
+        says("it has the results of another plan", lambda: schedlab.sweep(policies="o1", workloads="late", output=self.db))
+
+    def test_other_threads_go_on_meanwhile(self):
+        counted, over = [0], threading.Event()
+
+        def count():
+            while not over.is_set():
+                counted[0] += 1
+
+        thread = threading.Thread(target=count)
+        thread.start()
+        before = counted[0]
+        schedlab.run("o1", "hogs", "ideal-4", duration="60s")
+        over.set()
+        thread.join()
+        self.assertGreater(counted[0] - before, 1000)
+
+    def test_pandas_takes_the_columns(self):
+        try:
+            import pandas  # noqa: F401
+        except ImportError:
+            self.skipTest("pandas is not installed")
+        frame = self.sweep().to_pandas()
+        table = frame.pivot_table("nr_switches", "seed", "o1.max_timeslice_ms")
+        self.assertEqual(table.shape, (3, 2))
+
+
+if __name__ == "__main__":
+    unittest.main()
