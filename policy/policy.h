@@ -4,7 +4,7 @@
  *
  * A policy is one C file, policies/NAME/NAME.c, that includes this header and
  * nothing else, unless it belongs to a family: then the headers of the family's
- * folder beside this one may follow (linux24/, linux26/, fair/, bsd/, ule/).  A
+ * folder beside this one may follow (linux24/, linux26/, fair/, bsd/, ule/, textbook/).  A
  * policy that differs from another one only in a few functions includes the
  * other's file instead (o1.c and linux24.c say how).  It declares the state it
  * needs, fills a table of hooks with designated initialisers and ends with

@@ -20,23 +20,19 @@
  * bandwidth server) and refuses tasks that do not fit; here, as in the paper, neither.
  */
 #include "policy.h"
-#include "tree.h"
+#include "textbook/queue.h"
 
 #define EDF_TUNABLES(T)								\
 	T(hz, 100, 10, 10000, "ticks per second; nothing happens at ticks [our choice]")	\
 	T(fixed, 0, 0, 1, "0: the earliest deadline first, 1: fixed priorities, the shortest period first [LL73, sections 4 and 7]")
 POLICY_TUNABLES(EDF_TUNABLES)
 
-struct edf {
-	struct tree queue;
-};
-
 struct edf_task {
-	struct tree_node node;
+	struct textbook_task book;
 	u64 due;		/* the absolute deadline of its job */
 };
 
-POLICY_STATE(struct edf, NO_STATE, struct edf_task)
+POLICY_STATE(struct textbook, NO_STATE, struct edf_task)
 
 #define NO_DEADLINE	((1ull << 56) - 1)
 
@@ -52,8 +48,6 @@ static u32 preemptive(sched_t *s)
 {
 	return true;
 }
-
-#include "textbook/queue.h"
 
 static void edf_enqueue(sched_t *s, task_t *p, u32 flags)
 {

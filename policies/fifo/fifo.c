@@ -6,19 +6,19 @@
  * Short tasks that arrive behind a long one wait for all of it: the convoy effect.
  */
 #include "policy.h"
-#include "tree.h"
+#include "textbook/queue.h"
 
 #define FIFO_TUNABLES(T)							\
 	T(hz, 100, 10, 10000, "ticks per second; nothing happens at ticks [our choice]")
 POLICY_TUNABLES(FIFO_TUNABLES)
 
 struct fifo {
-	struct tree queue;
+	struct textbook book;
 	u64 arrivals;
 };
 
 struct fifo_task {
-	struct tree_node node;
+	struct textbook_task book;
 	u64 arrival;		/* its number among all arrivals */
 };
 
@@ -33,8 +33,6 @@ static u32 preemptive(sched_t *s)
 {
 	return false;
 }
-
-#include "textbook/queue.h"
 
 static void arrives(sched_t *s, task_t *p)
 {

@@ -6,7 +6,7 @@
  * shorter the slice, the sooner every task answers, and the more switches there are.
  */
 #include "policy.h"
-#include "tree.h"
+#include "textbook/queue.h"
 
 #define RR_TUNABLES(T)								\
 	T(hz, 1000, 10, 10000, "ticks per second; a slice ends at a tick [our choice]")	\
@@ -14,12 +14,12 @@
 POLICY_TUNABLES(RR_TUNABLES)
 
 struct rr {
-	struct tree queue;
+	struct textbook book;
 	u64 arrivals;
 };
 
 struct rr_task {
-	struct tree_node node;
+	struct textbook_task book;
 	u64 arrival;		/* its number among all arrivals at the back */
 	u64 runs_since;
 	u64 slice_used_ns;	/* before that */
@@ -36,8 +36,6 @@ static u32 preemptive(sched_t *s)
 {
 	return false;
 }
-
-#include "textbook/queue.h"
 
 static u64 slice_used_ns(sched_t *s, task_t *p)
 {

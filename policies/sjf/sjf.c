@@ -11,22 +11,14 @@
  * A job is what a task computes until it sleeps or ends.
  */
 #include "policy.h"
-#include "tree.h"
+#include "textbook/queue.h"
 
 #define SJF_TUNABLES(T)								\
 	T(hz, 100, 10, 10000, "ticks per second; nothing happens at ticks [our choice]")	\
 	T(preemptive, 0, 0, 1, "1: a task with less work left preempts the one that runs [OSTEP 7.5]")
 POLICY_TUNABLES(SJF_TUNABLES)
 
-struct sjf {
-	struct tree queue;
-};
-
-struct sjf_task {
-	struct tree_node node;
-};
-
-POLICY_STATE(struct sjf, NO_STATE, struct sjf_task)
+POLICY_STATE(struct textbook, NO_STATE, struct textbook_task)
 
 static u64 number_of(sched_t *s, task_t *p)
 {
@@ -37,8 +29,6 @@ static u32 preemptive(sched_t *s)
 {
 	return (u32)tun(s)->preemptive;
 }
-
-#include "textbook/queue.h"
 
 static const struct variant sjf_variants[] = {
 	{ "sjf", "shortest job first, without preemption", "" },

@@ -22,7 +22,7 @@
  * CPU gets one CPU.
  */
 #include "policy.h"
-#include "tree.h"
+#include "textbook/queue.h"
 
 #define NICE_LEVELS	40
 #define STRIDE_SHIFT	16
@@ -35,7 +35,7 @@
 POLICY_TUNABLES(STRIDE_TUNABLES)
 
 struct stride {
-	struct tree queue;
+	struct textbook book;
 	u64 tickets[NICE_LEVELS];
 	u64 all_tickets;	/* of runnable tasks */
 	u32 nr_runnable;
@@ -44,7 +44,7 @@ struct stride {
 };
 
 struct stride_task {
-	struct tree_node node;
+	struct textbook_task book;
 	u64 pass;
 	u64 charged_until;	/* while it runs: the time for which its pass stands */
 	s64 remain;		/* while it sleeps: its pass less the global pass */
@@ -73,8 +73,6 @@ static u32 preemptive(sched_t *s)
 {
 	return false;
 }
-
-#include "textbook/queue.h"
 
 static void charge(sched_t *s, task_t *p, s32 nice)
 {

@@ -4,9 +4,10 @@
  *
  * They differ in the number alone: the order of arrival, the work that is left, a
  * pass, a deadline.  The waiting task with the least number runs next, and of
- * equals the one that was queued first.  A scheduler includes this file after its
- * POLICY_STATE.  The machine's state has a "struct tree queue", that of a task a
- * "struct tree_node node" as its first member; both start zeroed.  It defines
+ * equals the one that was queued first.
+ *
+ * A scheduler includes this file right after policy.h.  The state of its machine begins
+ * with struct textbook, that of a task with struct textbook_task.  It defines
  *
  *	static u64 number_of(sched_t *s, task_t *p);
  *		the number of @p, waiting or running; below 2^56
@@ -21,6 +22,29 @@
  */
 #ifndef SCHEDLAB_TEXTBOOK_QUEUE_H
 #define SCHEDLAB_TEXTBOOK_QUEUE_H
+
+#include "tree.h"
+
+struct textbook {
+	struct tree queue;	/* of waiting tasks */
+};
+
+struct textbook_task {
+	struct tree_node node;	/* in it, while the task waits */
+};
+
+static u64 number_of(sched_t *s, task_t *p);
+static u32 preemptive(sched_t *s);
+
+static tree_t *queue_of(sched_t *s)
+{
+	return &((struct textbook __arena *)global_state_of(s))->queue;
+}
+
+static tree_node_t *node_of(task_t *p)
+{
+	return &((struct textbook_task __arena *)(p + 1))->node;
+}
 
 #define NUMBER_BITS	56
 #define RANK_NORMAL	100
@@ -43,27 +67,27 @@ static u64 key_of(sched_t *s, task_t *p)
 
 static u32 waits(task_t *p)
 {
-	return tree_linked(&ts_of(p)->node);
+	return tree_linked(node_of(p));
 }
 
 static void queue_add(sched_t *s, task_t *p)
 {
-	ts_of(p)->node.key = key_of(s, p);
-	tree_insert(s, &glob_of(s)->queue, &ts_of(p)->node);
+	node_of(p)->key = key_of(s, p);
+	tree_insert(s, queue_of(s), node_of(p));
 }
 
 static void queue_del(sched_t *s, task_t *p)
 {
-	tree_remove(s, &glob_of(s)->queue, &ts_of(p)->node);
+	tree_remove(s, queue_of(s), node_of(p));
 }
 
 /* The first task that may run on @cpu. */
 static task_t *queue_first(sched_t *s, u32 cpu)
 {
-	tree_node_t *node = glob_of(s)->queue.first;
+	tree_node_t *node = queue_of(s)->first;
 
 	repeat_while(s, node) {
-		task_t *p = task_of((ts_t *)node);
+		task_t *p = (task_t *)node - 1;
 
 		examined(s, 1);
 		if (cpu_allowed(p, cpu))

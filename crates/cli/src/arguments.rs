@@ -3,6 +3,7 @@
 mod programs;
 mod replay;
 mod rtapp;
+mod settings;
 mod sweep;
 
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ pub use programs::{
 };
 pub use replay::{ExplainArguments, ReplayArguments, WhatIfArguments};
 pub use rtapp::RtappArguments;
+pub use settings::Settings;
 pub use sweep::{
     MergeArguments, PlanArguments, ReportArguments, SearchArguments, SearchMethod, SweepArguments,
 };
@@ -268,15 +270,9 @@ pub struct CommonArguments {
     /// Several runs, with medians and intervals: 5 (the seeds 1 to 5), 3..7, or 1,4,9.
     #[arg(long, value_name = "SEEDS", allow_hyphen_values = true)]
     pub seeds: Option<Seeds>,
-    /// Set a tunable of the policy (see `list policies NAME`); NAME[ROW]=VALUE sets a row of a table.  Can be
-    /// repeated.  With several policies NAME sets it in each that has it, POLICY.NAME in one of them.  Settings written
-    /// with a policy (o1:NAME=VALUE) override these.
-    #[arg(long = "set", value_name = "NAME=VALUE")]
-    pub set: Vec<String>,
-    /// Set the tunables a file names, before those of --set: .toml (`name = 1`, `table = [1, 2]`,
-    /// under `[POLICY]` for one of several) or .dispadmin (a dispatch table as Solaris writes it).
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub tunables: Vec<PathBuf>,
+    /// Tunables.
+    #[command(flatten)]
+    pub settings: Settings,
     /// How to print the result.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub format: Format,
@@ -352,12 +348,9 @@ pub struct LoadArguments {
     /// NAME, NAME:VARIANT or a C file.
     #[arg(value_name = "POLICY", value_hint = ValueHint::FilePath)]
     pub policy: String,
-    /// Set a tunable of the policy: NAME=VALUE.  Can be repeated.
-    #[arg(long = "set", value_name = "NAME=VALUE")]
-    pub set: Vec<String>,
-    /// Set the tunables a file names, before those of --set: .toml or .dispadmin.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub tunables: Vec<PathBuf>,
+    /// Tunables.
+    #[command(flatten)]
+    pub settings: Settings,
     /// Schedule only tasks of class SCHED_EXT; all others stay with the kernel's own scheduler.
     #[arg(long)]
     pub partial: bool,
@@ -388,12 +381,9 @@ pub struct ConformArguments {
     /// NAME, NAME:VARIANT or a C file.
     #[arg(value_name = "POLICY", value_hint = ValueHint::FilePath)]
     pub policy: String,
-    /// Set a tunable of the policy: NAME=VALUE.  Can be repeated.
-    #[arg(long = "set", value_name = "NAME=VALUE")]
-    pub set: Vec<String>,
-    /// Set the tunables a file names, before those of --set: .toml or .dispadmin.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub tunables: Vec<PathBuf>,
+    /// Tunables.
+    #[command(flatten)]
+    pub settings: Settings,
     /// Another variant of the policy for the BPF side, to see whether differences are found.
     #[arg(long, value_name = "POLICY")]
     pub against: Option<String>,
@@ -468,13 +458,9 @@ pub struct VmArguments {
     /// The policy: NAME, NAME:VARIANT, or "none" for the kernel's own scheduler.
     #[arg(long, value_name = "POLICY", default_value = "none", value_hint = ValueHint::FilePath)]
     pub policy: String,
-    /// Set a tunable of the policy: NAME=VALUE.  Can be repeated.
-    #[arg(long = "set", value_name = "NAME=VALUE")]
-    pub set: Vec<String>,
-    /// Set the tunables a file names, before those of --set: .toml (`name = 1`, `table = [1, 2]`,
-    /// under `[POLICY]` for one of several) or .dispadmin (a dispatch table as Solaris writes it).
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub tunables: Vec<PathBuf>,
+    /// Tunables.
+    #[command(flatten)]
+    pub settings: Settings,
     /// Another sched_ext scheduler: its program and arguments, as one word.  It is started before the command and stopped
     /// after it.
     #[arg(long, value_name = "PROGRAM", conflicts_with = "policy", value_hint = ValueHint::FilePath)]

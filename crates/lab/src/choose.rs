@@ -7,7 +7,7 @@ mod tunables;
 mod workload;
 mod written;
 
-pub use policy::{expand, names, policies, policy, policy_file, spelled, to_front};
+pub use policy::{expand_for_kernels, names, policies, policy, policy_file, spelled, to_front};
 pub use scheduler::{items, load};
 pub use tunables::Assignments;
 pub use workload::{help as workload_help, machines, workload, workloads};

@@ -36,9 +36,9 @@ impl Host {
         get!(self.cpu(cpu), need_resched) & ffi::RESCHED != 0
     }
 
-    /// A tick: a lazy request has waited for long enough.
+    /// The tick turns a lazy request into one that is not, as sched_tick() does from 6.13 on.
     #[inline]
-    pub fn end_laziness(&mut self, cpu: CpuId) {
+    pub fn upgrade_lazy_resched(&mut self, cpu: CpuId) {
         if self.need_resched(cpu) {
             self.set_need_resched(cpu);
         }

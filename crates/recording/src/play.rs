@@ -208,7 +208,7 @@ impl Player<'_> {
     /// Writes the scheduler's counters, which are known for the whole run only.
     fn end(mut self) -> Mended {
         let (start, end) = self.recording.span;
-        self.begin_in_earnest();
+        self.begin_telling();
         self.tell_noted(end);
         self.now = self.now.max(Time(end.0 - start.0));
         for (counter, (_, by)) in self.recording.counters.iter().enumerate() {
@@ -225,7 +225,7 @@ impl Player<'_> {
             return;
         }
         if event.time >= start {
-            self.begin_in_earnest();
+            self.begin_telling();
         }
         self.tell_noted(event.time);
         self.now = Time(event.time.0.saturating_sub(start.0));
@@ -293,7 +293,7 @@ impl Player<'_> {
     }
 
     /// From now on events are told to the sink, beginning with the present state.
-    fn begin_in_earnest(&mut self) {
+    fn begin_telling(&mut self) {
         if !std::mem::replace(&mut self.waiting_for_start, false) {
             return;
         }

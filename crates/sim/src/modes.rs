@@ -160,7 +160,7 @@ impl Simulation<'_> {
             KernelWork::Tick => {
                 self.cpu_mut(cpu).pending.pop_front();
                 let curr = self.cpu(cpu).curr;
-                self.host.end_laziness(cpu);
+                self.host.upgrade_lazy_resched(cpu);
                 for _ in 0..self.policy_ticks(cpu) {
                     self.call(cpu, |host| host.tick(cpu, curr))?;
                 }
@@ -223,7 +223,7 @@ impl Simulation<'_> {
         t.yielding || t.move_to.is_some() || !matches!(t.state, State::Running(_))
     }
 
-    /// Does the kernel preempt its own work here?  Where it is lazy it has to be asked in earnest.
+    /// Does the kernel preempt its own work here?  A lazy kernel does not for a lazy request.
     fn preempts_kernel(&self, cpu: CpuId) -> bool {
         match self.setup.machine.preemption {
             Preemption::None | Preemption::Voluntary => false,

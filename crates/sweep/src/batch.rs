@@ -48,8 +48,8 @@ pub struct Setup {
     pub hash: TraceHash,
     /// What it is called in reports: names of dimensions with their values.
     pub labels: Vec<(String, String)>,
-    /// The command that does it again, without `--seed`.
-    pub command: String,
+    /// The command that does it again, but for `--duration` and `--seed`.
+    line: CommandLine,
     /// The hashes of the policy's source, the workload and the machine.
     inputs: [TraceHash; 3],
     trial: Trial,
@@ -74,17 +74,15 @@ impl Setup {
         setup.hash = hash(self.inputs, &trial, version);
         setup.labels.retain(|(name, _)| name != "duration");
         setup.labels.push(("duration".into(), exact(duration)));
-        setup.command = match self.command.rsplit_once(" --duration ") {
-            Some((front, rest)) => {
-                let rest = rest.split_once(' ').map_or("", |(_, rest)| rest);
-                format!("{front} --duration {} {rest}", exact(duration))
-                    .trim()
-                    .to_string()
-            }
-            None => format!("{} --duration {}", self.command, exact(duration)),
-        };
         setup.trial = trial;
         setup
+    }
+
+    /// The command that does it again, without `--seed`.
+    pub fn command(&self) -> String {
+        let line = self.line.clone();
+        line.flag_if("--duration", self.trial.duration.map(exact))
+            .to_string()
     }
 
     /// The policy with its settings.
@@ -457,11 +455,10 @@ impl Making<'_> {
             .chain(varied)
             .collect::<Vec<_>>()
             .join(":");
-        let command = CommandLine::new("run")
+        let line = CommandLine::new("run")
             .flag("--policy", policy)
             .flag("--workload", &workload.source)
             .flag("--machine", machine_text)
-            .flag_if("--duration", duration.map(exact))
             .words(self.around.set_flags.clone());
         let trial = Trial {
             duration,
@@ -474,7 +471,7 @@ impl Making<'_> {
             self.batch.setups.push(Setup {
                 hash,
                 labels,
-                command: command.to_string(),
+                line,
                 inputs,
                 trial,
             });

@@ -96,7 +96,7 @@ pub(crate) fn study_of(
         for (seed, row) in store.rows(setup)? {
             if seeds.contains(&seed) {
                 let labels = setup.labels.iter().cloned().collect();
-                add(&mut study, labels, &setup.command, seed, row);
+                add(&mut study, labels, &setup.command(), seed, row);
             }
         }
     }
@@ -126,7 +126,7 @@ pub fn in_memory(
     for (job, row) in done {
         let setup = &batch.setups[job.setup];
         let labels = setup.labels.iter().cloned().collect();
-        add(&mut study, labels, &setup.command, job.seed, row);
+        add(&mut study, labels, &setup.command(), job.seed, row);
     }
     study
 }

@@ -320,8 +320,13 @@ impl Store {
         let path = self.path.clone();
         let tx = begin(&mut self.connection, &path)?;
         for setup in setups {
-            setup_id(&tx, &setup.hash.to_string(), &labels(setup), &setup.command)
-                .map_err(|e| system(&path, &e))?;
+            setup_id(
+                &tx,
+                &setup.hash.to_string(),
+                &labels(setup),
+                &setup.command(),
+            )
+            .map_err(|e| system(&path, &e))?;
         }
         tx.commit().map_err(|e| system(&path, &e))
     }
@@ -549,7 +554,12 @@ fn insert(
     key: &str,
     row: &Row,
 ) -> rusqlite::Result<()> {
-    let id = setup_id(tx, &setup.hash.to_string(), &labels(setup), &setup.command)?;
+    let id = setup_id(
+        tx,
+        &setup.hash.to_string(),
+        &labels(setup),
+        &setup.command(),
+    )?;
     insert_row(tx, id, key, &seed.to_string(), row)
 }
 

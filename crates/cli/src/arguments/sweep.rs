@@ -7,7 +7,7 @@ use schedlab_lab::Seeds;
 use schedlab_sweep::{Axis, Constraint, Shard};
 use schedlab_trace::Ns;
 
-use super::{positive, positive_time, seed, Bounds, Format, RtappArguments};
+use super::{positive, positive_time, seed, Bounds, Format, RtappArguments, Settings};
 
 /// What is combined with what.
 #[derive(Args)]
@@ -39,12 +39,9 @@ pub struct PlanArguments {
     /// repeated.
     #[arg(long, value_name = "A OP B", allow_hyphen_values = true)]
     pub constraint: Vec<String>,
-    /// Set a tunable in all runs: NAME=VALUE.  Can be repeated.
-    #[arg(long = "set", value_name = "NAME=VALUE")]
-    pub set: Vec<String>,
-    /// Set the tunables a file names in all runs: .toml or .dispadmin.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub tunables: Vec<PathBuf>,
+    /// Tunables.
+    #[command(flatten)]
+    pub settings: Settings,
     /// Runs at the same time; results do not depend on it.  Default: the number of CPUs.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = positive::<u16>)]
     pub jobs: Option<u16>,

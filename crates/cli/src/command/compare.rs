@@ -3,7 +3,7 @@
 use crate::arguments::{CompareArguments, World};
 use crate::failure::{Exit, Failure};
 use crate::interrupt::Interrupt;
-use schedlab_lab::choose::{names, policies, to_front, Assignments};
+use schedlab_lab::choose::{names, policies, to_front};
 
 use super::kernel_result::kernel_runs;
 use super::result::{perform, Asked};
@@ -16,13 +16,12 @@ pub fn compare(arguments: &CompareArguments) -> Result<Exit, Failure> {
             .map(|()| Exit::Success);
     }
     let interrupt = Interrupt::listen()?;
-    let set = Assignments::read(&arguments.common.tunables, &arguments.common.set)?;
+    let set = arguments.common.settings.read()?;
     let mut policies = policies("--policies", &arguments.policies, &set, &interrupt.stop())?;
     to_front(&mut policies, baseline, names)?;
     perform(Asked {
         command: "compare",
         policies,
-        set,
         interrupt,
         common: &arguments.common,
     })

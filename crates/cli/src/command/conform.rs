@@ -10,7 +10,7 @@ use schedlab_lab::choose;
 
 pub fn conform(arguments: &ConformArguments) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
-    let set = choose::Assignments::read(&arguments.tunables, &arguments.set)?;
+    let set = arguments.settings.read()?;
     let tuned = choose::policy("POLICY", &arguments.policy, &set, &interrupt.stop())?;
     let code = load::object(&arguments.policy, &tuned)?;
     let bpf = match &arguments.against {

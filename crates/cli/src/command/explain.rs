@@ -96,7 +96,7 @@ fn play_run(
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     let common = &arguments.common;
-    let set = Assignments::read(&common.tunables, &common.set)?;
+    let set = common.settings.read()?;
     let mut tuned = policy("--policy", &arguments.policy, &set, &interrupt.stop())?;
     let [workload] = common.workload.as_slice() else {
         let mistake = Diagnostic::new("one workload in the simulator can be repeated");

@@ -1,6 +1,5 @@
 //! `run` and `compare` with `--world vm`: flags, runs in a real kernel, output.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use schedlab_input::Diagnostic;
@@ -13,7 +12,7 @@ use crate::kernel::{failure, machine, Echo, KernelRun, KernelSession, Scheduler,
 use crate::outputs::{Finished, Traces};
 use crate::progress::Waiting;
 use crate::results::{report_info, Files, Form};
-use schedlab_lab::choose::{self, Assignments};
+use schedlab_lab::choose::{self};
 use schedlab_lab::{in_parallel, threads, CommandLine};
 
 use super::play::tell_caveats;
@@ -28,7 +27,7 @@ pub fn kernel_runs(
 ) -> Result<(), Failure> {
     let task = task(common)?;
     let interrupt = Interrupt::listen()?;
-    let set = Assignments::read(&common.tunables, &common.set)?;
+    let set = common.settings.read()?;
     let flag = if command == "run" {
         "--policy"
     } else {
@@ -163,15 +162,6 @@ fn threads_for(session: &KernelSession, common: &CommonArguments) -> usize {
     }
 }
 
-/// A command line that sets tunables.
-pub fn with_tunables(line: CommandLine, files: &[PathBuf], set: &[String]) -> CommandLine {
-    line.flags(
-        "--tunables",
-        files.iter().map(|file| file.display().to_string()),
-    )
-    .flags("--set", set)
-}
-
 fn reproduce(
     command: &str,
     session: &KernelSession,
@@ -185,6 +175,8 @@ fn reproduce(
     let line = CommandLine::new(command)
         .flag("--world", "vm")
         .flag(flag, policies);
-    let line = with_tunables(line, &common.tunables, &common.set).words(session.flags(&common.vm));
+    let line = line
+        .words(common.settings.flags())
+        .words(session.flags(&common.vm));
     session.task.asked_in(line)
 }

@@ -20,7 +20,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 pub fn load(arguments: &LoadArguments) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
-    let set = choose::Assignments::read(&arguments.tunables, &arguments.set)?;
+    let set = arguments.settings.read()?;
     let tuned = choose::policy("POLICY", &arguments.policy, &set, &interrupt.stop())?;
     let code = object_or(arguments.object.as_deref(), &arguments.policy, &tuned)?;
     let options = Options {

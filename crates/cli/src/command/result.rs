@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use schedlab_input::Diagnostic;
-use schedlab_lab::choose::{self, Assignments};
+use schedlab_lab::choose::{self};
 use schedlab_lab::{exact, CommandLine, Ending, Trial};
 use schedlab_machine::Machine;
 use schedlab_policy::Tuned;
@@ -28,7 +28,6 @@ pub struct Asked<'a> {
     pub command: &'static str,
     /// The policies, each with the user's name of it.
     pub policies: Vec<(String, Tuned)>,
-    pub set: Assignments,
     pub interrupt: Interrupt,
     pub common: &'a CommonArguments,
 }
@@ -226,10 +225,7 @@ fn command(asked: &Asked, workloads: &[Arc<Workload>]) -> CommandLine {
         Some(seeds) => line.flag("--seeds", seeds.to_string()),
         None => line.flag("--seed", common.seed.to_string()),
     };
-    let files = common.tunables.iter();
-    let line = line
-        .flags("--tunables", files.map(|file| file.display().to_string()))
-        .flags("--set", asked.set.texts());
+    let line = line.words(common.settings.flags());
     let rtapp = common.rtapp.flags().into_iter();
     rtapp.fold(line, |line, (flag, value)| line.flag(flag, value))
 }

@@ -3,7 +3,7 @@
 use crate::arguments::{RunArguments, World};
 use crate::failure::{Exit, Failure};
 use crate::interrupt::Interrupt;
-use schedlab_lab::choose::{policy, Assignments};
+use schedlab_lab::choose::policy;
 
 use super::kernel_result::kernel_runs;
 use super::result::{perform, Asked};
@@ -15,12 +15,11 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
             .map(|()| Exit::Success);
     }
     let interrupt = Interrupt::listen()?;
-    let set = Assignments::read(&arguments.common.tunables, &arguments.common.set)?;
+    let set = arguments.common.settings.read()?;
     let tuned = policy("--policy", &arguments.policy, &set, &interrupt.stop())?;
     perform(Asked {
         command: "run",
         policies: vec![(arguments.policy.clone(), tuned)],
-        set,
         interrupt,
         common: &arguments.common,
     })

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use schedlab_input::Diagnostic;
-use schedlab_lab::choose::{items, Assignments};
+use schedlab_lab::choose::items;
 use schedlab_lab::{threads, CommandLine};
 use schedlab_sim::Limits;
 use schedlab_sweep::{
@@ -143,7 +143,7 @@ pub fn ready(
     arguments: &PlanArguments,
     interrupt: &Interrupt,
 ) -> Result<Batch, Failure> {
-    let set = Assignments::read(&arguments.tunables, &arguments.set)?;
+    let set = arguments.settings.read()?;
     let attach: Vec<OsString> = match cfg!(feature = "live") {
         true => attaching()?,
         false => Vec::new(),
@@ -173,13 +173,14 @@ pub fn ready(
 
 /// The flags that set tunables in all runs.
 fn set_flags(arguments: &PlanArguments) -> Vec<String> {
-    let files = arguments.tunables.iter();
-    let files = files.flat_map(|file| ["--tunables".to_string(), file.display().to_string()]);
-    let set = arguments.set.iter();
-    let set = set.flat_map(|set| ["--set".to_string(), set.clone()]);
     let rtapp = arguments.rtapp.flags().into_iter();
     let rtapp = rtapp.flat_map(|(flag, value)| [flag.to_string(), value]);
-    files.chain(set).chain(rtapp).collect()
+    arguments
+        .settings
+        .flags()
+        .into_iter()
+        .chain(rtapp)
+        .collect()
 }
 
 /// What the file of a plan says about itself.

@@ -13,19 +13,18 @@ use crate::interrupt::Interrupt;
 use crate::kernel::{failure, machine, Echo, KernelRun, KernelSession, Scheduler, Task};
 use crate::outputs::{Finished, Traces};
 use crate::progress::Waiting;
-use schedlab_lab::choose::Assignments;
 use schedlab_lab::CommandLine;
 
 use crate::results::{report_info, Files, Form};
 
-use super::kernel_result::{played, with_tunables};
+use super::kernel_result::played;
 use super::note;
 
 /// Runs a command in a virtual machine; returns its status.
 pub fn vm(arguments: &VmArguments) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::listen()?;
     let stop = || interrupt.signal().is_some();
-    let set = Assignments::read(&arguments.tunables, &arguments.set)?;
+    let set = arguments.settings.read()?;
     let scheduler = match &arguments.scheduler {
         Some(program) => Scheduler::of_program(program)?,
         None => Scheduler::of_policy(&arguments.policy, &set, &interrupt)?,
@@ -121,7 +120,7 @@ fn reproduce(
     arguments: &VmArguments,
 ) -> CommandLine {
     let line = CommandLine::new("vm").words(scheduler.flags());
-    let line = with_tunables(line, &arguments.tunables, &arguments.set);
+    let line = line.words(arguments.settings.flags());
     session
         .task
         .asked_in(line.words(session.flags(&arguments.machine)))

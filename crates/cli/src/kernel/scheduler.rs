@@ -9,7 +9,9 @@ use schedlab_trace::Ns;
 
 use crate::failure::{Exit, Failure};
 use crate::interrupt::Interrupt;
-use schedlab_lab::choose::{expand, items, names, policies, policy, policy_file, Assignments};
+use schedlab_lab::choose::{
+    expand_for_kernels, items, names, policies, policy, policy_file, Assignments,
+};
 use schedlab_lab::exact;
 
 /// The user's name of the kernel's own scheduler.
@@ -143,7 +145,10 @@ impl Scheduler {
             name if name.contains('/') => Some(Scheduler::Program(vec![name.to_string()])),
             _ => None,
         };
-        let names: Vec<&str> = items(list).into_iter().flat_map(expand).collect();
+        let names: Vec<&str> = items(list)
+            .into_iter()
+            .flat_map(expand_for_kernels)
+            .collect();
         let ours: Vec<&str> = names
             .iter()
             .copied()

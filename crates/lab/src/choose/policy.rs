@@ -142,11 +142,20 @@ pub fn names(named: &(String, Tuned)) -> Vec<String> {
 const PRESENT: &str = "eevdf";
 
 /// "all" is every policy that comes with the program: [`PRESENT`], then the others by name.
-pub fn expand(name: &str) -> Vec<&str> {
+fn expand(name: &str) -> Vec<&str> {
+    all_or(name, Policy::all().iter())
+}
+
+/// The same, where "all" is every policy that a kernel can run.
+pub fn expand_for_kernels(name: &str) -> Vec<&str> {
+    all_or(name, Policy::for_kernels())
+}
+
+fn all_or(name: &str, policies: impl Iterator<Item = &'static Policy>) -> Vec<&str> {
     if name != "all" {
         return vec![name];
     }
-    let mut all: Vec<&str> = Policy::all().iter().map(Policy::name).collect();
+    let mut all: Vec<&str> = policies.map(Policy::name).collect();
     all.sort_by_key(|&name| (name != PRESENT, name));
     all
 }

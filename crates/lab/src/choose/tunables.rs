@@ -15,8 +15,6 @@ pub struct Assignments(Vec<Scoped>);
 
 /// An assignment and the policy it is for.
 struct Scoped {
-    /// A `--set`, as it was written.
-    text: Option<String>,
     /// The policy or POLICY:VARIANT it is for; none: each that has such a tunable.
     scope: Option<String>,
     set: Assignment,
@@ -49,11 +47,6 @@ impl Assignments {
         }
         Ok(policy)
     }
-
-    /// The `--set` flags as they were written.
-    pub fn texts(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().filter_map(|set| set.text.as_deref())
-    }
 }
 
 fn read_file(path: &Path) -> Result<Vec<Scoped>, Diagnostic> {
@@ -74,11 +67,7 @@ fn read_file(path: &Path) -> Result<Vec<Scoped>, Diagnostic> {
         }
         Some("dispadmin") => {
             let columns = dispadmin::parse(&shown, &read_text(path)?)?;
-            let for_all = |set| Scoped {
-                text: None,
-                scope: None,
-                set,
-            };
+            let for_all = |set| Scoped { scope: None, set };
             Ok(columns.into_iter().map(for_all).collect())
         }
         _ => Err(
@@ -102,7 +91,6 @@ fn of_table(
                 .expected("one for each row"));
         }
         Ok(Scoped {
-            text: None,
             scope: scope.map(str::to_string),
             set: Assignment {
                 file: table.file().to_string(),
@@ -129,7 +117,6 @@ impl Scoped {
             _ => mistake,
         })?;
         Ok(Scoped {
-            text: Some(text.to_string()),
             scope: scope.map(str::to_string),
             set,
         })

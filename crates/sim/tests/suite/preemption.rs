@@ -82,12 +82,12 @@ fn the_model_says_whether_the_kernel_itself_is_preempted() {
     assert_eq!(
         preempts_at("6.12", Preemption::Lazy, kernel()),
         300,
-        "6.12 asks in earnest"
+        "6.12 makes no lazy requests"
     );
 }
 
 #[test]
-fn an_interrupt_on_the_cpu_itself_ends_laziness() {
+fn an_interrupt_on_the_cpu_itself_acts_on_a_lazy_request() {
     // On its way back to user mode the CPU sees the lazy request.
     let ran = Lab::under(1, eevdf("6.18"))
         .task(vec![sleep(300), mark(0)])
