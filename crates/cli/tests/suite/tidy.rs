@@ -127,7 +127,7 @@ fn limitations_are_listed() {
 }
 
 /// Folders of headers that several policies share.
-const FAMILIES: [&str; 3] = ["bsd", "fair", "linux26"];
+const FAMILIES: [&str; 4] = ["bsd", "fair", "linux26", "textbook"];
 
 #[test]
 fn policy_folders_are_complete() {
