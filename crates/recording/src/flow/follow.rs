@@ -268,12 +268,16 @@ impl<'a> Follower<'a> {
 
     /// A connection waits in its listener's queue until it is accepted, in whatever order.
     fn connect(&mut self, pid: Pid, inside: Inside, address_bytes: u32) -> Flow {
+        let fd = inside.arguments[0] as u32;
+        // It asks whether a connection that it made before is there.
+        if let File::Socket { .. } = self.of(pid).get(fd) {
+            return Flow::Other;
+        }
         let kind = match is_internet(address_bytes) {
             true => Kind::Tcp,
             false => Kind::Socket,
         };
         let [received, sent] = [(); 2].map(|()| self.streams.add(kind, false));
-        let fd = inside.arguments[0] as u32;
         self.of(pid).change(fd, File::Socket { received, sent });
         self.connections.made(Connection {
             at: inside.at,
