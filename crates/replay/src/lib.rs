@@ -23,6 +23,7 @@
 
 mod call;
 mod check;
+mod complete;
 mod costs;
 mod identified;
 mod life;
@@ -37,6 +38,7 @@ mod waits;
 mod without_costs;
 
 pub use check::{Distance, SelfCheck, Unit};
+pub use complete::is_complete;
 pub use costs::SchedulingCosts;
 pub use identified::{Identified, Identities};
 pub use machine::machine_like;

@@ -18,7 +18,7 @@ use schedlab_policy::Tuned;
 use schedlab_readers::ReadReport;
 use schedlab_recording::{Mended, Raw, Recording};
 use schedlab_replay::{
-    fit, machine_like, own_scheduler, Identified, Identities, Options, Rebuild, Replay, SelfCheck,
+    fit, is_complete, machine_like, own_scheduler, Identified, Identities, Options, Rebuild, Replay, SelfCheck,
     WithoutCosts,
 };
 use schedlab_report::Run;
@@ -32,7 +32,7 @@ use crate::outputs::{Finished, TextFile, TraceFile};
 use crate::results::{report_info, Files};
 use crate::runs::{Results, Runs};
 
-use super::print;
+use super::{note, print};
 use super::result::{bounded, load_schedulers, tell_failures};
 use archive::ReplayTraces;
 use printed::Printed;
@@ -256,16 +256,18 @@ pub fn rebuild(
         ..options.clone()
     };
     let whole = options.keep.is_none() && options.until.is_none();
-    let mut rebuild = Rebuild::new(options);
-    match recording.flow().filter(|_| whole) {
-        Some(flow) => {
-            rebuild.flow(&flow);
-            recording.play_flow(info, &flow, &mut rebuild);
+    if let Some(flow) = recording.flow().filter(|_| whole) {
+        let mut rebuild = Rebuild::new(options.clone());
+        rebuild.flow(&flow);
+        recording.play_flow(info, &flow, &mut rebuild);
+        let replay = rebuild.finish(name, path);
+        if is_complete(&replay.workload) {
+            return replay;
         }
-        None => {
-            recording.play(info, &mut rebuild);
-        }
+        note("warning: the data flow is not consistent: the tasks' waits are replayed as recorded");
     }
+    let mut rebuild = Rebuild::new(options);
+    recording.play(info, &mut rebuild);
     rebuild.finish(name, path)
 }
 

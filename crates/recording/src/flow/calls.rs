@@ -48,6 +48,13 @@ pub enum Call {
     Signal,
 }
 
+impl Call {
+    /// Does it give something to other tasks, and never wait for what they give?
+    pub fn gives(self) -> bool {
+        matches!(self, Call::Write | Call::Connect)
+    }
+}
+
 /// `O_CLOEXEC`, which is also `SOCK_CLOEXEC`, `EPOLL_CLOEXEC` and so on.
 pub const CLOEXEC: u64 = 0o2_000_000;
 
