@@ -374,7 +374,12 @@ impl Fields<'_> {
         let fields = self.0.fields.iter();
         let is_own = |field: &&Field| !field.name.starts_with("common_");
         let is_argument = |field: &&Field| !field.name.starts_with("__");
-        fields.filter(is_own).filter(is_argument).take(3).cloned().collect()
+        fields
+            .filter(is_own)
+            .filter(is_argument)
+            .take(3)
+            .cloned()
+            .collect()
     }
 
     fn field(&self, name: &str) -> Result<Field, RecordingError> {

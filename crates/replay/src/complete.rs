@@ -19,10 +19,18 @@ pub fn is_complete(workload: &Workload) -> bool {
     let begun = |count: u32, dormant: bool| (count > 0 || dormant).then_some(0);
     let mut played = Played {
         workload,
-        next: workload.tasks.iter().map(|t| begun(t.count, t.dormant)).collect(),
+        next: workload
+            .tasks
+            .iter()
+            .map(|t| begun(t.count, t.dormant))
+            .collect(),
         left: vec![None; workload.tasks.len()],
         semaphores: workload.semaphores.clone(),
-        held: workload.channels.iter().map(|c| u64::from(c.initial)).collect(),
+        held: workload
+            .channels
+            .iter()
+            .map(|c| u64::from(c.initial))
+            .collect(),
     };
     while (0..workload.tasks.len()).fold(false, |any, task| played.runs(task) || any) {}
     (0..workload.tasks.len()).all(|task| played.is_done(task))
@@ -77,7 +85,11 @@ impl Played<'_> {
     fn transfer(&mut self, task: usize, channel: u32, count: u32, sends: bool) -> Option<bool> {
         let capacity = u64::from(self.workload.channels[channel as usize].capacity);
         let held = &mut self.held[channel as usize];
-        let room = if sends { capacity.saturating_sub(*held) } else { *held };
+        let room = if sends {
+            capacity.saturating_sub(*held)
+        } else {
+            *held
+        };
         let left = self.left[task].unwrap_or(count);
         let part = u64::from(left).min(room);
         *held = if sends { *held + part } else { *held - part };

@@ -37,7 +37,7 @@ mod replay;
 mod waits;
 mod without_costs;
 
-pub use check::{Distance, SelfCheck, Unit};
+pub use check::{Distance, SelfCheck, Trust, Unit};
 pub use complete::is_complete;
 pub use costs::SchedulingCosts;
 pub use identified::{Identified, Identities};

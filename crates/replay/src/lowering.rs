@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use schedlab_recording::kernel_thread_cpu;
 use schedlab_trace::{Ns, TaskClass, TaskInfo, Time};
-use schedlab_workload::{Amount, Op, Process, Program, ProgramId, SpecId, TaskSpec, Times, Workload};
+use schedlab_workload::{
+    Amount, Op, Process, Program, ProgramId, SpecId, TaskSpec, Times, Workload,
+};
 
 use crate::life::{Begin, Life, NOTHING};
 use crate::{Counts, Replay};

@@ -129,7 +129,9 @@ impl Counts {
         let reasons = Reason::ALL.iter().zip(self.opaque);
         let mut reasons: Vec<_> = reasons.filter(|(_, count)| *count > 0).collect();
         reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        let shown = reasons.iter().map(|(reason, count)| format!("{count} {reason}"));
+        let shown = reasons
+            .iter()
+            .map(|(reason, count)| format!("{count} {reason}"));
         shown.collect::<Vec<_>>().join(", ")
     }
 

@@ -102,7 +102,11 @@ pub struct WhatIfArguments {
     #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
     pub json: Option<PathBuf>,
     /// The command, after "--".
-    #[arg(last = true, required_unless_present = "recording", value_name = "COMMAND")]
+    #[arg(
+        last = true,
+        required_unless_present = "recording",
+        value_name = "COMMAND"
+    )]
     pub command: Vec<String>,
 }
 

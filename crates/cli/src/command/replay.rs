@@ -18,8 +18,8 @@ use schedlab_policy::Tuned;
 use schedlab_readers::ReadReport;
 use schedlab_recording::{Mended, Raw, Recording};
 use schedlab_replay::{
-    fit, is_complete, machine_like, own_scheduler, Identified, Identities, Options, Rebuild, Replay, SelfCheck,
-    WithoutCosts,
+    fit, is_complete, machine_like, own_scheduler, Identified, Identities, Options, Rebuild,
+    Replay, SelfCheck, WithoutCosts,
 };
 use schedlab_report::Run;
 use schedlab_trace::{Ns, TraceInfo};
@@ -32,8 +32,8 @@ use crate::outputs::{Finished, TextFile, TraceFile};
 use crate::results::{report_info, Files};
 use crate::runs::{Results, Runs};
 
-use super::{note, print};
 use super::result::{bounded, load_schedulers, tell_failures};
+use super::{note, print};
 use archive::ReplayTraces;
 use printed::Printed;
 

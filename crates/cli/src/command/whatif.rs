@@ -107,7 +107,10 @@ fn record_here(command: &[String], recording: &Path) -> Result<(), Failure> {
     let complete = recorder.stop().map_err(|error| refused(Some(error)))?;
     let status = ended.map_err(|error| Failure::Other(format!("{}: {error}", command[0])))?;
     if !status.success() {
-        note(&format!("warning: {}: {status}; what it did until then is replayed", command[0]));
+        note(&format!(
+            "warning: {}: {status}; what it did until then is replayed",
+            command[0]
+        ));
     }
     match complete {
         true => Ok(()),
@@ -127,7 +130,9 @@ fn run(command: &[String]) -> std::io::Result<std::process::ExitStatus> {
 
 fn replayed(arguments: &WhatIfArguments, recording: &Path) -> Result<(), Failure> {
     let text = |path: &Path| path.to_string_lossy().into_owned();
-    let mut words = ["schedlab", "replay", "--progress"].map(String::from).to_vec();
+    let mut words = ["schedlab", "replay", "--progress"]
+        .map(String::from)
+        .to_vec();
     words.extend(["--policies".into(), arguments.policies.clone()]);
     words.extend(["--report".into(), text(&arguments.report)]);
     if let Some(json) = &arguments.json {

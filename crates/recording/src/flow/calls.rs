@@ -49,7 +49,7 @@ pub enum Call {
 }
 
 impl Call {
-    /// Does it give something to other tasks, and never wait for what they give?
+    /// Does it give something to other tasks?
     pub fn gives(self) -> bool {
         matches!(self, Call::Write | Call::Connect)
     }

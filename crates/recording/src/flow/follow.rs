@@ -106,7 +106,8 @@ impl<'a> Follower<'a> {
                 let file = match known.target.starts_with("pipe:") {
                     true => {
                         let known_pipe = pipes.get(&known.target).copied();
-                        let channel = known_pipe.unwrap_or_else(|| self.streams.add(Kind::Pipe, true));
+                        let channel =
+                            known_pipe.unwrap_or_else(|| self.streams.add(Kind::Pipe, true));
                         pipes.insert(known.target.clone(), channel);
                         end_of_pipe(known, channel)
                     }
@@ -359,7 +360,8 @@ impl<'a> Follower<'a> {
             Call::TimerFd => self.of(pid).set(result, File::Timer, has_flag(Some(1))),
             Call::EventFd { flags } => {
                 let channel = self.streams.add(Kind::Event, false);
-                self.of(pid).set(result, File::Event(channel), has_flag(flags));
+                self.of(pid)
+                    .set(result, File::Event(channel), has_flag(flags));
             }
             Call::Bind => self.of(pid).change(first as u32, File::Bound(third as u32)),
             Call::Listen => self.listen(pid, first as u32),

@@ -56,7 +56,11 @@ impl Connections {
 
     /// The connection from which a server reads so many bytes for the first time, or to which it writes.
     pub fn used(&mut self, of: &Listener, bytes: u32, streams: &Streams) -> Option<Connection> {
-        let of_listener = self.accepted.iter().enumerate().filter(|(_, (l, _))| l == of);
+        let of_listener = self
+            .accepted
+            .iter()
+            .enumerate()
+            .filter(|(_, (l, _))| l == of);
         // Servers hear of data in the order in which it comes.
         let (at, _) = of_listener.min_by_key(|(_, (_, connection))| {
             let held = streams.held(connection.sent);

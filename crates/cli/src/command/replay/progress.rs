@@ -47,10 +47,14 @@ fn sentence(policy: &str, until: &Metrics, whole: &Metrics, span: Ns) -> String 
     let all = whole.total.run_ns.0;
     let work = |of: &Metrics| -> BTreeMap<String, u64> {
         let groups = of.groups.iter();
-        groups.map(|g| (g.name.to_string(), g.activity.run_ns.0)).collect()
+        groups
+            .map(|g| (g.name.to_string(), g.activity.run_ns.0))
+            .collect()
     };
     let done = work(until);
-    let shares = work(whole).into_iter().filter(|(_, ns)| share(*ns, all) > NEGLIGIBLE);
+    let shares = work(whole)
+        .into_iter()
+        .filter(|(_, ns)| share(*ns, all) > NEGLIGIBLE);
     let shares = shares.map(|(name, ns)| {
         let done = done.get(&name).copied().unwrap_or(0);
         (name, share(done, ns))

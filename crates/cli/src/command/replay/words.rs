@@ -15,7 +15,8 @@ pub fn of(runs: &[Run], check: Option<&SelfCheck>, counts: &Counts) -> Vec<Strin
     let Some(check) = check else {
         return Vec::new();
     };
-    let Some((recorded, replayed)) = runs.split_first().filter(|(r, _)| r.policy == RECORDED) else {
+    let Some((recorded, replayed)) = runs.split_first().filter(|(r, _)| r.policy == RECORDED)
+    else {
         return Vec::new();
     };
     let sentence = |run: &Run| {
@@ -41,7 +42,10 @@ fn duration(recorded: &Metrics, run: &Metrics, check: &SelfCheck, counts: &Count
     }
     match change {
         c if c.abs() < EQUAL => format!("would have needed as long as it did ({was})"),
-        c => format!("would have needed {is} instead of {was} ({:+.0} %)", c * 100.0),
+        c => format!(
+            "would have needed {is} instead of {was} ({:+.0} %)",
+            c * 100.0
+        ),
     }
 }
 
