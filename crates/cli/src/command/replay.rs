@@ -22,7 +22,7 @@ use schedlab_replay::{
     Replay, SelfCheck, WithoutCosts,
 };
 use schedlab_report::Run;
-use schedlab_trace::{Ns, TraceInfo};
+use schedlab_trace::TraceInfo;
 use schedlab_workload::Workload;
 
 use crate::arguments::{ReadingArguments, ReplayArguments};
@@ -242,7 +242,7 @@ impl Source {
     }
 }
 
-/// The workload behind a recording, with its data flow if that was recorded and all tasks are kept.
+/// The workload behind a recording, what recording cost included unless the options say what that was; with its data flow if that was recorded and all tasks are kept.
 pub fn rebuild(
     recording: &Recording,
     info: &TraceInfo,
@@ -252,7 +252,6 @@ pub fn rebuild(
 ) -> Replay {
     let options = Options {
         wakers_are_guessed: !recording.has_contexts,
-        call_cost_ns: Ns(recording.call_cost_ns),
         ..options.clone()
     };
     let whole = options.keep.is_none() && options.until.is_none();

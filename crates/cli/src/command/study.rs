@@ -16,7 +16,7 @@ use schedlab_replay::{
     machine_like, own_scheduler, Counts, End, Identified, Identities, Options, Replay,
     SchedulingCosts, WithoutCosts,
 };
-use schedlab_trace::TraceInfo;
+use schedlab_trace::{Ns, TraceInfo};
 use schedlab_vm::Machine;
 
 use crate::arguments::StudyArguments;
@@ -204,6 +204,8 @@ impl Study<'_> {
         let info = TraceInfo::default();
         let options = Options {
             end: End::Auto,
+            // The real runs are not recorded like that.
+            call_cost_ns: Ns(recording.call_cost_ns),
             ..Options::default()
         };
         rebuild(recording, &info, &options, workload, workload)
