@@ -105,9 +105,10 @@ fidelity:
 	$(CARGO) build --release --package schedlab
 	$${CARGO_TARGET_DIR:-target}/release/schedlab dev fidelity --write docs/fidelity.md
 
-# Ten workloads under seven schedulers in a virtual machine, one after the other: two hours.
+# Eight workloads under seven schedulers in a virtual machine, one after the other: an hour.
 whatif:
 	scripts/setup.sh test
+	scripts/setup.sh whatif
 	$(CARGO) build --release --package schedlab
 	$${CARGO_TARGET_DIR:-target}/release/schedlab dev whatif --keep out/whatif --write docs/whatif.md
 

@@ -32,8 +32,9 @@ pub fn is_complete(workload: &Workload) -> bool {
             .map(|c| u64::from(c.initial))
             .collect(),
     };
-    while (0..workload.tasks.len()).fold(false, |any, task| played.runs(task) || any) {}
-    (0..workload.tasks.len()).all(|task| played.is_done(task))
+    let tasks = 0..workload.tasks.len();
+    while tasks.clone().filter(|task| played.runs(*task)).count() > 0 {}
+    tasks.into_iter().all(|task| played.is_done(task))
 }
 
 impl Played<'_> {
