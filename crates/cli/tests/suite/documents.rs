@@ -19,6 +19,10 @@ const FOREIGN: &[&str] = &[
     "--args",
     "--slice-us",
     "--performance",
+    "--events",
+    "--thread-locks",
+    "--thread-yields",
+    "--time",
 ];
 
 /// The documents for users.
