@@ -33,10 +33,11 @@ test: check perfetto release
 	$(CARGO) test --package schedlab --test vm -- $(SHORT_VM)
 	@$(MAKE) --no-print-directory skipped
 
-# A real kernel in short: it boots, runs a command, ends at a signal, takes a policy of each family; CPUs share out tasks.
+# A real kernel in short: it boots, runs a command, ends at a signal, takes a policy of each family; CPUs share out tasks;
+# a prediction is compared with the truth.
 # "make test-vm" has the rest.
 SHORT_VM = a_command_runs_in_a_real_kernel an_interrupt_ends_the_machine one_policy_of_each_family_schedules \
-	times_agree_between_cpus_that_balance
+	times_agree_between_cpus_that_balance what_if_of_tasks_that_communicate
 
 test-vm:
 	scripts/setup.sh test
@@ -114,9 +115,10 @@ fidelity:
 	$(CARGO) build --release --package schedlab
 	$${CARGO_TARGET_DIR:-target}/release/schedlab dev fidelity --write docs/fidelity.md
 
-# Ten workloads under seven schedulers in a virtual machine, one after the other: two hours.
+# Eight workloads under seven schedulers in a virtual machine, one after the other: an hour.
 whatif:
 	scripts/setup.sh test
+	scripts/setup.sh whatif
 	$(CARGO) build --release --package schedlab
 	$${CARGO_TARGET_DIR:-target}/release/schedlab dev whatif --keep out/whatif --write docs/whatif.md
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Installs the Debian packages that are missing; does nothing where everything is there.
-# usage: scripts/setup.sh demo|check|test|bench|servers
+# usage: scripts/setup.sh demo|check|test|bench|servers|whatif
 set -eu
 
 case "${1:-}" in
@@ -9,8 +9,9 @@ demo) wanted="cc python3 clang-19 libelf zlib" ;;
 check) wanted="cc clang-19 libelf zlib" ;;
 bench) wanted="cc python3 clang-19 libelf zlib valgrind" ;;
 test) wanted="cc gcc clang-19 libelf zlib python3 python-venv chromium qemu-system-x86_64 busybox" ;;
+whatif) wanted="qemu-system-x86_64 busybox redis-server redis-benchmark nginx ab sysbench xz" ;;
 servers) wanted="qemu-system-x86_64 busybox apache2 ab mariadbd sysbench" ;;
-*) echo "usage: scripts/setup.sh demo|check|test|bench|servers" >&2; exit 2 ;;
+*) echo "usage: scripts/setup.sh demo|check|test|bench|servers|whatif" >&2; exit 2 ;;
 esac
 
 # Is what we need there?  By command, not by package: it may come from elsewhere.
@@ -32,6 +33,9 @@ package() {
     busybox) echo busybox-static ;;
     apache2) echo apache2-bin ;;
     ab) echo apache2-utils ;;
+    redis-benchmark) echo redis-tools ;;
+    nginx) echo nginx-light ;;
+    xz) echo xz-utils ;;
     mariadbd) echo mariadb-server-core ;;
     python-venv) echo python3-venv ;;
     libelf) echo libelf-dev pkg-config ;;

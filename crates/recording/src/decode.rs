@@ -82,6 +82,8 @@ enum Content {
     Runtime(Field, Field, Field),
     /// The number and the arguments, of which the first three are read.
     Enter(Field, Field),
+    /// The same of an event for one system call: its number, and a field for each argument.
+    EnterOne(Field, Vec<Field>),
     /// The number and the result.
     Return(Field, Field),
 }
@@ -267,6 +269,13 @@ impl Event {
                 number.number(record)?,
                 arguments.words(record)?,
             ),
+            Content::EnterOne(number, each) => {
+                let mut arguments = [0; 3];
+                for (argument, field) in arguments.iter_mut().zip(each) {
+                    *argument = field.number(record)? as u64;
+                }
+                KernelEventKind::enter(pid(&self.owner)?, number.number(record)?, arguments)
+            }
             Content::Return(number, result) => KernelEventKind::Return {
                 pid: pid(&self.owner)?,
                 call: number.number(record)? as u16,
@@ -350,8 +359,27 @@ impl Fields<'_> {
             ),
             "sys_enter" => Content::Enter(self.field("id")?, self.field("args")?),
             "sys_exit" => Content::Return(self.field("id")?, self.field("ret")?),
+            one if one.starts_with("sys_enter_") => {
+                Content::EnterOne(self.field("__syscall_nr")?, self.arguments())
+            }
+            one if one.starts_with("sys_exit_") => {
+                Content::Return(self.field("__syscall_nr")?, self.field("ret")?)
+            }
             _ => return Ok(None),
         }))
+    }
+
+    /// The first arguments of one system call.
+    fn arguments(&self) -> Vec<Field> {
+        let fields = self.0.fields.iter();
+        let is_own = |field: &&Field| !field.name.starts_with("common_");
+        let is_argument = |field: &&Field| !field.name.starts_with("__");
+        fields
+            .filter(is_own)
+            .filter(is_argument)
+            .take(3)
+            .cloned()
+            .collect()
     }
 
     fn field(&self, name: &str) -> Result<Field, RecordingError> {

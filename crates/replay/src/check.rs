@@ -49,6 +49,19 @@ pub struct Distance {
     pub target: Option<f64>,
 }
 
+/// What a self-check allows to believe, least first.  The order matters: whoever drops information from a recording may meet more
+/// targets, since each wakeup is then tied to whoever ran, but understands less.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Trust {
+    /// Why tasks waited is not known: whatever the check says, it says nothing about other schedulers.
+    Nothing,
+    /// That is known, but targets were missed.
+    Missed,
+    /// All targets were met.
+    Met,
+}
+
 /// A replay under the recording's own scheduler compared with the recording.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct SelfCheck {
@@ -157,6 +170,15 @@ impl SelfCheck {
             && self.raw_error.is_none_or(|error| error <= RAW_ERROR)
     }
 
+    /// What it allows to believe.
+    pub fn trust(&self) -> Trust {
+        match (self.is_understood(), self.is_met()) {
+            (false, _) => Trust::Nothing,
+            (true, false) => Trust::Missed,
+            (true, true) => Trust::Met,
+        }
+    }
+
     /// The first line of a report: whether the replay can be trusted, and where it cannot.
     pub fn verdict(&self) -> String {
         let missed = self
@@ -182,7 +204,7 @@ impl SelfCheck {
         };
         match self.is_understood() {
             true => checked,
-            false => format!("{checked}; {}", self.not_predicted()),
+            false => format!("{}; {checked}", self.not_predicted()),
         }
     }
 
@@ -332,11 +354,11 @@ mod tests {
             raw_error: None,
             distances: vec![distance(2e6, 2e6, Some(0.03))],
         };
-        assert!(check.is_met() && !check.is_understood());
+        assert!(check.is_met() && check.trust() == Trust::Nothing);
         assert_eq!(
             check.verdict(),
-            "self-check under eevdf: all targets met; NOT PREDICTED under other schedulers: duration and throughput, \
-             because only 12 % of the waits are understood"
+            "NOT PREDICTED under other schedulers: duration and throughput, because only 12 % of the waits are understood; \
+             self-check under eevdf: all targets met"
         );
     }
 

@@ -23,6 +23,7 @@
 
 mod call;
 mod check;
+mod complete;
 mod costs;
 mod identified;
 mod life;
@@ -36,7 +37,8 @@ mod replay;
 mod waits;
 mod without_costs;
 
-pub use check::{Distance, SelfCheck, Unit};
+pub use check::{Distance, SelfCheck, Trust, Unit};
+pub use complete::is_complete;
 pub use costs::SchedulingCosts;
 pub use identified::{Identified, Identities};
 pub use machine::machine_like;

@@ -173,6 +173,9 @@ impl Rebuild {
         };
         let mut bereaved = false;
         if by == WakeContext::Task {
+            if let Some(waker) = self.running[event.cpu.index()] {
+                self.give_up_poll(waker);
+            }
             if let Some((waker, life)) = self.running(event.cpu, event.time) {
                 life.wakes();
                 life.ops.push(NOTHING);

@@ -39,7 +39,7 @@ pub const LIMITS: &[&str] = &[
     "time in interrupts counts as work of the task they interrupted",
     "what was there without waiting in the recording (data, locks) is there in the replay",
     "yields are seen only where the recording has sys_enter_sched_yield",
-    "futexes, poll and connections wait as they were recorded to",
+    "locks (futexes that their waiters also wake) and what is not understood wait as they were recorded to",
     "affinities are unknown but of the kernel's own per-CPU threads",
     "groups (cgroups, autogroup, containers) are unknown: every task competes for itself",
 ];

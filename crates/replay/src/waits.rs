@@ -50,7 +50,12 @@ impl Rebuild {
         };
         match wait.reason {
             // What it reads next tells what it waited for.
-            Reason::Poll => life.polled = Some(wait),
+            Reason::Poll => {
+                self.give_up_poll(task);
+                if let Some(life) = self.life(task) {
+                    life.polled = Some(wait);
+                }
+            }
             _ => self.explain(task, wait),
         }
     }
@@ -78,8 +83,10 @@ impl Rebuild {
                 self.explain(task, Wait { reason, ..wait });
                 false
             }
+            // Others may need what it does before it reads: the wait stays where it is.
+            (Flow::Write { .. } | Flow::Exit, _)
             // It waits again.
-            (_, Reason::Poll | Reason::Futex | Reason::Time | Reason::Child | Reason::Signal) => {
+            | (_, Reason::Poll | Reason::Futex | Reason::Time | Reason::Child | Reason::Signal) => {
                 self.give_up_poll(task);
                 false
             }

@@ -192,7 +192,7 @@ impl<'a> Observed<'a> {
 
 /// Tells on standard output that recording has begun, and notes when standard input ends.
 fn wait_for_end_of_input(ended: Arc<AtomicBool>) {
-    println!("recording");
+    println!("{}", super::whatif::BEGUN);
     std::thread::spawn(move || {
         let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
         ended.store(true, Ordering::Relaxed);

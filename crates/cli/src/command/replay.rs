@@ -18,11 +18,11 @@ use schedlab_policy::Tuned;
 use schedlab_readers::ReadReport;
 use schedlab_recording::{Mended, Raw, Recording};
 use schedlab_replay::{
-    fit, machine_like, own_scheduler, Identified, Identities, Options, Rebuild, Replay, SelfCheck,
-    WithoutCosts,
+    fit, is_complete, machine_like, own_scheduler, Identified, Identities, Options, Rebuild,
+    Replay, SelfCheck, WithoutCosts,
 };
 use schedlab_report::Run;
-use schedlab_trace::{Ns, TraceInfo};
+use schedlab_trace::TraceInfo;
 use schedlab_workload::Workload;
 
 use crate::arguments::{ReadingArguments, ReplayArguments};
@@ -32,8 +32,8 @@ use crate::outputs::{Finished, TextFile, TraceFile};
 use crate::results::{report_info, Files};
 use crate::runs::{Results, Runs};
 
-use super::print;
 use super::result::{bounded, load_schedulers, tell_failures};
+use super::{note, print};
 use archive::ReplayTraces;
 use printed::Printed;
 
@@ -242,7 +242,7 @@ impl Source {
     }
 }
 
-/// The workload behind a recording, with its data flow if that was recorded and all tasks are kept.
+/// The workload behind a recording, what recording cost included unless the options say what that was; with its data flow if that was recorded and all tasks are kept.
 pub fn rebuild(
     recording: &Recording,
     info: &TraceInfo,
@@ -252,20 +252,21 @@ pub fn rebuild(
 ) -> Replay {
     let options = Options {
         wakers_are_guessed: !recording.has_contexts,
-        call_cost_ns: Ns(recording.call_cost_ns),
         ..options.clone()
     };
     let whole = options.keep.is_none() && options.until.is_none();
-    let mut rebuild = Rebuild::new(options);
-    match recording.flow().filter(|_| whole) {
-        Some(flow) => {
-            rebuild.flow(&flow);
-            recording.play_flow(info, &flow, &mut rebuild);
+    if let Some(flow) = recording.flow().filter(|_| whole) {
+        let mut rebuild = Rebuild::new(options.clone());
+        rebuild.flow(&flow);
+        recording.play_flow(info, &flow, &mut rebuild);
+        let replay = rebuild.finish(name, path);
+        if is_complete(&replay.workload) {
+            return replay;
         }
-        None => {
-            recording.play(info, &mut rebuild);
-        }
+        note("warning: the data flow is not consistent: the tasks' waits are replayed as recorded");
     }
+    let mut rebuild = Rebuild::new(options);
+    recording.play(info, &mut rebuild);
     rebuild.finish(name, path)
 }
 

@@ -57,6 +57,9 @@ fn record_in_vm(command: &[String], recording: &Path) -> Result<(), Failure> {
     }
 }
 
+/// What an attended recorder says when it records.
+pub const BEGUN: &str = "recording";
+
 /// A recorder beside this process, as root.
 struct Recorder(Child);
 
@@ -73,7 +76,8 @@ impl Recorder {
         if let Some(said) = child.stdout.take() {
             BufReader::new(said).read_line(&mut line)?;
         }
-        if line.is_empty() {
+        if line.trim_end() != BEGUN {
+            drop(child.stdin.take());
             child.wait()?;
             return Ok(None);
         }

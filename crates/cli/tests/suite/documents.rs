@@ -19,7 +19,10 @@ const FOREIGN: &[&str] = &[
     "--args",
     "--slice-us",
     "--performance",
-    "--run-example",
+    "--events",
+    "--thread-locks",
+    "--thread-yields",
+    "--time",
 ];
 
 /// The documents for users.

@@ -1,6 +1,6 @@
 //! Recordings of a real kernel, replayed under the recorded scheduler.
 
-use crate::common::{argument, json, output};
+use crate::common::{argument, json, schedlab, text};
 use crate::guest::{have_kernel, number, vm};
 
 /// Records a command and replays it; the self-check has to meet all its targets.
@@ -44,7 +44,6 @@ fn what_the_kernel_did_itself_is_replayed() {
 /// Recorded under EEVDF and predicted for a scheduler that switches at each message, which a timeline cannot tell: it has a
 /// tenth of the switches.
 #[test]
-#[ignore = "long: make test-vm"]
 fn what_if_of_tasks_that_communicate() {
     if !have_kernel("what_if_of_tasks_that_communicate") {
         return;
@@ -53,7 +52,8 @@ fn what_if_of_tasks_that_communicate() {
     let file = folder.path().join("whatif.json");
     let asked = ["--workload", "hackbench -g 1 -l 10", "--policies", "bsd43"];
     let command = ["dev", "whatif", "--json", argument(&file)];
-    output(&[&command[..], &asked].concat());
+    let ran = schedlab(&[&command[..], &asked].concat()).output().unwrap();
+    assert!(ran.status.success(), "{}", text(&ran.stderr));
     let studied: serde_json::Value =
         serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     let counts = &studied[0]["counts"];

@@ -48,6 +48,13 @@ pub enum Call {
     Signal,
 }
 
+impl Call {
+    /// Does it give something to other tasks?
+    pub fn gives(self) -> bool {
+        matches!(self, Call::Write | Call::Connect)
+    }
+}
+
 /// `O_CLOEXEC`, which is also `SOCK_CLOEXEC`, `EPOLL_CLOEXEC` and so on.
 pub const CLOEXEC: u64 = 0o2_000_000;
 
@@ -55,78 +62,83 @@ pub const CLOEXEC: u64 = 0o2_000_000;
 const ABSOLUTE: u64 = 1;
 
 /// All calls of which something is known: the filter compares with them in this order.
-pub const CALLS: &[(u16, Call)] = &[
-    (0, Call::Read),
-    (1, Call::Write),
-    (44, Call::Write),
-    (45, Call::Read),
-    (202, Call::Futex),
-    (232, Call::Poll),
-    (7, Call::Poll),
-    (3, Call::Close),
-    (46, Call::Write),
-    (47, Call::Read),
-    (281, Call::Poll),
-    (19, Call::Read),
-    (20, Call::Write),
-    (40, Call::Write),
-    (230, Call::Sleep { absolute: ABSOLUTE }),
-    (35, Call::Sleep { absolute: 0 }),
-    (61, Call::Child),
-    (247, Call::Child),
-    (60, Call::Exit),
-    (231, Call::Exit),
-    (2, Call::Open { flags: Some(1) }),
-    (257, Call::Open { flags: Some(2) }),
-    (22, Call::Pipe { flags: None }),
-    (293, Call::Pipe { flags: Some(1) }),
-    (53, Call::SocketPair),
-    (41, Call::Socket),
-    (42, Call::Connect),
-    (49, Call::Bind),
-    (50, Call::Listen),
-    (43, Call::Accept { flags: None }),
-    (288, Call::Accept { flags: Some(3) }),
-    (32, Call::Dup),
-    (33, Call::DupTo { flags: false }),
-    (292, Call::DupTo { flags: true }),
-    (72, Call::Fcntl),
-    (59, Call::Exec),
-    (322, Call::Exec),
-    (436, Call::CloseRange),
-    (23, Call::Poll),
-    (270, Call::Poll),
-    (271, Call::Poll),
-    (441, Call::Poll),
-    (130, Call::Signal),
-    (128, Call::Signal),
-    (34, Call::Signal),
-    (284, Call::EventFd { flags: None }),
-    (290, Call::EventFd { flags: Some(1) }),
-    (283, Call::TimerFd),
-    (85, Call::Open { flags: None }),
-    (437, Call::Open { flags: None }),
-    (213, Call::Open { flags: None }),
-    (291, Call::Open { flags: Some(0) }),
-    (253, Call::Open { flags: None }),
-    (294, Call::Open { flags: Some(0) }),
-    (282, Call::Open { flags: None }),
-    (289, Call::Open { flags: None }),
-    (298, Call::Open { flags: None }),
-    (319, Call::Open { flags: None }),
-    (425, Call::Open { flags: None }),
-    (434, Call::Open { flags: None }),
-    (438, Call::Open { flags: None }),
+pub const CALLS: &[(u16, &str, Call)] = &[
+    (0, "read", Call::Read),
+    (1, "write", Call::Write),
+    (44, "sendto", Call::Write),
+    (45, "recvfrom", Call::Read),
+    (202, "futex", Call::Futex),
+    (232, "epoll_wait", Call::Poll),
+    (7, "poll", Call::Poll),
+    (3, "close", Call::Close),
+    (46, "sendmsg", Call::Write),
+    (47, "recvmsg", Call::Read),
+    (281, "epoll_pwait", Call::Poll),
+    (19, "readv", Call::Read),
+    (20, "writev", Call::Write),
+    (40, "sendfile64", Call::Write),
+    (230, "clock_nanosleep", Call::Sleep { absolute: ABSOLUTE }),
+    (35, "nanosleep", Call::Sleep { absolute: 0 }),
+    (61, "wait4", Call::Child),
+    (247, "waitid", Call::Child),
+    (60, "exit", Call::Exit),
+    (231, "exit_group", Call::Exit),
+    (2, "open", Call::Open { flags: Some(1) }),
+    (257, "openat", Call::Open { flags: Some(2) }),
+    (22, "pipe", Call::Pipe { flags: None }),
+    (293, "pipe2", Call::Pipe { flags: Some(1) }),
+    (53, "socketpair", Call::SocketPair),
+    (41, "socket", Call::Socket),
+    (42, "connect", Call::Connect),
+    (49, "bind", Call::Bind),
+    (50, "listen", Call::Listen),
+    (43, "accept", Call::Accept { flags: None }),
+    (288, "accept4", Call::Accept { flags: Some(3) }),
+    (32, "dup", Call::Dup),
+    (33, "dup2", Call::DupTo { flags: false }),
+    (292, "dup3", Call::DupTo { flags: true }),
+    (72, "fcntl", Call::Fcntl),
+    (59, "execve", Call::Exec),
+    (322, "execveat", Call::Exec),
+    (436, "close_range", Call::CloseRange),
+    (23, "select", Call::Poll),
+    (270, "pselect6", Call::Poll),
+    (271, "ppoll", Call::Poll),
+    (441, "epoll_pwait2", Call::Poll),
+    (130, "rt_sigsuspend", Call::Signal),
+    (128, "rt_sigtimedwait", Call::Signal),
+    (34, "pause", Call::Signal),
+    (284, "eventfd", Call::EventFd { flags: None }),
+    (290, "eventfd2", Call::EventFd { flags: Some(1) }),
+    (283, "timerfd_create", Call::TimerFd),
+    (85, "creat", Call::Open { flags: None }),
+    (437, "openat2", Call::Open { flags: None }),
+    (213, "epoll_create", Call::Open { flags: None }),
+    (291, "epoll_create1", Call::Open { flags: Some(0) }),
+    (253, "inotify_init", Call::Open { flags: None }),
+    (294, "inotify_init1", Call::Open { flags: Some(0) }),
+    (282, "signalfd", Call::Open { flags: None }),
+    (289, "signalfd4", Call::Open { flags: None }),
+    (298, "perf_event_open", Call::Open { flags: None }),
+    (319, "memfd_create", Call::Open { flags: None }),
+    (425, "io_uring_setup", Call::Open { flags: None }),
+    (434, "pidfd_open", Call::Open { flags: None }),
+    (438, "pidfd_getfd", Call::Open { flags: None }),
 ];
 
 /// What a call does; none if it is none of these.
 pub fn call(number: u16) -> Option<Call> {
-    let known = CALLS.iter().find(|(known, _)| *known == number);
-    known.map(|(_, call)| *call)
+    let known = CALLS.iter().find(|(known, ..)| *known == number);
+    known.map(|(_, _, call)| *call)
+}
+
+/// The names that the kernel's tracepoints of these calls have.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    CALLS.iter().map(|(_, name, _)| *name)
 }
 
 /// The filter of `sys_enter` and `sys_exit` that lets these calls pass, the frequent ones first.
 pub fn filter() -> String {
-    let terms: Vec<String> = CALLS.iter().map(|(n, _)| format!("id=={n}")).collect();
+    let terms: Vec<String> = CALLS.iter().map(|(n, ..)| format!("id=={n}")).collect();
     terms.join("||")
 }

@@ -23,6 +23,8 @@ pub enum File {
     Bound(u32),
     /// A socket that listens.
     Listener(Listener),
+    /// A connection that this listener accepted and that was not used yet.
+    Accepted(Listener),
     /// A counter that tasks wait for: eventfd(2).
     Event(ChannelId),
     /// Waits for a time: timerfd_create(2).

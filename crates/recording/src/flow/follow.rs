@@ -2,8 +2,6 @@
 
 use rustc_hash::FxHashMap;
 
-use schedlab_trace::CpuId;
-
 use super::calls::{call, Call, CLOEXEC};
 use super::files::{File, Files};
 use super::futexes::Futexes;
@@ -30,6 +28,7 @@ const IN_PROGRESS: i64 = -115;
 /// The data flow of a recording.
 pub fn follow(recording: &Recording) -> FlowLog {
     let mut follower = Follower::new(recording);
+    follower.results = results(recording);
     recording.events().iter().for_each(|e| follower.event(e));
     follower.finish()
 }
@@ -37,6 +36,8 @@ pub fn follow(recording: &Recording) -> FlowLog {
 struct Follower<'a> {
     recording: &'a Recording,
     log: FlowLog,
+    /// Of each call, in the order in which they are entered.
+    results: Vec<Option<i64>>,
     /// By process.
     files: FxHashMap<Pid, Files>,
     processes: FxHashMap<Pid, Pid>,
@@ -45,10 +46,29 @@ struct Follower<'a> {
     streams: Streams,
     futexes: Futexes,
     connections: Connections,
-    /// Who runs on a CPU.
-    running: FxHashMap<CpuId, Pid>,
     /// The task that was announced last, and whether it is a thread.
     newborn: Option<(Pid, bool)>,
+}
+
+/// What each call that is entered will return; none: that was not recorded.
+fn results(recording: &Recording) -> Vec<Option<i64>> {
+    let mut results = Vec::new();
+    let mut inside: FxHashMap<Pid, (usize, u16)> = FxHashMap::default();
+    for event in recording.events() {
+        match event.kind {
+            KernelEventKind::Enter { pid, call, .. } => {
+                inside.insert(pid, (results.len(), call));
+                results.push(None);
+            }
+            KernelEventKind::Return { pid, call, result } => {
+                if let Some((at, _)) = inside.remove(&pid).filter(|(_, entered)| *entered == call) {
+                    results[at] = Some(result);
+                }
+            }
+            _ => {}
+        }
+    }
+    results
 }
 
 /// A call that was entered.
@@ -57,8 +77,6 @@ struct Inside {
     at: usize,
     number: u16,
     arguments: [u64; 3],
-    /// Threads that were woken meanwhile.
-    woke: Vec<Pid>,
 }
 
 impl<'a> Follower<'a> {
@@ -66,13 +84,13 @@ impl<'a> Follower<'a> {
         let mut follower = Follower {
             recording,
             log: FlowLog::default(),
+            results: Vec::new(),
             files: FxHashMap::default(),
             processes: FxHashMap::default(),
             inside: FxHashMap::default(),
             streams: Streams::default(),
             futexes: Futexes::default(),
             connections: Connections::default(),
-            running: FxHashMap::default(),
             newborn: None,
         };
         follower.begin(&recording.tasks);
@@ -126,15 +144,6 @@ impl<'a> Follower<'a> {
                     self.log.calls[at] = self.returned(pid, inside, result);
                 }
             }
-            KernelEventKind::Switch { next, .. } => {
-                self.running.insert(event.cpu, next.pid);
-            }
-            KernelEventKind::Waking { task, .. } => {
-                let running = self.running.get(&event.cpu);
-                if let Some(inside) = running.and_then(|pid| self.inside.get_mut(pid)) {
-                    inside.woke.push(task.pid);
-                }
-            }
             _ => {}
         }
     }
@@ -176,9 +185,14 @@ impl<'a> Follower<'a> {
             at,
             number,
             arguments,
-            woke: Vec::new(),
         };
-        self.inside.insert(pid, inside);
+        // Whoever is woken by what a call gives may run before it returns.
+        match self.results[at].filter(|_| call(number).is_some_and(Call::gives)) {
+            Some(result) => self.log.calls[at] = self.returned(pid, inside, result),
+            None => {
+                self.inside.insert(pid, inside);
+            }
+        }
     }
 
     /// What a call was about, now that its result is known.
@@ -231,10 +245,32 @@ impl<'a> Follower<'a> {
         }
     }
 
+    /// The file of a descriptor that so many bytes are read from, or written to if there are none.
+    fn used(&mut self, pid: Pid, fd: u32, bytes: u32) -> File {
+        let file = self.of(pid).get(fd);
+        let File::Accepted(listener) = file else {
+            return file;
+        };
+        let Some(made) = self.connections.used(&listener, bytes, &self.streams) else {
+            return File::Other;
+        };
+        let file = File::Socket {
+            received: made.sent,
+            sent: made.received,
+        };
+        self.of(pid).change(fd, file);
+        file
+    }
+
     fn read(&mut self, pid: Pid, fd: u32, result: i64) -> Flow {
-        let channel = match self.of(pid).get(fd) {
+        let file = match u32::try_from(result) {
+            Ok(bytes) if bytes > 0 => self.used(pid, fd, bytes),
+            _ => self.of(pid).get(fd),
+        };
+        let channel = match file {
             File::ReadEnd(channel) | File::Event(channel) => channel,
             File::Socket { received, .. } => received,
+            File::Accepted(_) if result == 0 => return Flow::Closed,
             File::Timer => return Flow::Sleep { absolute: true },
             _ => return Flow::Other,
         };
@@ -253,13 +289,13 @@ impl<'a> Follower<'a> {
     }
 
     fn write(&mut self, pid: Pid, fd: u32, result: i64) -> Flow {
-        let channel = match self.of(pid).get(fd) {
+        let Some(bytes) = u32::try_from(result).ok().filter(|bytes| *bytes > 0) else {
+            return Flow::Other;
+        };
+        let channel = match self.used(pid, fd, 0) {
             File::WriteEnd(channel) | File::Event(channel) => channel,
             File::Socket { sent, .. } => sent,
             _ => return Flow::Other,
-        };
-        let Some(bytes) = u32::try_from(result).ok().filter(|bytes| *bytes > 0) else {
-            return Flow::Other;
         };
         match self.streams.is_event(channel) {
             true => Flow::write(&mut self.streams, channel, 1),
@@ -269,19 +305,22 @@ impl<'a> Follower<'a> {
 
     /// A connection waits in its listener's queue until it is accepted, in whatever order.
     fn connect(&mut self, pid: Pid, inside: Inside, address_bytes: u32) -> Flow {
+        let fd = inside.arguments[0] as u32;
+        // It asks whether a connection that it made before is there.
+        if let File::Socket { .. } = self.of(pid).get(fd) {
+            return Flow::Other;
+        }
         let kind = match is_internet(address_bytes) {
             true => Kind::Tcp,
             false => Kind::Socket,
         };
         let [received, sent] = [(); 2].map(|()| self.streams.add(kind, false));
-        let fd = inside.arguments[0] as u32;
         self.of(pid).change(fd, File::Socket { received, sent });
         self.connections.made(Connection {
             at: inside.at,
             address_bytes,
             received,
             sent,
-            woke: inside.woke,
         });
         Flow::Other
     }
@@ -294,16 +333,13 @@ impl<'a> Follower<'a> {
             File::Listener(listener) => Some(listener),
             _ => None,
         };
-        let made = listener.and_then(|of| Some((of, self.connections.accepted(&of, pid)?)));
+        let made = listener.and_then(|of| Some((of, self.connections.accept(&of)?)));
         let (file, flow) = match made {
-            Some((listener, made)) => {
+            Some((listener, at)) => {
                 let channel = listener.channel;
-                self.log.calls[made.at] = Flow::write(&mut self.streams, channel, 1);
-                let file = File::Socket {
-                    received: made.sent,
-                    sent: made.received,
-                };
-                (file, Flow::read(&mut self.streams, channel, 1))
+                self.log.calls[at] = Flow::write(&mut self.streams, channel, 1);
+                let flow = Flow::read(&mut self.streams, channel, 1);
+                (File::Accepted(listener), flow)
             }
             None => (File::Other, Flow::Accept),
         };

@@ -214,5 +214,5 @@ pub struct FlowLog {
     pub channels: Vec<Channel>,
 }
 
-pub use calls::filter;
+pub use calls::{filter, names};
 pub(crate) use follow::follow;

@@ -25,37 +25,47 @@ pub struct Stream {
     read: u64,
     /// How much more was read than written at most.
     deficit: u64,
+    /// How many writes to any channel came before its first one.
+    begun: Option<u64>,
 }
 
 /// All of them.
 #[derive(Default)]
-pub struct Streams(Vec<Stream>);
+pub struct Streams {
+    all: Vec<Stream>,
+    /// Writes until now.
+    writes: u64,
+}
 
 impl Streams {
     /// A new channel; `existed`: it may hold something already.
     pub fn add(&mut self, kind: Kind, existed: bool) -> ChannelId {
-        self.0.push(Stream {
+        self.all.push(Stream {
             kind,
             existed,
             written: 0,
             writes: 0,
             read: 0,
             deficit: 0,
+            begun: None,
         });
-        ChannelId(self.0.len() as u32 - 1)
+        ChannelId(self.all.len() as u32 - 1)
     }
 
     fn of(&mut self, channel: ChannelId) -> &mut Stream {
-        &mut self.0[channel.0 as usize]
+        &mut self.all[channel.0 as usize]
     }
 
     pub fn is_event(&self, channel: ChannelId) -> bool {
-        self.0[channel.0 as usize].kind == Kind::Event
+        self.all[channel.0 as usize].kind == Kind::Event
     }
 
     /// So much was put into a channel.
     pub fn write(&mut self, channel: ChannelId, bytes: u32) {
+        self.writes += 1;
+        let before = self.writes;
         let stream = self.of(channel);
+        stream.begun.get_or_insert(before);
         stream.written += u64::from(bytes);
         stream.writes += 1;
     }
@@ -68,23 +78,28 @@ impl Streams {
         stream.deficit = stream.deficit.max(deficit);
     }
 
+    /// When a channel was first written to, in the order of writes; none: never.
+    pub fn begun(&self, channel: ChannelId) -> Option<u64> {
+        self.all[channel.0 as usize].begun
+    }
+
     /// What was put in and not taken.
     pub fn held(&self, channel: ChannelId) -> u32 {
-        let stream = &self.0[channel.0 as usize];
+        let stream = &self.all[channel.0 as usize];
         stream.written.saturating_sub(stream.read) as u32
     }
 
     /// Of a channel from which more was read than written not everything is known, nor of one in which more is left than it
     /// holds, or of which nobody reads.
     pub fn is_whole(&self, channel: ChannelId) -> bool {
-        let stream = &self.0[channel.0 as usize];
+        let stream = &self.all[channel.0 as usize];
         let left = stream.written.saturating_sub(stream.read);
         let is_read = stream.read > 0 && left <= u64::from(stream.room().0);
         is_read && (stream.existed || stream.read <= stream.written)
     }
 
     pub fn channels(&self) -> Vec<Channel> {
-        self.0.iter().map(Stream::channel).collect()
+        self.all.iter().map(Stream::channel).collect()
     }
 }
 

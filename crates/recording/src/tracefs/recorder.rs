@@ -43,7 +43,7 @@ const WANTED: [&str; 6] = [
 /// of system calls would slow down every system call.
 const YIELD_FUNCTIONS: [&str; 2] = ["__x64_sys_sched_yield", "__arm64_sys_sched_yield"];
 
-/// The events of system calls.
+/// The events of all system calls, of which a filter takes those that are wanted: for kernels that have no event for each call.
 const CALLS: [&str; 2] = ["raw_syscalls/sys_enter", "raw_syscalls/sys_exit"];
 
 /// Calls that are made to measure what recording them costs.
@@ -144,9 +144,13 @@ impl Recorder {
     /// Records system calls, as few as tell the flow of data, and measures what that costs.
     fn record_calls(&mut self) -> Result<(), RecordingError> {
         let without = self.time_of_calls();
-        for event in CALLS {
-            self.write(&format!("events/{event}/filter"), &flow::filter())?;
-            self.enable(event)?;
+        // New kernels copy what a call writes into its event.
+        let _ = self.write("syscall_user_buf_size", "0");
+        if !self.enable_calls() {
+            for event in CALLS {
+                self.write(&format!("events/{event}/filter"), &flow::filter())?;
+                self.enable(event)?;
+            }
         }
         self.write("tracing_on", "1")?;
         let with = self.time_of_calls();
@@ -154,6 +158,18 @@ impl Recorder {
         self.write("trace", "")?;
         self.call_cost_ns = with.saturating_sub(without) / u64::from(TRIED_CALLS);
         Ok(())
+    }
+
+    /// Enables the events of single calls: others take no time then.  False: the kernel has no such events.
+    fn enable_calls(&mut self) -> bool {
+        let mut enabled = false;
+        for name in flow::names() {
+            for side in ["enter", "exit"] {
+                // Kernels lack calls that are newer or older than they are.
+                enabled |= self.enable(&format!("syscalls/sys_{side}_{name}")).is_ok();
+            }
+        }
+        enabled
     }
 
     /// How long some calls take that do nothing, in ns.

@@ -6,7 +6,9 @@ use schedlab_policy::{Policy, Tuned};
 use schedlab_recording::{
     Carries, KernelEvent, KernelEventKind, KernelState, Pid, Recording, TaskRef,
 };
-use schedlab_replay::{End, Options, Rebuild, Replay};
+use schedlab_replay::{
+    is_complete, End, Identified, Identities, Options, Rebuild, Replay, SelfCheck, Trust,
+};
 use schedlab_sim::{EndReason, Setup};
 use schedlab_trace::{CpuId, Ns, Time, TraceInfo, WakeContext};
 use schedlab_workload::{Op, Workload};
@@ -14,6 +16,7 @@ use schedlab_workload::{Op, Workload};
 const READ: u16 = 0;
 const WRITE: u16 = 1;
 const PIPE: u16 = 293;
+const EPOLL: u16 = 232;
 
 /// A recording of one CPU; times in µs.
 struct Script(Recording);
@@ -252,4 +255,186 @@ fn what_is_not_recorded_is_not_understood() {
         s.rebuild(options).counts.understood_share()
     };
     assert_eq!((device(false), device(true)), (1.0, 0.0));
+}
+
+/// The self-check of a script, of which a part of the information is dropped.
+fn trust(script: Script, with_calls: bool, with_flags: bool) -> Trust {
+    let mut recording = match with_calls {
+        true => script.0,
+        false => without_calls(&script.0),
+    };
+    recording.finish(None);
+    let mut recorded = Measure::new();
+    recording.play(&TraceInfo::default(), &mut recorded);
+    let options = Options {
+        wakers_are_guessed: !with_flags,
+        ..Options::default()
+    };
+    let replay = Script(recording).rebuild(options);
+    let machine = Machine::ideal(1);
+    let tuned = Tuned::defaults(Policy::find("eevdf").unwrap());
+    let sink = Identified::new(Identities::of(&replay), Measure::new());
+    let setup = Setup::new(&machine, &replay.workload, &tuned);
+    let (_, sink) = setup.run(sink).unwrap();
+    let (who, replayed) = sink.into_parts();
+    let (recorded, replayed) = (recorded.finish(), replayed.finish());
+    SelfCheck::new("eevdf", replay.counts, &recorded, None, &replayed, &who).trust()
+}
+
+fn without_calls(recording: &Recording) -> Recording {
+    let mut poor = Recording::new(recording.carries, 1);
+    for event in recording.events() {
+        let is_call = matches!(
+            event.kind,
+            KernelEventKind::Enter { .. } | KernelEventKind::Return { .. }
+        );
+        if !is_call {
+            poor.push(*event);
+        }
+    }
+    for name in ["t2", "swapper", "t1"] {
+        poor.comm(name);
+    }
+    poor
+}
+
+/// Whoever knows less never has a better verdict, even if the replay then follows the recording more closely.
+#[test]
+fn trust_falls_when_information_is_dropped() {
+    let of = |calls, flags| trust(a_pile_of_messages(), calls, flags);
+    let whole = of(true, true);
+    assert!(whole > Trust::Nothing, "{whole:?}");
+    for (calls, flags) in [(true, false), (false, true), (false, false)] {
+        assert!(of(calls, flags) <= whole);
+    }
+    assert_eq!(of(false, true), Trust::Nothing);
+    assert_eq!(of(false, false), Trust::Nothing);
+    // A task that only sleeps and is woken by a device is known by the flags alone.
+    let device = || {
+        let mut s = Script::new();
+        s.switch(0, 0, "R", 1);
+        for at in (100..3000).step_by(200) {
+            s.switch(at, 1, "S", 0);
+            s.wake(at + 100, 1, WakeContext::Irq);
+            s.switch(at + 101, 0, "R", 1);
+        }
+        s.switch(3100, 1, "Z", 0);
+        s
+    };
+    assert_eq!(trust(device(), false, false), Trust::Nothing);
+    assert!(trust(device(), false, true) > Trust::Nothing);
+}
+
+/// A server (1) waits in epoll and then reads what a client (2) wrote: it waits for that, whatever it is told.
+fn a_server_in_poll(woken_late: bool) -> Script {
+    let mut s = Script::new();
+    let fork = KernelEventKind::Fork {
+        parent: Pid(1),
+        child: Pid(2),
+        child_comm: s.task(2).comm,
+    };
+    s.switch(0, 0, "R", 1);
+    s.enter(10, 1, PIPE, 0);
+    s.leave(20, 1, PIPE, 0);
+    s.push(30, fork);
+    s.wake(31, 2, WakeContext::Task);
+    s.enter(40, 1, EPOLL, 9);
+    s.switch(50, 1, "S", 2);
+    s.enter(100, 2, WRITE, 1);
+    s.wake(105, 1, WakeContext::Task);
+    if woken_late {
+        // The server runs before the call returns.
+        s.switch(106, 2, "R", 1);
+        s.leave(110, 1, EPOLL, 1);
+        s.enter(120, 1, READ, 0);
+        s.leave(130, 1, READ, 10);
+        s.switch(200, 1, "Z", 2);
+        s.leave(210, 2, WRITE, 10);
+        s.switch(300, 2, "Z", 0);
+        return s;
+    }
+    s.leave(110, 2, WRITE, 10);
+    s.switch(200, 2, "Z", 1);
+    s.leave(210, 1, EPOLL, 1);
+    s.enter(220, 1, READ, 0);
+    s.leave(230, 1, READ, 10);
+    s.switch(300, 1, "Z", 0);
+    s
+}
+
+#[test]
+fn a_wait_in_poll_is_for_what_is_read_next() {
+    for woken_late in [false, true] {
+        let replay = a_server_in_poll(woken_late).rebuild(Options::default());
+        let ops = &replay.workload.programs[0].ops;
+        let receive = Op::Receive {
+            channel: 0,
+            count: 10,
+        };
+        let at = ops.iter().position(|op| *op == receive).unwrap();
+        let waits = |op: &Op| matches!(op, Op::SemSleep(_) | Op::SemWait(_));
+        assert!(!ops.iter().any(waits), "{ops:?}");
+        // The work between the wakeup and the read comes after it.
+        assert!(matches!(ops[at + 1], Op::Run(_)), "{ops:?}");
+        assert_eq!(replay.counts.understood_share(), 1.0);
+        assert!(is_complete(&replay.workload));
+    }
+}
+
+/// It writes before it reads: what it waited for is not known, and others may wait for what it writes.
+#[test]
+fn a_wait_in_poll_stays_before_what_is_written() {
+    let mut script = a_server_in_poll(false);
+    let events = script.0.events().to_vec();
+    let mut changed = Recording::new(script.0.carries, 1);
+    for event in events {
+        if event.time == Time(220_000) {
+            let (time, cpu, pid) = (Time(212_000), CpuId(0), Pid(1));
+            let arguments = [1, 0, 0];
+            let call = WRITE;
+            let enter = KernelEventKind::Enter {
+                pid,
+                call,
+                arguments,
+            };
+            let result = 5;
+            let leave = KernelEventKind::Return { pid, call, result };
+            changed.push(KernelEvent {
+                time,
+                cpu,
+                kind: enter,
+            });
+            changed.push(KernelEvent {
+                time,
+                cpu,
+                kind: leave,
+            });
+        }
+        changed.push(event);
+    }
+    for name in ["t2", "swapper", "t1"] {
+        changed.comm(name);
+    }
+    script.0 = changed;
+    let replay = script.rebuild(Options::default());
+    let ops = &replay.workload.programs[0].ops;
+    assert!(
+        ops.iter().any(|op| matches!(op, Op::SemSleep(_))),
+        "{ops:?}"
+    );
+    assert_eq!(replay.counts.opaque_reasons(), "1 in poll");
+}
+
+/// Two tasks that each want what the other gives only afterwards.
+#[test]
+fn what_never_ends_is_found() {
+    let mut replay = a_server_in_poll(false).rebuild(Options::default());
+    assert!(is_complete(&replay.workload));
+    let programs = &mut replay.workload.programs;
+    let sends = programs[1]
+        .ops
+        .iter()
+        .position(|op| matches!(op, Op::Send { .. }));
+    programs[1].ops.remove(sends.unwrap());
+    assert!(!is_complete(&replay.workload));
 }

@@ -2,7 +2,7 @@
 
 use schedlab_readers::ReadReport;
 use schedlab_recording::Mended;
-use schedlab_replay::{Replay, SelfCheck, LIMITS};
+use schedlab_replay::{Replay, SelfCheck, Trust, LIMITS};
 use schedlab_report::table::Terminal;
 use schedlab_report::{json, text, Run};
 use schedlab_trace::{printable, printable_json};
@@ -32,6 +32,8 @@ pub struct Printed<'a> {
 struct Json<'a> {
     recording: &'a str,
     mode: schedlab_replay::Mode,
+    /// What the self-check allows to believe.
+    trust: Option<Trust>,
     self_check: Option<&'a SelfCheck>,
     minimised: Option<&'a Smallest>,
     rebuilt: schedlab_replay::Counts,
@@ -158,6 +160,7 @@ impl Printed<'_> {
         let json = Json {
             recording: &self.recording,
             mode: self.replay.mode,
+            trust: self.check.as_ref().map(SelfCheck::trust),
             self_check: self.check.as_ref(),
             minimised: self.smallest.as_ref(),
             rebuilt: self.replay.counts,

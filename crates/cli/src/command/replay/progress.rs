@@ -25,7 +25,7 @@ pub fn at_the_end(
     for (trial, run) in trials.iter().zip(runs.iter().skip(1)) {
         if run.duration_ns > span {
             let until = until(trial, span, interrupt)?;
-            sentences.push(sentence(&trial.name(), &until, &run.metrics, span));
+            sentences.push(sentence(&trial.tuned.name(), &until, &run.metrics, span));
         }
     }
     Ok(sentences)
