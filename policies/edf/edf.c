@@ -57,7 +57,7 @@ static void edf_enqueue(sched_t *s, task_t *p, u32 flags)
 }
 
 static const struct variant edf_variants[] = {
-	{ "edf", "earliest deadline first", "" },
+	{ "dynamic", "earliest deadline first: priorities change from job to job", "" },
 	{ "rm", "rate-monotonic: fixed priorities, the shortest period first", "fixed=1" },
 };
 

@@ -31,7 +31,7 @@ static u32 preemptive(sched_t *s)
 }
 
 static const struct variant sjf_variants[] = {
-	{ "sjf", "shortest job first, without preemption", "" },
+	{ "nonpreemptive", "shortest job first: a job that runs is not interrupted", "" },
 	{ "stcf", "shortest time to completion first: sjf with preemption", "preemptive=1" },
 };
 

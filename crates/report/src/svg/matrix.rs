@@ -36,6 +36,10 @@ impl Matrix {
         let width = (HALF_WIDTH - RIGHT - left) / columns;
         let format = self.unit.format(values());
         let mut content = self.key(low, high, left);
+        if !format.sign.is_empty() {
+            let unit = format!("cells in {}", format.sign);
+            content.push(label(HALF_WIDTH - RIGHT, TOP - 6.0, unit).class("tick end"));
+        }
         content.push(label(4.0, TOP - 6.0, format!("{} ↓", self.down.0)).class("tick"));
         for (row, name) in self.down.1.iter().enumerate() {
             let y = TOP + row as f64 * CELL;
