@@ -1,17 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Installs the Debian packages that are missing; does nothing where everything is there.
-# usage: scripts/setup.sh demo|check|test|bench|servers|whatif
+# usage: scripts/setup.sh demo|check|test|ci|bench|servers|whatif
 set -eu
 
 case "${1:-}" in
 demo) wanted="cc python3 clang-19 libelf zlib" ;;
 check) wanted="cc clang-19 libelf zlib" ;;
+ci) wanted="cc clang-19 libelf zlib libzstd liblzma libsqlite3" ;;
 bench) wanted="cc python3 clang-19 libelf zlib valgrind" ;;
 test) wanted="cc gcc clang-19 libelf zlib python3 python-venv chromium qemu-system-x86_64 busybox" ;;
 whatif) wanted="qemu-system-x86_64 busybox redis-server redis-benchmark nginx ab sysbench xz" ;;
 servers) wanted="qemu-system-x86_64 busybox apache2 ab mariadbd sysbench" ;;
-*) echo "usage: scripts/setup.sh demo|check|test|bench|servers|whatif" >&2; exit 2 ;;
+*) echo "usage: scripts/setup.sh demo|check|test|ci|bench|servers|whatif" >&2; exit 2 ;;
 esac
 
 # Is what we need there?  By command, not by package: it may come from elsewhere.
@@ -21,6 +22,8 @@ have() {
     python-venv) python3 -c 'import ensurepip, venv' ;;
     libelf) echo '#include <libelf.h>' | ${CC:-cc} -E - ;;
     zlib) echo '#include <zlib.h>' | ${CC:-cc} -E - ;;
+    libzstd | liblzma) pkg-config --exists "$1" ;;
+    libsqlite3) pkg-config --exists sqlite3 ;;
     *) command -v "$1" ;;
     esac >/dev/null 2>&1
 }
@@ -40,6 +43,7 @@ package() {
     python-venv) echo python3-venv ;;
     libelf) echo libelf-dev pkg-config ;;
     zlib) echo zlib1g-dev ;;
+    libzstd | liblzma | libsqlite3) echo "$1-dev pkg-config" ;;
     *) echo "$1" ;;
     esac
 }

@@ -4,6 +4,8 @@
 //! `SCHEDLAB_POLICY=NAME` runs one policy.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use schedlab_machine::{Cache, Costs, Cpu, Machine, TickPhase, Timers};
 use schedlab_policy::{Disturbance, Policy, Tuned};
@@ -155,19 +157,39 @@ fn every_policy() -> Vec<Tuned> {
     all
 }
 
+/// Does `of` for each policy, on as many threads as there are CPUs, and panics with everything that failed.
+fn for_each(policies: Vec<Tuned>, of: impl Fn(&Tuned) -> Vec<String> + Sync) {
+    let next = AtomicUsize::new(0);
+    let worker = || {
+        let mut failed = Vec::new();
+        while let Some(tuned) = policies.get(next.fetch_add(1, Ordering::Relaxed)) {
+            failed.extend(of(tuned));
+        }
+        failed
+    };
+    let nr_threads = thread::available_parallelism().map_or(1, usize::from);
+    let failed: Vec<String> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..nr_threads).map(|_| scope.spawn(worker)).collect();
+        let results = workers.into_iter().map(|worker| worker.join().unwrap());
+        results.flatten().collect()
+    });
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+/// What failed, if the end of a trial says so. A fork bomb may reach the limit of tasks.
+fn failure<T>(tuned: &Tuned, seed: u64, end: Result<T, SimError>) -> Option<String> {
+    match end {
+        Ok(_) | Err(SimError::TooManyTasks { .. }) => None,
+        Err(error) => Some(format!("{}, seed {seed}: {error}", tuned.name())),
+    }
+}
+
 #[test]
 fn every_policy_passes_every_check() {
-    let mut failed: Vec<String> = Vec::new();
-    for tuned in every_policy() {
-        for seed in seeds() {
-            match trial(&tuned, seed) {
-                // A fork bomb may reach the limit; that is an answer.
-                Ok(_) | Err(SimError::TooManyTasks { .. }) => {}
-                Err(error) => failed.push(format!("{}, seed {seed}: {error}", tuned.name())),
-            }
-        }
-    }
-    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    for_each(every_policy(), |tuned| {
+        let of = |seed| failure(tuned, seed, trial(tuned, seed));
+        seeds().filter_map(of).collect()
+    });
 }
 
 /// A random tree of groups with limits and weights, every task in one of them or in the root, and a task that changes it all.
@@ -240,52 +262,50 @@ fn every_policy_keeps_quotas() {
     with_groups(53..54);
 }
 
-fn with_groups(seeds: impl Iterator<Item = u64> + Clone) {
-    let mut failed: Vec<String> = Vec::new();
-    for tuned in every_policy() {
-        for seed in seeds.clone() {
+fn with_groups(seeds: impl Iterator<Item = u64> + Clone + Sync) {
+    for_each(every_policy(), |tuned| {
+        let of = |seed| {
             let workload = grouped(random(seed, machine(seed).cpus.len() as u32), seed);
-            match trial_of(&tuned, seed, &workload) {
-                Ok(_) | Err(SimError::TooManyTasks { .. }) => {}
-                Err(error) => failed.push(format!("{}, seed {seed}: {error}", tuned.name())),
-            }
-        }
-    }
-    assert!(failed.is_empty(), "{}", failed.join("\n"));
+            failure(tuned, seed, trial_of(tuned, seed, &workload))
+        };
+        seeds.clone().filter_map(of).collect()
+    });
 }
 
 #[test]
 fn trials_are_reproducible() {
-    for tuned in every_policy() {
-        for seed in seeds().step_by(7) {
-            let (one, two) = (trial(&tuned, seed), trial(&tuned, seed));
-            assert_eq!(one, two, "{}, seed {seed}", tuned.name());
-        }
-    }
+    for_each(every_policy(), |tuned| {
+        let differs = |seed: &u64| trial(tuned, *seed) != trial(tuned, *seed);
+        let seeds = seeds().step_by(7).filter(differs);
+        seeds
+            .map(|seed| format!("{}, seed {seed}: two results", tuned.name()))
+            .collect()
+    });
 }
 
 #[test]
 fn every_shipped_workload_runs_under_every_policy() {
-    for (name, workload) in shipped() {
-        for machine in ["ideal-2", "desktop"] {
-            let machine = schedlab_machine::find(machine).unwrap();
-            for policy in Policy::all() {
-                let tuned = Tuned::defaults(*policy);
-                let setup = Setup {
-                    duration: Some(Ns::from_ms(700)),
-                    ..Setup::new(&machine, &workload, &tuned)
-                };
-                let end = setup.run(HashSink::default());
-                let (outcome, _) =
-                    end.unwrap_or_else(|error| panic!("{name}, {}: {error}", policy.name()));
-                assert!(
-                    outcome.reason != EndReason::Deadlock || MAY_DEADLOCK.contains(&&*name),
-                    "{name}, {}",
-                    policy.name()
-                );
+    let workloads = shipped();
+    let machines = ["ideal-2", "desktop"].map(|name| schedlab_machine::find(name).unwrap());
+    let policies = Policy::all().iter().map(|p| Tuned::defaults(*p)).collect();
+    for_each(policies, |tuned| {
+        let runs = workloads
+            .iter()
+            .flat_map(|w| machines.iter().map(move |m| (w, m)));
+        runs.filter_map(|((name, workload), machine)| {
+            let setup = Setup {
+                duration: Some(Ns::from_ms(400)),
+                ..Setup::new(machine, workload, tuned)
+            };
+            match setup.run(HashSink::default()) {
+                Ok((end, _)) if end.reason != EndReason::Deadlock => None,
+                Ok(_) if MAY_DEADLOCK.contains(&&**name) => None,
+                Ok(_) => Some(format!("{name}, {}: deadlock", tuned.name())),
+                Err(error) => Some(format!("{name}, {}: {error}", tuned.name())),
             }
-        }
-    }
+        })
+        .collect()
+    });
 }
 
 /// rt-app forgets a resume nobody waits for.  Here a chain of tasks resumes one another, so a policy
