@@ -28,12 +28,12 @@ const CFS: [&str; 2] = ["cfs:2.6.24", "cfs"];
 
 impl Attack {
     /// Runs it under every policy, and the same without attackers, and judges both claims.
-    pub fn run(&self, lab: &Lab, findings: &mut Findings) -> Result<Vec<Arc<Outcome>>, Error> {
+    pub fn run(&self, lab: &Lab, findings: &mut Findings) -> Result<Vec<Arc<CaseResult>>, Error> {
         let done = under_all(lab, findings, |policy| {
-            Trial::new(policy, MACHINE, self.name)
+            Case::new(policy, MACHINE, self.name)
         })?;
         let calm = under_all(lab, findings, |policy| {
-            Trial::new(policy, MACHINE, "victims")
+            Case::new(policy, MACHINE, "victims")
         })?;
         self.judge_prone(findings, &done);
         self.judge_fair(findings, &done, &calm);
@@ -47,19 +47,24 @@ impl Attack {
     }
 
     /// With equal treatment a hog waits for a slice of each of the others.
-    pub fn is_starved(&self, outcome: &Outcome) -> bool {
+    pub fn is_starved(&self, outcome: &CaseResult) -> bool {
         outcome.each(|m| longest_wait(m, "hog")).min() > 2.0 * self.tasks() * SLICE_NS
     }
 
-    fn judge_prone(&self, findings: &mut Findings, done: &[Arc<Outcome>]) {
+    fn judge_prone(&self, findings: &mut Findings, done: &[Arc<CaseResult>]) {
         let stock = of(done, STOCK);
         let wait = stock.each(|m| longest_wait(m, "hog"));
         findings.judge(self.prone, &wait, Unit::Time, self.is_starved(stock));
     }
 
-    fn judge_fair(&self, findings: &mut Findings, done: &[Arc<Outcome>], calm: &[Arc<Outcome>]) {
+    fn judge_fair(
+        &self,
+        findings: &mut Findings,
+        done: &[Arc<CaseResult>],
+        calm: &[Arc<CaseResult>],
+    ) {
         let key =
-            |done: &[Arc<Outcome>], policy: &str| of(done, policy).each(|m| p99(m, "keystroke"));
+            |done: &[Arc<CaseResult>], policy: &str| of(done, policy).each(|m| p99(m, "keystroke"));
         let more = CFS.map(|policy| key(done, policy).minus(&key(calm, policy)).max());
         let share = CFS.map(|policy| of(done, policy).share("hog").min() * self.tasks());
         let text = format!(
@@ -74,7 +79,7 @@ impl Attack {
         findings.judge_text(self.fair, text, "", unharmed);
     }
 
-    fn table(&self, done: &[Arc<Outcome>]) -> Table {
+    fn table(&self, done: &[Arc<CaseResult>]) -> Table {
         let fields = vec![
             Field::new("keystroke, 99 %", Unit::Time),
             Field::new("page, 99 %", Unit::Time),
@@ -100,9 +105,9 @@ impl Attack {
 }
 
 /// How long the hog had to wait at most, a bar for each policy.
-pub fn figure(title: &str, done: &[Arc<Outcome>]) -> schedlab_report::svg::Figure {
-    let bar = |outcome: &Arc<Outcome>| BarGroup {
-        name: outcome.trial.policy.clone(),
+pub fn figure(title: &str, done: &[Arc<CaseResult>]) -> schedlab_report::svg::Figure {
+    let bar = |outcome: &Arc<CaseResult>| BarGroup {
+        name: outcome.case.policy.clone(),
         bars: vec![Bar {
             name: "longest wait".to_string(),
             style: Style::Series(0),

@@ -24,23 +24,23 @@ pub fn policies(lab: &Lab) -> Vec<String> {
     names
 }
 
-/// Runs a trial of each policy and notes what was run.
+/// Runs a case of each policy and notes what was run.
 pub fn under_all(
     lab: &Lab,
     findings: &mut Findings,
-    trial: impl Fn(&str) -> Trial,
-) -> Result<Vec<Arc<Outcome>>, Error> {
-    let trials: Vec<Trial> = policies(lab).iter().map(|policy| trial(policy)).collect();
-    run(lab, findings, &trials)
+    case: impl Fn(&str) -> Case,
+) -> Result<Vec<Arc<CaseResult>>, Error> {
+    let cases: Vec<Case> = policies(lab).iter().map(|policy| case(policy)).collect();
+    run(lab, findings, &cases)
 }
 
-/// Runs trials and notes what was run.
+/// Runs cases and notes what was run.
 pub fn run(
     lab: &Lab,
     findings: &mut Findings,
-    trials: &[Trial],
-) -> Result<Vec<Arc<Outcome>>, Error> {
-    let done = lab.run(trials)?;
+    cases: &[Case],
+) -> Result<Vec<Arc<CaseResult>>, Error> {
+    let done = lab.run(cases)?;
     done.iter().for_each(|outcome| findings.ran(outcome));
     Ok(done)
 }
@@ -49,8 +49,8 @@ pub fn run(
 ///
 /// # Panics
 /// There is none.
-pub fn of<'a>(done: &'a [Arc<Outcome>], policy: &str) -> &'a Outcome {
-    let found = done.iter().find(|outcome| outcome.trial.policy == policy);
+pub fn of<'a>(done: &'a [Arc<CaseResult>], policy: &str) -> &'a CaseResult {
+    let found = done.iter().find(|outcome| outcome.case.policy == policy);
     found.unwrap_or_else(|| panic!("{policy} was not run"))
 }
 
@@ -58,11 +58,11 @@ pub fn of<'a>(done: &'a [Arc<Outcome>], policy: &str) -> &'a Outcome {
 pub fn table(
     title: &str,
     fields: Vec<Field>,
-    done: &[Arc<Outcome>],
-    cells: impl Fn(&Outcome) -> Vec<Cell>,
+    done: &[Arc<CaseResult>],
+    cells: impl Fn(&CaseResult) -> Vec<Cell>,
 ) -> Table {
-    let row = |outcome: &Arc<Outcome>| Subject {
-        labels: vec![outcome.trial.policy.clone()],
+    let row = |outcome: &Arc<CaseResult>| Subject {
+        labels: vec![outcome.case.policy.clone()],
         contest: 0,
         cells: cells(outcome),
     };

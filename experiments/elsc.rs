@@ -19,26 +19,30 @@ pub const STOCK: &str = "linux24:2.3.99";
 pub const ELSC: &str = "elsc";
 
 /// VolanoMark with this number of rooms: the paper's 100 messages for each user, or a tenth of that.
-pub fn volanomark(lab: &Lab, policy: &str, machine: &str, rooms: u32) -> Trial {
+pub fn volanomark(lab: &Lab, policy: &str, machine: &str, rooms: u32) -> Case {
     let count = lab.pick(100, 10);
     let workload = format!("volanomark --rooms {rooms} --count {count}");
-    Trial::new(policy, machine, &workload).seeds(lab.pick(3, 1))
+    Case::new(policy, machine, &workload).seeds(lab.pick(3, 1))
 }
 
 /// The runs of a kernel with this number of rooms: stock, then ELSC.
-pub fn pair(lab: &Lab, machine: &str, rooms: u32) -> Result<(Arc<Outcome>, Arc<Outcome>), Error> {
+pub fn pair(
+    lab: &Lab,
+    machine: &str,
+    rooms: u32,
+) -> Result<(Arc<CaseResult>, Arc<CaseResult>), Error> {
     pair_of(
         lab,
         [STOCK, ELSC].map(|policy| volanomark(lab, policy, machine, rooms)),
     )
 }
 
-/// The outcomes of two trials.
-pub fn pair_of(lab: &Lab, trials: [Trial; 2]) -> Result<(Arc<Outcome>, Arc<Outcome>), Error> {
-    let mut done = lab.run(&trials)?.into_iter();
+/// The outcomes of two cases.
+pub fn pair_of(lab: &Lab, cases: [Case; 2]) -> Result<(Arc<CaseResult>, Arc<CaseResult>), Error> {
+    let mut done = lab.run(&cases)?.into_iter();
     match (done.next(), done.next()) {
         (Some(stock), Some(elsc)) => Ok((stock, elsc)),
-        _ => unreachable!("two trials have two outcomes"),
+        _ => unreachable!("two cases have two outcomes"),
     }
 }
 
@@ -64,7 +68,7 @@ pub fn bars(title: &str, unit: Unit, groups: &[(&str, Sample, Sample)]) -> Bars 
 
 /// A number of the scheduler's own accounting, of each seed.
 pub fn of_scheduler(
-    outcome: &Outcome,
+    outcome: &CaseResult,
     value: impl Fn(&schedlab_measure::SchedulerMetrics) -> f64,
 ) -> Sample {
     outcome.each(|m| m.scheduler.as_ref().map_or(f64::NAN, &value))

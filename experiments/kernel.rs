@@ -16,7 +16,7 @@ pub const QUESTIONS: &[Question] = &[
     Question {
         experiment: "ule-figure-3",
         title: "Nine hogs of nice -20 to 19 on one CPU, 20 s: share by nice",
-        trials: hogs,
+        cases: hogs,
         programs: None,
         readings: &[
             ("-20", Unit::Share, |l| share(l, 0)),
@@ -37,7 +37,7 @@ pub const QUESTIONS: &[Question] = &[
     Question {
         experiment: "ule-figure-5",
         title: "4 vi and 2 Mozilla beside nine nice hogs on one CPU, 20 s",
-        trials: beside_hogs,
+        cases: beside_hogs,
         programs: None,
         readings: &[
             ("mean sum of responses", Unit::Time, |l| 1e9 * mean(&l.responses.sums()[3..])),
@@ -51,7 +51,7 @@ pub const QUESTIONS: &[Question] = &[
     Question {
         experiment: "ule-figure-6",
         title: "A vi beside five nice -5 programs of 25 % on one CPU, 20 s",
-        trials: loaders,
+        cases: loaders,
         programs: None,
         readings: &[
             ("mean response", Unit::Time, |l| 1e9 * mean(&l.responses.sums()[SETTLED..])),
@@ -69,7 +69,7 @@ pub const QUESTIONS: &[Question] = &[
     Question {
         experiment: "elsc-figure-4",
         title: "VolanoMark on one CPU",
-        trials: chat,
+        cases: chat,
         programs: None,
         readings: &[("messages a second", Unit::Rate, |l| {
             let marks = l.metrics.marks.iter();
@@ -85,7 +85,7 @@ pub const QUESTIONS: &[Question] = &[
     Question {
         experiment: "staircase-apache",
         title: "ab -c 150 -n 600 on an Apache of 150 processes, one CPU",
-        trials: web,
+        cases: web,
         programs: Some(Programs {
             script: include_str!("staircase-apache/real.sh"),
             needs: &[("apache2", "apache2-bin"), ("ab", "apache2-utils")],
@@ -117,7 +117,7 @@ pub const QUESTIONS: &[Question] = &[
     Question {
         experiment: "staircase-mysql",
         title: "sysbench on a database without a disk: 8 threads, 300 transactions, 10,000 rows, one CPU",
-        trials: database,
+        cases: database,
         programs: Some(Programs {
             script: include_str!("staircase-mysql/real.sh"),
             needs: &[("mariadbd", "mariadb-server-core"), ("sysbench", "sysbench")],
@@ -170,17 +170,17 @@ fn share(look: &Look, place: usize) -> f64 {
 }
 
 /// The paper's schedulers, and the one of the kernel itself.
-fn each(trial: impl Fn(&str) -> Trial) -> Vec<(&'static str, Trial)> {
+fn each(case: impl Fn(&str) -> Case) -> Vec<(&'static str, Case)> {
     let known = ule::SCHEDULERS.iter().chain(&[("EEVDF", "eevdf")]);
     known
-        .map(|(name, policy)| (*name, trial(policy).seconds(SECONDS)))
+        .map(|(name, policy)| (*name, case(policy).seconds(SECONDS)))
         .collect()
 }
 
-fn hogs() -> Vec<(&'static str, Trial)> {
+fn hogs() -> Vec<(&'static str, Case)> {
     let nice = NICE.map(|n| n.to_string()).join(",");
     each(|policy| {
-        ule::from_shell(Trial::new(
+        ule::from_shell(Case::new(
             policy,
             ule::MACHINE,
             &format!("hogs --nice={nice}"),
@@ -188,18 +188,18 @@ fn hogs() -> Vec<(&'static str, Trial)> {
     })
 }
 
-fn beside_hogs() -> Vec<(&'static str, Trial)> {
+fn beside_hogs() -> Vec<(&'static str, Case)> {
     each(|policy| ule::late(policy, &ule::figure_5(SHOWN)))
 }
 
 /// Linux needs a minute to give sleeping loaders the best priority: here they begin with it.
-fn loaders() -> Vec<(&'static str, Trial)> {
+fn loaders() -> Vec<(&'static str, Case)> {
     let run = |policy: &str, others: &str| {
-        let trial =
-            Trial::new(policy, ule::MACHINE, &format!("late --task vi{others}")).seconds(SECONDS);
+        let case =
+            Case::new(policy, ule::MACHINE, &format!("late --task vi{others}")).seconds(SECONDS);
         match policy {
-            "o1:2.5.73" => trial.set("initial_sleep_avg_ms", 10_000),
-            _ => trial,
+            "o1:2.5.73" => case.set("initial_sleep_avg_ms", 10_000),
+            _ => case,
         }
     };
     let five = " --task loader:count=5,run=25ms,sleep=75ms,nice=-5";
@@ -212,9 +212,9 @@ fn loaders() -> Vec<(&'static str, Trial)> {
     ]
 }
 
-fn chat() -> Vec<(&'static str, Trial)> {
+fn chat() -> Vec<(&'static str, Case)> {
     let run = |policy, rooms| {
-        Trial::new(
+        Case::new(
             policy,
             "netfinity-7000-up",
             &format!("volanomark --rooms {rooms} --count 2"),
@@ -231,20 +231,20 @@ fn chat() -> Vec<(&'static str, Trial)> {
 }
 
 /// All servers exist from the start: a run this short ends before Apache has forked many.
-fn web() -> Vec<(&'static str, Trial)> {
+fn web() -> Vec<(&'static str, Case)> {
     modes("ab -n 600 --start-servers 150")
 }
 
-fn database() -> Vec<(&'static str, Trial)> {
+fn database() -> Vec<(&'static str, Case)> {
     modes("sysbench-oltp -t 8 -n 300 --rows 10000 --read 0 --flush 0")
 }
 
 /// The article's modes, and the kernel's own scheduler.
-fn modes(workload: &str) -> Vec<(&'static str, Trial)> {
-    let trials = staircase::MODES
+fn modes(workload: &str) -> Vec<(&'static str, Case)> {
+    let cases = staircase::MODES
         .iter()
-        .map(|mode| (mode.0, staircase::trial(mode, workload)));
-    trials
-        .chain([("EEVDF", Trial::new("eevdf", staircase::MACHINE, workload))])
+        .map(|mode| (mode.0, staircase::case(mode, workload)));
+    cases
+        .chain([("EEVDF", Case::new("eevdf", staircase::MACHINE, workload))])
         .collect()
 }

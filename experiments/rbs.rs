@@ -40,6 +40,6 @@ pub fn faster(this: &Sample, than: &Sample) -> Sample {
 }
 
 /// Time in which neither programs nor the kernel ran: real minus user and system.
-pub fn gap(outcome: &Outcome) -> Sample {
+pub fn gap(outcome: &CaseResult) -> Sample {
     outcome.each(|m| m.cpus[0].idle_ns.0 as f64)
 }

@@ -135,10 +135,10 @@ pub struct Runs {
 }
 
 /// A workload in a mode.
-pub fn trial((_, policy, set): &Mode, workload: &str) -> Trial {
-    let trial = Trial::new(policy, MACHINE, workload);
+pub fn case((_, policy, set): &Mode, workload: &str) -> Case {
+    let case = Case::new(policy, MACHINE, workload);
     set.iter()
-        .fold(trial, |trial, (name, value)| trial.set(name, *value))
+        .fold(case, |case, (name, value)| case.set(name, *value))
 }
 
 /// A workload in the first `modes` modes.
@@ -150,14 +150,14 @@ pub fn in_modes(
     seeds: u64,
 ) -> Result<Vec<Runs>, Error> {
     let modes = MODES[..modes].iter();
-    let trials: Vec<Trial> = modes
-        .map(|mode| trial(mode, workload).seeds(seeds))
+    let cases: Vec<Case> = modes
+        .map(|mode| case(mode, workload).seeds(seeds))
         .collect();
-    let observed = lab.observe_once::<Requests>(&trials)?;
+    let observed = lab.observe_once::<Requests>(&cases)?;
     let mut all = Vec::new();
-    for (trial, runs) in trials.iter().zip(observed) {
+    for (case, runs) in cases.iter().zip(observed) {
         let hashes = runs.iter().map(|run| run.hash.to_string()).collect();
-        findings.runs.insert(trial.command(), hashes);
+        findings.runs.insert(case.command(), hashes);
         let each = |value: fn(&Requests) -> f64| runs.iter().map(|run| value(run)).collect();
         all.push(Runs {
             seconds: each(Requests::seconds),

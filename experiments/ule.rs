@@ -55,26 +55,26 @@ pub fn figure_5(mix: Mix) -> String {
 }
 
 /// A minute of `late` on one CPU.
-pub fn late(policy: &str, options: &str) -> Trial {
-    from_shell(Trial::new(policy, MACHINE, &format!("late {options}")).seconds(60))
+pub fn late(policy: &str, options: &str) -> Case {
+    from_shell(Case::new(policy, MACHINE, &format!("late {options}")).seconds(60))
 }
 
 /// A shell that has slept for long starts all programs of the paper.  The policies' defaults give what children
 /// inherit from it, except for Linux: there it is half (CHILD_PENALTY) of the 10 s a sleeper can have.
-pub fn from_shell(trial: Trial) -> Trial {
-    match trial.policy.as_str() {
-        "o1:2.5.73" => trial.set("initial_sleep_avg_ms", 5000),
-        _ => trial,
+pub fn from_shell(case: Case) -> Case {
+    match case.policy.as_str() {
+        "o1:2.5.73" => case.set("initial_sleep_avg_ms", 5000),
+        _ => case,
     }
 }
 
-/// The changes of a trial: its policy and settings.
-pub fn change(trial: &Trial) -> String {
-    let settings = trial
+/// The changes of a case: its policy and settings.
+pub fn change(case: &Case) -> String {
+    let settings = case
         .set
         .iter()
         .filter(|(name, _)| name != "initial_sleep_avg_ms");
-    settings.fold(trial.policy.clone(), |text, (name, value)| {
+    settings.fold(case.policy.clone(), |text, (name, value)| {
         format!("{text} {name}={value}")
     })
 }
@@ -92,19 +92,19 @@ pub fn interactive_tasks((run, sleep): Mix) -> String {
     task("vi", 4, 1, 100, "16KiB") + &task("mozilla", 2, run, sleep, "128KiB")
 }
 
-/// Runs trials into their own sinks and notes what was run: sinks by trial and seed.
+/// Runs cases into their own sinks and notes what was run: sinks by case and seed.
 pub fn observe<S: Sink + Send>(
     lab: &Lab,
     findings: &mut Findings,
-    trials: &[Trial],
+    cases: &[Case],
     sink: impl Fn() -> S + Sync,
 ) -> Result<Vec<Vec<S>>, Error> {
-    let observed = lab.observe(trials, sink)?;
+    let observed = lab.observe(cases, sink)?;
     let mut sinks = Vec::new();
-    for (trial, runs) in trials.iter().zip(observed) {
+    for (case, runs) in cases.iter().zip(observed) {
         let hashes = runs.iter().map(|(hash, _)| hash.to_string()).collect();
-        findings.runs.insert(trial.command(), hashes);
-        if let crate::Work::Text { name, text } = &trial.work {
+        findings.runs.insert(case.command(), hashes);
+        if let crate::Work::Text { name, text } = &case.work {
             findings.workloads.insert(name.clone(), text.clone());
         }
         sinks.push(runs.into_iter().map(|(_, sink)| sink).collect());
@@ -270,17 +270,17 @@ impl Seeds {
 /// Runs by scheduler, then by mix.
 pub type Grid = Vec<Vec<Seeds>>;
 
-/// Runs such a trial under each scheduler with each mix.
+/// Runs such a case under each scheduler with each mix.
 pub fn grid(
     lab: &Lab,
     findings: &mut Findings,
-    trial: impl Fn(&str, Mix) -> Trial,
+    case: impl Fn(&str, Mix) -> Case,
 ) -> Result<Grid, Error> {
-    let mut trials = Vec::new();
+    let mut cases = Vec::new();
     for (_, policy) in SCHEDULERS {
-        trials.extend(MIXES.map(|mix| trial(policy, mix).seeds(lab.pick(3, 1))));
+        cases.extend(MIXES.map(|mix| case(policy, mix).seeds(lab.pick(3, 1))));
     }
-    let mut sinks = observe(lab, findings, &trials, Responses::default)?.into_iter();
+    let mut sinks = observe(lab, findings, &cases, Responses::default)?.into_iter();
     let row = |_| sinks.by_ref().take(MIXES.len()).map(Seeds).collect();
     Ok((0..SCHEDULERS.len()).map(row).collect())
 }

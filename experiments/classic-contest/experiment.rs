@@ -15,8 +15,8 @@ const MOST_SHOWN: f64 = 5.0;
 /// The time limit of a build, in s; without a load it takes one minute.
 const PATIENCE: u64 = 240;
 
-fn trial(policy: &str, options: &str) -> Trial {
-    Trial::new(
+fn case(policy: &str, options: &str) -> Case {
+    Case::new(
         policy,
         MACHINE,
         &format!("contest {options} --build '{BUILD}'"),
@@ -25,7 +25,7 @@ fn trial(policy: &str, options: &str) -> Trial {
 }
 
 /// How much longer it took; infinite if the run was stopped.
-fn ratio(loaded: &Outcome, alone: &Outcome) -> f64 {
+fn ratio(loaded: &CaseResult, alone: &CaseResult) -> f64 {
     match loaded.seconds().max() < PATIENCE as f64 {
         true => loaded.seconds().over(&alone.seconds()).median(),
         false => f64::INFINITY,
@@ -39,12 +39,12 @@ impl Ratios {
     fn measure(lab: &Lab, findings: &mut Findings) -> Result<Ratios, Error> {
         let policies = policies(lab);
         let loads = || std::iter::once("none").chain(LOADS);
-        let trials: Vec<Trial> = policies
+        let cases: Vec<Case> = policies
             .iter()
-            .flat_map(|policy| loads().map(|load| trial(policy, &format!("--load {load}"))))
+            .flat_map(|policy| loads().map(|load| case(policy, &format!("--load {load}"))))
             .collect();
-        let done = run_all(lab, findings, &trials)?;
-        let row = |(policy, outcomes): (String, &[std::sync::Arc<Outcome>])| {
+        let done = run_all(lab, findings, &cases)?;
+        let row = |(policy, outcomes): (String, &[std::sync::Arc<CaseResult>])| {
             (
                 policy,
                 outcomes[1..]
@@ -127,7 +127,7 @@ fn ring(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
             let done = run_all(
                 lab,
                 findings,
-                &[trial(policy, &loaded), trial(policy, "--load none")],
+                &[case(policy, &loaded), case(policy, "--load none")],
             )?;
             ratios.push(ratio(&done[0], &done[1]));
         }

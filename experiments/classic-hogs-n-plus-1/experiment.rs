@@ -5,16 +5,16 @@ use crate::prelude::*;
 
 const CPUS: [u32; 3] = [2, 4, 8];
 
-fn trial(policy: &str, cpus: u32) -> Trial {
+fn case(policy: &str, cpus: u32) -> Case {
     let workload = format!("hogs --count {}", cpus + 1);
-    Trial::new(policy, &format!("ideal-{cpus}"), &workload).seconds(300)
+    Case::new(policy, &format!("ideal-{cpus}"), &workload).seconds(300)
 }
 
 pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     let mut findings = Findings::new();
     let mut by_cpus = Vec::new();
     for cpus in CPUS {
-        by_cpus.push(under_all(lab, &mut findings, |policy| trial(policy, cpus))?);
+        by_cpus.push(under_all(lab, &mut findings, |policy| case(policy, cpus))?);
     }
     let four = &by_cpus[1];
     let ratio = |policy: &str| of(four, policy).each(least_over_most);
@@ -33,7 +33,7 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
         fields,
         four,
         |outcome| {
-            let policy = &outcome.trial.policy;
+            let policy = &outcome.case.policy;
             by_cpus
                 .iter()
                 .map(|done| of(done, policy).each(least_over_most).cell())
@@ -45,13 +45,13 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
 
 fn ablations(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let changes = [
-        ("balance=0", trial("ule14", 4).set("balance", 0), "without the periodic balancer two hogs share a CPU for ever: this is what was reported"),
-        ("balance_interval=1280, ten times as long", trial("ule14", 4).set("balance_interval", 1280), "the balancer moves one thread each time it runs"),
-        ("ULE of 2003, R0", trial("ule:R0", 4), "it pushes half of a difference, and half of one is none"),
-        ("Linux 2.6.11", trial("o1", 4), "an imbalance of one task is none"),
+        ("balance=0", case("ule14", 4).set("balance", 0), "without the periodic balancer two hogs share a CPU for ever: this is what was reported"),
+        ("balance_interval=1280, ten times as long", case("ule14", 4).set("balance_interval", 1280), "the balancer moves one thread each time it runs"),
+        ("ULE of 2003, R0", case("ule:R0", 4), "it pushes half of a difference, and half of one is none"),
+        ("Linux 2.6.11", case("o1", 4), "an imbalance of one task is none"),
     ];
-    for (change, trial, lesson) in changes {
-        let done = run_all(lab, findings, &[trial])?;
+    for (change, case, lesson) in changes {
+        let done = run_all(lab, findings, &[case])?;
         findings.ablation(
             "K14",
             change,

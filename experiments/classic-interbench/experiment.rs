@@ -45,12 +45,12 @@ impl Results {
         for policy in policies {
             asked.extend(loads.iter().map(|load| (policy.clone(), *load)));
         }
-        let trial = |(policy, load): &(String, &str)| {
+        let case = |(policy, load): &(String, &str)| {
             let workload = format!("interbench --bench {} --load {load}", bench.name());
-            Trial::new(policy, MACHINE, &workload).seconds(seconds(lab, load))
+            Case::new(policy, MACHINE, &workload).seconds(seconds(lab, load))
         };
-        let trials: Vec<Trial> = asked.iter().map(trial).collect();
-        let sinks = crate::ule::observe(lab, findings, &trials, || Account::new(bench))?;
+        let cases: Vec<Case> = asked.iter().map(case).collect();
+        let sinks = crate::ule::observe(lab, findings, &cases, || Account::new(bench))?;
         for ((policy, load), mut runs) in asked.into_iter().zip(sinks) {
             self.0.push((policy, bench, load, runs.remove(0)));
         }
@@ -157,8 +157,8 @@ fn sample(findings: &mut Findings, results: &Results, paper: &Paper) {
 
 /// X beside burn with a weaker estimator.
 fn estimator(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
-    let stock = || Trial::new(STOCK, MACHINE, "interbench --bench x --load burn").seconds(30);
-    let trials = [
+    let stock = || Case::new(STOCK, MACHINE, "interbench --bench x --load burn").seconds(30);
+    let cases = [
         (
             "half of the bonus, prio_bonus_ratio=12",
             stock().set("prio_bonus_ratio", 12),
@@ -169,15 +169,15 @@ fn estimator(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
         ),
         (
             "ULE of 2003",
-            Trial {
+            Case {
                 policy: "ule".to_string(),
                 ..stock()
             },
         ),
     ];
-    let asked = trials.each_ref().map(|(_, trial)| trial.clone());
+    let asked = cases.each_ref().map(|(_, case)| case.clone());
     let sinks = crate::ule::observe(lab, findings, &asked, || Account::new(Bench::X))?;
-    for ((change, _), runs) in trials.iter().zip(sinks) {
+    for ((change, _), runs) in cases.iter().zip(sinks) {
         let met = Sample::from(runs[0].met());
         let lesson = format!(
             "of the deadlines met, {} of the CPU it wants",

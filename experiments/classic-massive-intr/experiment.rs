@@ -8,7 +8,7 @@ const SECONDS: u64 = 300;
 
 pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
     let mut findings = Findings::new();
-    let done = under_all(lab, &mut findings, |policy| trial(policy, 1, 200, 0))?;
+    let done = under_all(lab, &mut findings, |policy| case(policy, 1, 200, 0))?;
     let four = top(of(&done, STOCK), 4);
     findings.judge(
         "K1",
@@ -47,7 +47,7 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
     let line = |policy: &&'static str| {
         let outcome = done
             .iter()
-            .find(|outcome| outcome.trial.policy == **policy)?;
+            .find(|outcome| outcome.case.policy == **policy)?;
         Some((*policy, shares(outcome.first())))
     };
     findings.exhibit(
@@ -57,13 +57,13 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
     Ok(findings)
 }
 
-fn trial(policy: &str, cpus: u32, tasks: u32, nice: i8) -> Trial {
+fn case(policy: &str, cpus: u32, tasks: u32, nice: i8) -> Case {
     let workload = format!("massive-intr -n {tasks} --nice {nice}");
-    Trial::new(policy, &format!("ideal-{cpus}"), &workload).seconds(SECONDS)
+    Case::new(policy, &format!("ideal-{cpus}"), &workload).seconds(SECONDS)
 }
 
 /// The share of the `count` tasks with the most CPU time.
-fn top(outcome: &Outcome, count: usize) -> Sample {
+fn top(outcome: &CaseResult, count: usize) -> Sample {
     outcome.each(|m| shares(m)[..count].iter().sum())
 }
 
@@ -71,7 +71,7 @@ fn two_cpus(lab: &Lab, findings: &mut Findings, paper: &Paper) -> Result<(), Err
     let done = run_all(
         lab,
         findings,
-        &[200, 400].map(|tasks| trial(STOCK, 2, tasks, 0)),
+        &[200, 400].map(|tasks| case(STOCK, 2, tasks, 0)),
     )?;
     let eight: Vec<f64> = done
         .iter()
@@ -89,13 +89,13 @@ fn two_cpus(lab: &Lab, findings: &mut Findings, paper: &Paper) -> Result<(), Err
 }
 
 fn nice(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
-    let done = run_all(lab, findings, &[trial(STOCK, 1, 200, 19)])?;
+    let done = run_all(lab, findings, &[case(STOCK, 1, 200, 19)])?;
     let least = done[0].each(|m| *shares(m).last().unwrap_or(&0.0) * 200.0);
     findings.judge("K3", &least, Unit::Share, least.min() > 0.9);
     Ok(())
 }
 
-fn fair(findings: &mut Findings, done: &[std::sync::Arc<Outcome>]) {
+fn fair(findings: &mut Findings, done: &[std::sync::Arc<CaseResult>]) {
     let least = |policy: &str| {
         of(done, policy)
             .each(|m| *shares(m).last().unwrap_or(&0.0) * 200.0)
@@ -110,15 +110,15 @@ fn fair(findings: &mut Findings, done: &[std::sync::Arc<Outcome>]) {
 
 /// The parts of the estimator that let four tasks win.
 fn ablations(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
-    let base = || trial(STOCK, 1, 200, 0);
+    let base = || case(STOCK, 1, 200, 0);
     let changes = [
         ("initial_sleep_avg_ms=1000", base().set("initial_sleep_avg_ms", 1000), "if all begin with the greatest bonus nobody is expired while others are not, and the trap does not close; up to 800 ms nothing changes"),
         ("prio_bonus_ratio=0, no interactivity estimator", base().set("prio_bonus_ratio", 0), "two arrays alone are fair"),
         ("starvation_limit_ms=50, a twentieth", base().set("starvation_limit_ms", 50), "EXPIRED_STARVING allows the expired to wait for a second for each task, 200 s here; with a twentieth more of them have a turn"),
-        ("2.6.10", trial("o1:2.6.10", 1, 200, 0), "where interactive_credit has to be earned first"),
+        ("2.6.10", case("o1:2.6.10", 1, 200, 0), "where interactive_credit has to be earned first"),
     ];
-    for (change, trial, lesson) in changes {
-        let done = run_all(lab, findings, &[trial])?;
+    for (change, case, lesson) in changes {
+        let done = run_all(lab, findings, &[case])?;
         findings.ablation("K1", change, &top(&done[0], 4), Unit::Share, lesson);
     }
     Ok(())

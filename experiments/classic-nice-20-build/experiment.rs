@@ -28,10 +28,10 @@ fn text((period_ms, requests): (u32, u32), hogs: bool) -> String {
     }
 }
 
-fn trial(policy: &str, period: (u32, u32), hogs: bool) -> Trial {
+fn case(policy: &str, period: (u32, u32), hogs: bool) -> Case {
     let beside = if hogs { "-hogs" } else { "" };
     let name = format!("buildkernel-{}ms{beside}", period.0);
-    Trial::text(policy, &format!("ideal-{N}"), &name, text(period, hogs))
+    Case::text(policy, &format!("ideal-{N}"), &name, text(period, hogs))
 }
 
 /// How much longer the build takes beside the hogs, by policy and period.
@@ -41,17 +41,17 @@ impl Ratios {
     fn measure(
         lab: &Lab,
         findings: &mut Findings,
-        change: impl Fn(usize, Trial) -> Trial,
+        change: impl Fn(usize, Case) -> Case,
         rows: usize,
     ) -> Result<Ratios, Error> {
-        let mut trials = Vec::new();
+        let mut cases = Vec::new();
         for row in 0..rows {
             for period in PERIODS {
-                trials.extend([true, false].map(|hogs| change(row, trial("", period, hogs))));
+                cases.extend([true, false].map(|hogs| change(row, case("", period, hogs))));
             }
         }
-        let done = run_all(lab, findings, &trials)?;
-        let ratio = |pair: &[Arc<Outcome>]| pair[0].seconds().over(&pair[1].seconds()).median();
+        let done = run_all(lab, findings, &cases)?;
+        let ratio = |pair: &[Arc<CaseResult>]| pair[0].seconds().over(&pair[1].seconds()).median();
         let all: Vec<f64> = done.chunks(2).map(ratio).collect();
         Ok(Ratios(
             all.chunks(PERIODS.len()).map(<[f64]>::to_vec).collect(),
@@ -70,9 +70,9 @@ impl Ratios {
 pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
     let mut findings = Findings::new();
     let names = policies(lab);
-    let named = |row: usize, trial: Trial| Trial {
+    let named = |row: usize, case: Case| Case {
         policy: names[row].clone(),
-        ..trial
+        ..case
     };
     let ratios = Ratios::measure(lab, &mut findings, named, names.len())?;
     let place = |policy: &str| {
@@ -133,14 +133,14 @@ fn turns(lab: &Lab, findings: &mut Findings, worst: usize) -> Result<(), Error> 
             "the same, with one tick",
         ),
     ] {
-        let trial = |hogs| {
-            Trial {
+        let case = |hogs| {
+            Case {
                 policy: "ule14".to_string(),
-                ..trial("", PERIODS[worst], hogs)
+                ..case("", PERIODS[worst], hogs)
             }
             .set(set.0, set.1)
         };
-        let done = run_all(lab, findings, &[trial(true), trial(false)])?;
+        let done = run_all(lab, findings, &[case(true), case(false)])?;
         let ratio = done[0].seconds().over(&done[1].seconds());
         findings.ablation("K16", change, &ratio, Unit::Plain, lesson);
     }
@@ -154,10 +154,10 @@ fn cure(
     ill: f64,
     (worst, few): (usize, f64),
 ) -> Result<(), Error> {
-    let preempting = |_: usize, trial: Trial| {
-        Trial {
+    let preempting = |_: usize, case: Case| {
+        Case {
             policy: "ule14".to_string(),
-            ..trial
+            ..case
         }
         .set("preempt_thresh", 255)
     };

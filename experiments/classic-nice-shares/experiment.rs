@@ -7,13 +7,13 @@ const CFS: [&str; 2] = ["cfs:2.6.24", "cfs"];
 
 pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
     let mut findings = Findings::new();
-    let trial = |workload: &'static str| {
-        move |policy: &str| Trial::new(policy, "ideal-1", workload).seconds(300)
+    let case = |workload: &'static str| {
+        move |policy: &str| Case::new(policy, "ideal-1", workload).seconds(300)
     };
-    let two = under_all(lab, &mut findings, trial("hogs --nice 0,15"))?;
-    let twenty = under_all(lab, &mut findings, trial("hogs --count 20"))?;
+    let two = under_all(lab, &mut findings, case("hogs --nice 0,15"))?;
+    let twenty = under_all(lab, &mut findings, case("hogs --count 20"))?;
 
-    let lesser = |outcome: &Outcome| outcome.share("hog-nice15");
+    let lesser = |outcome: &CaseResult| outcome.share("hog-nice15");
     let measured: Sample = CFS
         .iter()
         .map(|policy| lesser(of(&two, policy)).median())
@@ -27,7 +27,7 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
     let eevdf = lesser(of(&two, "eevdf"));
     findings.ablation("K5", "EEVDF", &eevdf, Unit::Share, "the same weights");
 
-    let off = |outcome: &Outcome| outcome.each(|m| deviation(m, paper.value("twentieth")));
+    let off = |outcome: &CaseResult| outcome.each(|m| deviation(m, paper.value("twentieth")));
     let worst = CFS
         .iter()
         .map(|policy| off(of(&twenty, policy)).max())
@@ -46,7 +46,7 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
         fields,
         &two,
         |outcome| {
-            let equals = of(&twenty, &outcome.trial.policy);
+            let equals = of(&twenty, &outcome.case.policy);
             vec![
                 lesser(outcome).cell(),
                 off(equals).cell(),

@@ -23,10 +23,10 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     );
     for (tasks, work) in lab.pick(&SWEEP[..], &[]) {
         let name = format!("ring-{tasks}-{work}");
-        let trial = |policy| Trial::text(policy, MACHINE, &name, ring(*tasks, work)).seconds(30);
-        let done = run_all(lab, &mut findings, &[trial(STOCK), trial("cfs")])?;
+        let case = |policy| Case::text(policy, MACHINE, &name, ring(*tasks, work)).seconds(30);
+        let done = run_all(lab, &mut findings, &[case(STOCK), case("cfs")])?;
         for (outcome, id) in done.iter().zip([RING.prone, RING.fair]) {
-            let change = format!("{tasks} tasks, {work} each, {}", outcome.trial.policy);
+            let change = format!("{tasks} tasks, {work} each, {}", outcome.case.policy);
             let wait = outcome.each(|m| longest_wait(m, "hog"));
             let lesson = format!(
                 "the hog's longest wait; its share is {}",
@@ -35,7 +35,7 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
             findings.ablation(id, &change, &wait, Unit::Time, &lesson);
         }
     }
-    let ablated = Trial::new(STOCK, MACHINE, RING.name).set("prio_bonus_ratio", 0);
+    let ablated = Case::new(STOCK, MACHINE, RING.name).set("prio_bonus_ratio", 0);
     let done = run_all(lab, &mut findings, &[ablated])?;
     let lesson = format!(
         "the hog's longest wait; its share is {}",

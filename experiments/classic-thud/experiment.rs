@@ -22,18 +22,18 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
         "The longest wait of the hog in 60 s.  Equal treatment in slices of 100 ms would be 0.8 s.",
     );
     for (sleep, run) in SWEEP {
-        let trial = Trial::text(
+        let case = Case::text(
             STOCK,
             MACHINE,
             &format!("thud-{sleep}s-{run}s"),
             thuds(sleep, run),
         );
-        let done = run_all(lab, &mut findings, &[trial])?;
+        let done = run_all(lab, &mut findings, &[case])?;
         let wait = done[0].each(|m| longest_wait(m, "hog"));
         let change = format!("{sleep} s of sleep and {run} s of work each time");
         findings.ablation("K10", &change, &wait, Unit::Time, "the hog's longest wait");
     }
-    let stock = Trial::new(STOCK, MACHINE, THUD.name).set("prio_bonus_ratio", 0);
+    let stock = Case::new(STOCK, MACHINE, THUD.name).set("prio_bonus_ratio", 0);
     let done = run_all(lab, &mut findings, &[stock])?;
     let wait = done[0].each(|m| longest_wait(m, "hog"));
     findings.ablation(

@@ -54,12 +54,12 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     let mut names = policies(lab);
     names.push(OF_THE_PAPER.to_string());
     names.sort();
-    let under_all = |findings: &mut Findings, trial: fn(&str) -> Trial, seconds: u64| {
-        let trials: Vec<Trial> = names
+    let under_all = |findings: &mut Findings, case: fn(&str) -> Case, seconds: u64| {
+        let cases: Vec<Case> = names
             .iter()
-            .map(|policy| trial(policy).seconds(seconds))
+            .map(|policy| case(policy).seconds(seconds))
             .collect();
-        run_all(lab, findings, &trials)
+        run_all(lab, findings, &cases)
     };
     let database = under_all(&mut findings, alone, lab.pick(5, 1))?;
     let make = under_all(&mut findings, make_and_r, lab.pick(5, 2))?;
@@ -89,7 +89,7 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
         fields,
         &database,
         |outcome| {
-            let other = of(&make, &outcome.trial.policy);
+            let other = of(&make, &outcome.case.policy);
             vec![
                 outcome.each(idle_cpus).cell(),
                 outcome.each(wakeup).cell(),
@@ -102,23 +102,23 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     Ok(findings)
 }
 
-fn alone(policy: &str) -> Trial {
-    Trial::text(policy, MACHINE, "wasted-database", database(PIECE, ""))
+fn alone(policy: &str) -> Case {
+    Case::text(policy, MACHINE, "wasted-database", database(PIECE, ""))
 }
 
 /// The same with threads that wait for each other after each piece.
-fn together(policy: &str, name: &str, piece: &str) -> Trial {
+fn together(policy: &str, name: &str, piece: &str) -> Case {
     let barrier = "[barrier.step]\ntasks = 128\n\n".to_string();
     let text = barrier + &database(piece, "  barrier step\n");
-    Trial::text(policy, MACHINE, &format!("wasted-database-{name}"), text)
+    Case::text(policy, MACHINE, &format!("wasted-database-{name}"), text)
 }
 
-fn make_and_r(policy: &str) -> Trial {
-    Trial::text(policy, MACHINE, "wasted-make-and-r", MAKE_AND_R)
+fn make_and_r(policy: &str) -> Case {
+    Case::text(policy, MACHINE, "wasted-make-and-r", MAKE_AND_R)
 }
 
 /// How much more a database does under ULE of FreeBSD 14, as a share.
-fn gain(database: &[Arc<Outcome>]) -> Sample {
+fn gain(database: &[Arc<CaseResult>]) -> Sample {
     let pieces = |policy: &str| of(database, policy).throughput("piece");
     pieces("ule14")
         .over(&pieces(OF_THE_PAPER))
@@ -126,7 +126,7 @@ fn gain(database: &[Arc<Outcome>]) -> Sample {
 }
 
 /// K20 with threads that wait for each other; K21 with groups also compared by their spare capacity.
-fn ablations(lab: &Lab, findings: &mut Findings, make: &[Arc<Outcome>]) -> Result<(), Error> {
+fn ablations(lab: &Lab, findings: &mut Findings, make: &[Arc<CaseResult>]) -> Result<(), Error> {
     for (change, name, piece, lesson) in [
         (
             "a barrier for all threads after each piece",
@@ -141,9 +141,9 @@ fn ablations(lab: &Lab, findings: &mut Findings, make: &[Arc<Outcome>]) -> Resul
             "so more often if no piece is longer than others anyway",
         ),
     ] {
-        let trials = [OF_THE_PAPER, "ule14"]
+        let cases = [OF_THE_PAPER, "ule14"]
             .map(|policy| together(policy, name, piece).seconds(lab.pick(5, 1)));
-        let gain = gain(&run_all(lab, findings, &trials)?);
+        let gain = gain(&run_all(lab, findings, &cases)?);
         findings.ablation("K20", change, &gain, Unit::Share, lesson);
     }
     let roomy = run_all(

@@ -7,11 +7,11 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     let mut findings = Findings::new();
     let mut groups = Vec::new();
     for (kernel, machine) in KERNELS {
-        let trials = [STOCK, ELSC].map(|policy| volanomark(lab, policy, machine, 20));
-        let (stock, elsc) = pair_of(lab, trials)?;
+        let cases = [STOCK, ELSC].map(|policy| volanomark(lab, policy, machine, 20));
+        let (stock, elsc) = pair_of(lab, cases)?;
         findings.ran(&stock);
         findings.ran(&elsc);
-        let entries = |outcome: &Outcome| of_scheduler(outcome, |s| s.recalculations as f64);
+        let entries = |outcome: &CaseResult| of_scheduler(outcome, |s| s.recalculations as f64);
         groups.push((kernel, entries(&stock), entries(&elsc)));
     }
     let text: Vec<String> = groups
@@ -52,8 +52,8 @@ fn stock_rule(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
         (run(ELSC).set("yield_recalculates", 1), "ELSC with yield_recalculates=1, 4P", "entries, if a yielder alone in its list renews every counter: ELSC looks at one list only, so that is often"),
         (run(STOCK).set("goodness_sees_yield", 1), "stock with goodness_sees_yield=1, 4P", "entries, with 2.4's rule: a yielder counts as -1, not as exhausted"),
     ];
-    for (trial, change, lesson) in changes {
-        let outcome = lab.run(&[trial])?.remove(0);
+    for (case, change, lesson) in changes {
+        let outcome = lab.run(&[case])?.remove(0);
         findings.ran(&outcome);
         let entries = of_scheduler(&outcome, |s| s.recalculations as f64);
         findings.ablation("E2", change, &entries, Unit::Count, lesson);

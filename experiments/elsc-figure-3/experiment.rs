@@ -65,8 +65,8 @@ fn unstated(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     ];
     for (change, options) in changes {
         let line = format!("volanomark --rooms 20 --count 10 {options}");
-        let trials = [STOCK, ELSC].map(|policy| Trial::new(policy, "netfinity-7000-4p", &line));
-        let done = lab.run(&trials)?;
+        let cases = [STOCK, ELSC].map(|policy| Case::new(policy, "netfinity-7000-4p", &line));
+        let done = lab.run(&cases)?;
         done.iter().for_each(|outcome| findings.ran(outcome));
         let gain = done[1]
             .throughput("message")

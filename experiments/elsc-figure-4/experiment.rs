@@ -12,7 +12,7 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
         for outcome in [&stock_5, &elsc_5, &stock_20, &elsc_20] {
             findings.ran(outcome);
         }
-        let scaling = |twenty: &Outcome, five: &Outcome| {
+        let scaling = |twenty: &CaseResult, five: &CaseResult| {
             twenty
                 .throughput("message")
                 .over(&five.throughput("message"))
@@ -66,8 +66,8 @@ fn ablations(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
         ),
     ];
     for (name, value, lesson) in changes {
-        let trials = [5, 20].map(|rooms| volanomark(lab, ELSC, machine, rooms).set(name, value));
-        let done = lab.run(&trials)?;
+        let cases = [5, 20].map(|rooms| volanomark(lab, ELSC, machine, rooms).set(name, value));
+        let done = lab.run(&cases)?;
         done.iter().for_each(|outcome| findings.ran(outcome));
         let scaling = done[1]
             .throughput("message")
@@ -85,14 +85,14 @@ fn ablations(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
 
 /// IBM's observation on stock, quoted by the paper: 25 rooms against 5.
 fn decline(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
-    let trials = [5, 25].map(|rooms| volanomark(lab, STOCK, "netfinity-7000-4p", rooms));
-    let done = lab.run(&trials)?;
+    let cases = [5, 25].map(|rooms| volanomark(lab, STOCK, "netfinity-7000-4p", rooms));
+    let done = lab.run(&cases)?;
     done.iter().for_each(|outcome| findings.ran(outcome));
     let loss = done[1]
         .throughput("message")
         .over(&done[0].throughput("message"))
         .map(|x| 1.0 - x);
-    let share = |outcome: &Outcome| of_scheduler(outcome, |s| s.share);
+    let share = |outcome: &CaseResult| of_scheduler(outcome, |s| s.share);
     let (five, twenty_five) = (share(&done[0]), share(&done[1]));
     let holds = loss.min() > 0.12 && loss.max() < 0.36 && twenty_five.min() > five.max();
     findings.judge_text(

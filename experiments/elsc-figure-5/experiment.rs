@@ -10,9 +10,9 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
         let (stock, elsc) = pair(lab, machine, 20)?;
         findings.ran(&stock);
         findings.ran(&elsc);
-        let tasks = |o: &Outcome| of_scheduler(o, |s| s.examined_mean);
+        let tasks = |o: &CaseResult| of_scheduler(o, |s| s.examined_mean);
         let time =
-            |o: &Outcome| of_scheduler(o, |s| s.overhead_ns.schedule.0 as f64 / s.calls as f64);
+            |o: &CaseResult| of_scheduler(o, |s| s.overhead_ns.schedule.0 as f64 / s.calls as f64);
         examined.push((kernel, tasks(&stock), tasks(&elsc)));
         cost.push((kernel, time(&stock), time(&elsc)));
     }

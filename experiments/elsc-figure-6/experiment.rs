@@ -13,10 +13,10 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
         let (stock, elsc) = pair(lab, machine, 10)?;
         findings.ran(&stock);
         findings.ran(&elsc);
-        let entries = |o: &Outcome| of_scheduler(o, |s| s.calls as f64);
-        let migrations = |o: &Outcome| o.each(|m| m.total.nr_migrations as f64);
+        let entries = |o: &CaseResult| of_scheduler(o, |s| s.calls as f64);
+        let migrations = |o: &CaseResult| o.each(|m| m.total.nr_migrations as f64);
         calls.push((kernel, entries(&stock), entries(&elsc)));
-        let rate = |o: &Outcome| entries(o).over(&o.seconds());
+        let rate = |o: &CaseResult| entries(o).over(&o.seconds());
         rates.push((kernel, rate(&stock), rate(&elsc)));
         moved.push((kernel, migrations(&stock), migrations(&elsc)));
     }
@@ -92,8 +92,8 @@ fn reasons(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
         layout: Layout::FieldsAsColumns,
         notes: vec!["ELSC's tasks sleep and wake more often, with cold caches; stock's are preempted more often, by tasks that have just yielded.".to_string()],
     };
-    for (name, trial) in subjects {
-        let outcome = lab.run(&[trial])?.remove(0);
+    for (name, case) in subjects {
+        let outcome = lab.run(&[case])?.remove(0);
         let total = |value: fn(&Metrics) -> u64| outcome.each(|m| value(m) as f64).cell();
         table.subjects.push(Subject {
             labels: vec![name.to_string()],

@@ -12,9 +12,9 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
     let mut subjects = Vec::new();
     let mut gains = Vec::new();
     for (i, (kernel, machine, key)) in KERNELS.into_iter().enumerate() {
-        let trials = [crate::elsc::STOCK, crate::elsc::ELSC]
-            .map(|policy| Trial::new(policy, machine, "kernel-build -j 4").seeds(lab.pick(3, 1)));
-        let done = lab.run(&trials)?;
+        let cases = [crate::elsc::STOCK, crate::elsc::ELSC]
+            .map(|policy| Case::new(policy, machine, "kernel-build -j 4").seeds(lab.pick(3, 1)));
+        let done = lab.run(&cases)?;
         let (stock, elsc) = (done[0].seconds(), done[1].seconds());
         for (name, outcome, sample) in [("stock", &done[0], &stock), ("elsc", &done[1], &elsc)] {
             findings.ran(outcome);
@@ -73,9 +73,9 @@ fn unstated(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     ];
     for (change, options) in changes {
         let line = format!("kernel-build -j 4 {options}");
-        let trials = [crate::elsc::STOCK, crate::elsc::ELSC]
-            .map(|policy| Trial::new(policy, "netfinity-5500-up", &line).seeds(lab.pick(3, 1)));
-        let done = lab.run(&trials)?;
+        let cases = [crate::elsc::STOCK, crate::elsc::ELSC]
+            .map(|policy| Case::new(policy, "netfinity-5500-up", &line).seeds(lab.pick(3, 1)));
+        let done = lab.run(&cases)?;
         done.iter().for_each(|outcome| findings.ran(outcome));
         let (stock, elsc) = (done[0].seconds(), done[1].seconds());
         let gain = stock.minus(&elsc).over(&stock);

@@ -52,17 +52,17 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
 
 /// The stays on the CPU of a workload under both schedulers.
 fn turns(lab: &Lab, findings: &mut Findings, name: &str, text: &str) -> Result<Vec<Turns>, Error> {
-    let trials: Vec<Trial> = SCHEDULERS
+    let cases: Vec<Case> = SCHEDULERS
         .iter()
-        .map(|(_, policy)| Trial::text(policy, "ideal-1", name, text).seconds(lab.pick(90, 45)))
+        .map(|(_, policy)| Case::text(policy, "ideal-1", name, text).seconds(lab.pick(90, 45)))
         .collect();
-    let observed = lab.observe(&trials, Turns::default)?;
+    let observed = lab.observe(&cases, Turns::default)?;
     findings
         .workloads
         .insert(name.to_string(), text.to_string());
-    for (trial, runs) in trials.iter().zip(&observed) {
+    for (case, runs) in cases.iter().zip(&observed) {
         let hashes = runs.iter().map(|(hash, _)| hash.to_string()).collect();
-        findings.runs.insert(trial.command(), hashes);
+        findings.runs.insert(case.command(), hashes);
     }
     Ok(observed
         .into_iter()
@@ -121,9 +121,9 @@ fn editor(us: u32) -> String {
 
 fn interactive(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     const WORK_US: [u32; 3] = [1000, 100, 10];
-    let trial = |policy: &str, us| {
+    let case = |policy: &str, us| {
         let name = format!("editor-{us}us");
-        Trial::text(policy, "ideal-1", &name, editor(us)).seconds(lab.pick(300, 150))
+        Case::text(policy, "ideal-1", &name, editor(us)).seconds(lab.pick(300, 150))
     };
     let mut table = Table {
         title: "An editor's response beside three hogs".to_string(),
@@ -136,8 +136,8 @@ fn interactive(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
         notes: vec!["The mail has no numbers.".to_string()],
     };
     for (contest, us) in WORK_US.into_iter().enumerate() {
-        let done = lab.run(&SCHEDULERS.map(|(_, policy)| trial(policy, us)))?;
-        let of = |outcome: &Outcome| {
+        let done = lab.run(&SCHEDULERS.map(|(_, policy)| case(policy, us)))?;
+        let of = |outcome: &CaseResult| {
             let latency = outcome.first().marks[0].latency_ns.expect("keys are timed");
             [latency.p50, latency.p95, latency.p999, latency.max].map(|ns| ns.0 as f64)
         };

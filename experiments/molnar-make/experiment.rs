@@ -93,19 +93,19 @@ fn times(lab: &Lab, paper: &Paper, findings: &mut Findings) -> Result<(), Error>
     Ok(())
 }
 
-fn trial(lab: &Lab, policy: &str, build: Build, kib: u32) -> Trial {
+fn case(lab: &Lab, policy: &str, build: Build, kib: u32) -> Case {
     let make = |link: &str, files| {
         format!("kernel-build -j --pipe 50 --files {files} --compile 360ms --assemble 43ms --driver 2ms --link {link} --working-set {kib}KiB")
     };
-    let trial = match build {
-        Build::Eight => Trial::new(policy, EIGHT, &make("18s", 600)),
-        Build::Hz1024 => Trial::new(policy, ONE, &make("18s", lab.pick(600, 300))).set("hz", 1024),
+    let case = match build {
+        Build::Eight => Case::new(policy, EIGHT, &make("18s", 600)),
+        Build::Hz1024 => Case::new(policy, ONE, &make("18s", lab.pick(600, 300))).set("hz", 1024),
         Build::Floppy => {
             let name = format!("floppy-{}kib", 2 * kib);
-            Trial::text(policy, ONE, &name, floppy(2 * kib))
+            Case::text(policy, ONE, &name, floppy(2 * kib))
         }
     };
-    trial.seeds(lab.pick(6, 2))
+    case.seeds(lab.pick(6, 2))
 }
 
 /// Eight compilers of one file, and Apache answering requests that come by interrupts.
@@ -118,8 +118,8 @@ fn floppy(kib: u32) -> String {
     )
 }
 
-fn pair(lab: &Lab, build: Build, kib: u32) -> Result<Vec<Arc<Outcome>>, Error> {
-    lab.run(&[STOCK, PATCHED].map(|policy| trial(lab, policy, build, kib)))
+fn pair(lab: &Lab, build: Build, kib: u32) -> Result<Vec<Arc<CaseResult>>, Error> {
+    lab.run(&[STOCK, PATCHED].map(|policy| case(lab, policy, build, kib)))
 }
 
 /// Time saved by the patch, as a share.
@@ -187,8 +187,8 @@ fn sweep(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
 fn without_pipes(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let line =
         "kernel-build -j --files 600 --compile 360ms --assemble 43ms --driver 2ms --link 18s";
-    let trials = [STOCK, PATCHED].map(|policy| Trial::new(policy, EIGHT, line).seeds(6));
-    let done = lab.run(&trials)?;
+    let cases = [STOCK, PATCHED].map(|policy| Case::new(policy, EIGHT, line).seeds(6));
+    let done = lab.run(&cases)?;
     done.iter().for_each(|outcome| findings.ran(outcome));
     let (stock, patched) = (done[0].seconds(), done[1].seconds());
     let gain = stock.minus(&patched).over(&stock);

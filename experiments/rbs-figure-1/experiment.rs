@@ -28,7 +28,7 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
         let done = beside_daemon(lab, &mut findings, name, kib, (1000, 1))?;
         let gain = faster(&done[1].seconds(), &done[0].seconds());
         worst = worst.max(gain.median().abs());
-        let bar = |(i, ((kernel, _), outcome)): (usize, (&(&str, &str), &Arc<Outcome>))| Bar {
+        let bar = |(i, ((kernel, _), outcome)): (usize, (&(&str, &str), &Arc<CaseResult>))| Bar {
             name: kernel.to_string(),
             style: Style::Series(i),
             value: outcome.seconds().median() * 1e9,
@@ -61,15 +61,15 @@ fn beside_daemon(
     name: &str,
     kib: u32,
     (sleep_ms, run_ms): (u32, u32),
-) -> Result<Vec<Arc<Outcome>>, Error> {
+) -> Result<Vec<Arc<CaseResult>>, Error> {
     let text = format!(
         "[task.{name}]\nworking_set = \"{kib}KiB\"\nprogram = \"run 100s\"\n\
          [task.daemon]\nbackground = true\nworking_set = \"64KiB\"\n\
          program = \"forever\\n  sleep exp({sleep_ms}ms)\\n  run {run_ms}ms\\nend\"\n"
     );
     let workload = format!("{name}-beside-{run_ms}-in-{}", sleep_ms + run_ms);
-    let trials = KERNELS.map(|(_, policy)| Trial::text(policy, MACHINE, &workload, text.clone()));
-    let done = lab.run(&trials)?;
+    let cases = KERNELS.map(|(_, policy)| Case::text(policy, MACHINE, &workload, text.clone()));
+    let done = lab.run(&cases)?;
     done.iter().for_each(|outcome| findings.ran(outcome));
     Ok(done)
 }
@@ -93,15 +93,13 @@ fn busier_daemons(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
 }
 
 fn alike(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
-    let trials =
-        [VANILLA, RBS].map(|policy| Trial::new(policy, MACHINE, "hogs --count 4").seconds(60));
-    let observed = lab.observe(&trials, Turns::default)?;
+    let cases =
+        [VANILLA, RBS].map(|policy| Case::new(policy, MACHINE, "hogs --count 4").seconds(60));
+    let observed = lab.observe(&cases, Turns::default)?;
     let mut turns = Vec::new();
-    for (trial, mut runs) in trials.iter().zip(observed) {
+    for (case, mut runs) in cases.iter().zip(observed) {
         let (hash, stays) = runs.remove(0);
-        findings
-            .runs
-            .insert(trial.command(), vec![hash.to_string()]);
+        findings.runs.insert(case.command(), vec![hash.to_string()]);
         turns.push(stays.of("hog-nice0"));
     }
     let order =

@@ -10,16 +10,15 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
         ("overhead", "rbs:overhead"),
         ("RBS", RBS),
     ];
-    let trials =
-        kernels.map(|(_, policy)| Trial::new(policy, MACHINE, "mab").seeds(lab.pick(5, 3)));
-    let done = lab.run(&trials)?;
+    let cases = kernels.map(|(_, policy)| Case::new(policy, MACHINE, "mab").seeds(lab.pick(5, 3)));
+    let done = lab.run(&cases)?;
     let [vanilla, overhead, rbs] = [0, 1, 2].map(|i| done[i].seconds());
     let cost = overhead.minus(&vanilla).over(&vanilla);
     let limit = paper.value("overhead.real") / paper.value("vanilla.real") - 1.0;
     findings.judge("R3", &cost, Unit::Share, cost.max() <= limit);
     for window in [2, 32] {
-        let trial = Trial::new("rbs:overhead", MACHINE, "mab").set("window", window);
-        let run = lab.run(&[trial.seeds(lab.pick(5, 3))])?;
+        let case = Case::new("rbs:overhead", MACHINE, "mab").set("window", window);
+        let run = lab.run(&[case.seeds(lab.pick(5, 3))])?;
         let cost = run[0].seconds().minus(&vanilla).over(&vanilla);
         findings.ablation(
             "R3",

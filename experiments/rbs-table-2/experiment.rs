@@ -60,10 +60,14 @@ pub fn run(lab: &Lab, paper: &Paper) -> Result<Findings, Error> {
     Ok(findings)
 }
 
-fn times(lab: &Lab, findings: &mut Findings, workload: &str) -> Result<Vec<Arc<Outcome>>, Error> {
-    let trials =
-        KERNELS.map(|(_, policy)| Trial::new(policy, MACHINE, workload).seeds(lab.pick(5, 3)));
-    let done = lab.run(&trials)?;
+fn times(
+    lab: &Lab,
+    findings: &mut Findings,
+    workload: &str,
+) -> Result<Vec<Arc<CaseResult>>, Error> {
+    let cases =
+        KERNELS.map(|(_, policy)| Case::new(policy, MACHINE, workload).seeds(lab.pick(5, 3)));
+    let done = lab.run(&cases)?;
     done.iter().for_each(|outcome| findings.ran(outcome));
     Ok(done)
 }
@@ -96,7 +100,7 @@ fn judge(
     );
     findings.judge_text("R1", text, "", both > 0.002 && mab > both && kernel > mab);
     let workload = &builds(lab)[1].2;
-    let vanilla = lab.run(&[Trial::new(VANILLA, MACHINE, workload).seeds(lab.pick(5, 3))])?;
+    let vanilla = lab.run(&[Case::new(VANILLA, MACHINE, workload).seeds(lab.pick(5, 3))])?;
     for (change, set) in [
         ("window=2", ("window", 2)),
         ("window=4", ("window", 4)),
@@ -107,17 +111,17 @@ fn judge(
             ("updated_first", 1),
         ),
     ] {
-        let trial = Trial::new(RBS, MACHINE, workload)
+        let case = Case::new(RBS, MACHINE, workload)
             .set(set.0, set.1)
             .seeds(lab.pick(5, 3));
-        let done = lab.run(&[trial])?;
+        let done = lab.run(&[case])?;
         findings.ran(&done[0]);
         let gain = faster(&done[0].seconds(), &vanilla[0].seconds());
         findings.ablation("R1", change, &gain, Unit::Share, "gain with make -j2");
     }
     findings.judge("R5", slower, Unit::Share, slower.median() > 0.5);
     let policies = [VANILLA, "staircase:10.5"];
-    let done = lab.run(&policies.map(|p| Trial::new(p, MACHINE, "mab").seeds(lab.pick(5, 3))))?;
+    let done = lab.run(&policies.map(|p| Case::new(p, MACHINE, "mab").seeds(lab.pick(5, 3))))?;
     let older = faster(&done[0].seconds(), &done[1].seconds());
     findings.ablation(
         "R5",

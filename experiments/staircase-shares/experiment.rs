@@ -13,14 +13,14 @@ fn mixed(run_ms: u64, sleep_ms: u64) -> String {
 }
 
 /// The hogs' share in a mode, beside such tasks, in this number of runs of a minute.
-fn hogs(mode: usize, (run_ms, sleep_ms): (u64, u64), seeds: u64) -> Trial {
+fn hogs(mode: usize, (run_ms, sleep_ms): (u64, u64), seeds: u64) -> Case {
     let (_, policy, set) = MODES[mode];
     let name = format!("hogs-and-sleepers-{run_ms}-{sleep_ms}");
-    let trial = Trial::text(policy, MACHINE, &name, mixed(run_ms, sleep_ms))
+    let case = Case::text(policy, MACHINE, &name, mixed(run_ms, sleep_ms))
         .seconds(60)
         .seeds(seeds);
     set.iter()
-        .fold(trial, |trial, (name, value)| trial.set(name, *value))
+        .fold(case, |case, (name, value)| case.set(name, *value))
 }
 
 fn spread(shares: &Sample) -> f64 {
@@ -30,7 +30,7 @@ fn spread(shares: &Sample) -> f64 {
 pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     let mut findings = Findings::new();
     let (_, staircase, _) = MODES[INT1];
-    let nice = lab.run(&[Trial::new(staircase, MACHINE, "hogs --nice 0,19")])?;
+    let nice = lab.run(&[Case::new(staircase, MACHINE, "hogs --nice 0,19")])?;
     findings.ran(&nice[0]);
     let ratio = nice[0]
         .share("hog-nice0")

@@ -48,18 +48,18 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
 
 /// C31.
 fn involuntary(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
-    let trial = Trial::new("ule", MACHINE, "hogs --count 20").seconds(240);
-    let sinks = ule::observe(lab, findings, &[trial], from(200.0))?;
+    let case = Case::new("ule", MACHINE, "hogs --count 20").seconds(240);
+    let sinks = ule::observe(lab, findings, &[case], from(200.0))?;
     let worst_kept = sinks[0][0].best.min(223.0);
     findings.judge_text("C31", format!("best priority of any hog {worst_kept:.0} after 10 s of running and 190 s of waiting, where 223 is the worst and 179 the limit of the interactive"), "", worst_kept >= 223.0);
     Ok(())
 }
 
 /// Four programs that have slept for 40 s and then never stop, beside vi and Mozilla.
-fn turned() -> Trial {
+fn turned() -> Case {
     let text = interactive_tasks(MIXES[0])
         + "[task.turned]\ncount = 4\nprogram = \"\"\"\nsleep 40s\nforever\n  run 1s\nend\n\"\"\"\n";
-    Trial::text("ule", MACHINE, "ule-figure-1-turned", text).seconds(60)
+    Case::text("ule", MACHINE, "ule-figure-1-turned", text).seconds(60)
 }
 
 type Value = fn(&Responses) -> f64;
@@ -76,16 +76,16 @@ fn after_the_turn(r: &Responses) -> f64 {
 fn sweep(
     lab: &Lab,
     findings: &mut Findings,
-    trial: &Trial,
+    case: &Case,
     name: &str,
     values: &[i64],
     value: Value,
 ) -> Result<Vec<f64>, Error> {
-    let trials: Vec<Trial> = values
+    let cases: Vec<Case> = values
         .iter()
-        .map(|v| trial.clone().set(name, *v).seeds(lab.pick(3, 1)))
+        .map(|v| case.clone().set(name, *v).seeds(lab.pick(3, 1)))
         .collect();
-    let sinks = ule::observe(lab, findings, &trials, Responses::default)?;
+    let sinks = ule::observe(lab, findings, &cases, Responses::default)?;
     Ok(sinks
         .into_iter()
         .map(|runs| Seeds(runs).each(value).median())
@@ -99,12 +99,12 @@ fn beside_compilers(
     thresholds: &[i64],
 ) -> Result<Vec<f64>, Error> {
     let text = "[task.hog]\nprogram = \"\"\"\nforever\n  run 1s\nend\n\"\"\"\n\n[task.compiler]\ncount = 5\nprogram = \"\"\"\nforever\n  run uniform(100ms, 300ms)\n  sleep 10ms\nend\n\"\"\"\n";
-    let trial = |v: &i64| {
-        Trial::text("ule", MACHINE, "ule-figure-1-compilers", text)
+    let case = |v: &i64| {
+        Case::text("ule", MACHINE, "ule-figure-1-compilers", text)
             .seconds(60)
             .set("interact_thresh", *v)
     };
-    let done = lab.run(&thresholds.iter().map(trial).collect::<Vec<_>>())?;
+    let done = lab.run(&thresholds.iter().map(case).collect::<Vec<_>>())?;
     done.iter().for_each(|outcome| findings.ran(outcome));
     let longest = |m: &Metrics| {
         let hog = m.groups.iter().find(|g| &*g.name == "hog");
@@ -219,10 +219,10 @@ fn sweep_plot(
 fn literal(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let percent: Vec<u64> = (1..=19).map(|i| 5 * i).collect();
     let by_score = |findings: &mut Findings, literal: i64| -> Result<Vec<f64>, Error> {
-        let trials: Vec<Trial> = percent
+        let cases: Vec<Case> = percent
             .iter()
             .map(|p| {
-                Trial::new(
+                Case::new(
                     "ule",
                     MACHINE,
                     &format!("late --task app:run={p}ms,sleep={}ms", 100 - p),
@@ -231,7 +231,7 @@ fn literal(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
                 .set("literal_figure1", literal)
             })
             .collect();
-        let sinks = ule::observe(lab, findings, &trials, from(0.0))?;
+        let sinks = ule::observe(lab, findings, &cases, from(0.0))?;
         Ok(sinks.iter().map(|s| s[0].last).collect())
     };
     let (corrected, printed) = (by_score(findings, 0)?, by_score(findings, 1)?);
@@ -279,16 +279,16 @@ fn literal(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
 /// How much Figures 3, 4 and 5 change: the largest difference of a share, and the relative differences of mean sums.
 fn elsewhere(lab: &Lab, findings: &mut Findings) -> Result<(f64, f64, f64), Error> {
     let nice = NICE.map(|n| n.to_string()).join(",");
-    let hogs = Trial::new("ule", MACHINE, &format!("hogs --nice={nice}")).seconds(60);
+    let hogs = Case::new("ule", MACHINE, &format!("hogs --nice={nice}")).seconds(60);
     let done = lab.run(&[hogs.clone(), hogs.set("literal_figure1", 1)])?;
     done.iter().for_each(|outcome| findings.ran(outcome));
-    let share = |o: &Outcome, n: &i8| o.share(&format!("hog-nice{n}")).median();
+    let share = |o: &CaseResult, n: &i8| o.share(&format!("hog-nice{n}")).median();
     let shares = NICE
         .iter()
         .map(|n| (share(&done[0], n) - share(&done[1], n)).abs())
         .fold(0.0, f64::max);
-    let mut change = |trial: &Trial| -> Result<f64, Error> {
-        let means = sweep(lab, findings, trial, "literal_figure1", &[0, 1], settled)?;
+    let mut change = |case: &Case| -> Result<f64, Error> {
+        let means = sweep(lab, findings, case, "literal_figure1", &[0, 1], settled)?;
         Ok((means[1] / means[0] - 1.0).abs())
     };
     Ok((

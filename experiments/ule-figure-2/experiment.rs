@@ -57,33 +57,33 @@ impl Priorities {
     }
 }
 
-fn trial(policy: &str, run_ms: u64, sleep_ms: u64) -> Trial {
+fn case(policy: &str, run_ms: u64, sleep_ms: u64) -> Case {
     let workload = format!("late --task app:run={run_ms}ms,sleep={sleep_ms}ms");
-    Trial::new(policy, MACHINE, &workload).seconds(DURATION as u64)
+    Case::new(policy, MACHINE, &workload).seconds(DURATION as u64)
 }
 
 pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     let mut findings = Findings::new();
     let policies = SCHEDULERS.map(|(_, policy)| policy);
     let others = ["bsd43", "ule:R3", "ule:R2", "ule14"];
-    let trials: Vec<Trial> = policies
+    let cases: Vec<Case> = policies
         .iter()
         .chain(&others)
-        .map(|p| ule::from_shell(trial(p, 40, 50)))
+        .map(|p| ule::from_shell(case(p, 40, 50)))
         .collect();
-    let sinks = ule::observe(lab, &mut findings, &trials, Priorities::default)?;
+    let sinks = ule::observe(lab, &mut findings, &cases, Priorities::default)?;
     let of = |i: usize| &sinks[i][0];
     cycles(&mut findings, of(BSD4), of(SOLARIS), of(SCHEDULERS.len()));
     level(&mut findings, of(ULE), of(SCHEDULERS.len() + 2));
     linux(&mut findings, of(LINUX));
     credit(lab, &mut findings)?;
     for (i, (name, caption, claims)) in CAPTIONS.into_iter().enumerate() {
-        let command = trials[i].command();
+        let command = cases[i].command();
         findings.exhibit_of(over_minutes(name, i, of(i)), caption, claims, |c| {
             c == command
         });
     }
-    let close = [BSD4, SOLARIS].map(|i| trials[i].command());
+    let close = [BSD4, SOLARIS].map(|i| cases[i].command());
     findings.exhibit_of(
         closely(of(BSD4), of(SOLARIS)),
         "The same runs looked at ten times a second: 4BSD climbs while the program runs and is thrown back each second by the decay pass; \
@@ -198,9 +198,8 @@ fn linux(findings: &mut Findings, priorities: &Priorities) {
 /// C5 by the sleep credit the program begins with.
 fn credit(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let credits = [0, 3_300, 10_000];
-    let trials =
-        credits.map(|ms| trial(SCHEDULERS[LINUX].1, 40, 50).set("initial_sleep_avg_ms", ms));
-    let sinks = ule::observe(lab, findings, &trials, Priorities::default)?;
+    let cases = credits.map(|ms| case(SCHEDULERS[LINUX].1, 40, 50).set("initial_sleep_avg_ms", ms));
+    let sinks = ule::observe(lab, findings, &cases, Priorities::default)?;
     for (ms, runs) in credits.iter().zip(sinks) {
         let after = Sample::from(1e9 * runs[0].best_after());
         let change = format!("initial_sleep_avg_ms={ms}");
@@ -219,16 +218,16 @@ fn credit(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
 fn either_end(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let all = [10, 20, 30, 40, 45, 48, 49, 51, 52, 55, 60, 70, 80, 90];
     let percent: &[u64] = lab.pick(&all, &[10, 45, 49, 51, 55, 90]);
-    let trials: Vec<Trial> = percent
+    let cases: Vec<Case> = percent
         .iter()
-        .map(|p| trial(SCHEDULERS[LINUX].1, *p, 100 - p).seconds(ENOUGH))
+        .map(|p| case(SCHEDULERS[LINUX].1, *p, 100 - p).seconds(ENOUGH))
         .collect();
-    let started: Vec<Trial> = trials
+    let started: Vec<Case> = cases
         .iter()
         .map(|t| t.clone().set("initial_sleep_avg_ms", 10_000))
         .collect();
     let rows =
-        [trials, started].map(|trials| ule::observe(lab, findings, &trials, Priorities::default));
+        [cases, started].map(|cases| ule::observe(lab, findings, &cases, Priorities::default));
     let [low, high] = rows;
     let ends = |sinks: Vec<Vec<Priorities>>| -> Vec<f64> {
         sinks

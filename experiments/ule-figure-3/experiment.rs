@@ -9,13 +9,13 @@ use crate::ule::{self, BSD4, LINUX, MACHINE, NICE, SCHEDULERS, SOLARIS, ULE};
 const DURATIONS: [u64; 3] = [30, 60, 180];
 const SHOWN: usize = 1;
 
-fn trial(policy: &str, seconds: u64) -> Trial {
+fn case(policy: &str, seconds: u64) -> Case {
     let nice = NICE.map(|n| n.to_string()).join(",");
-    ule::from_shell(Trial::new(policy, MACHINE, &format!("hogs --nice={nice}")).seconds(seconds))
+    ule::from_shell(Case::new(policy, MACHINE, &format!("hogs --nice={nice}")).seconds(seconds))
 }
 
 /// The share of each hog, in the order of nice.
-fn shares(outcome: &Outcome) -> Vec<f64> {
+fn shares(outcome: &CaseResult) -> Vec<f64> {
     NICE.iter()
         .map(|nice| outcome.share(&format!("hog-nice{nice}")).median())
         .collect()
@@ -25,7 +25,7 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     let mut findings = Findings::new();
     let mut by_policy = Vec::new();
     for (_, policy) in SCHEDULERS {
-        by_policy.push(lab.run(&DURATIONS.map(|seconds| trial(policy, seconds)))?);
+        by_policy.push(lab.run(&DURATIONS.map(|seconds| case(policy, seconds)))?);
     }
     by_policy
         .iter()
@@ -37,7 +37,7 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     evenness(&mut findings, |i| of(i, 2));
     cutoffs(lab, &mut findings, |i| of(i, 2))?;
     past_the_window(lab, &mut findings, &by_policy[ULE])?;
-    let shown = SCHEDULERS.map(|(_, policy)| trial(policy, DURATIONS[SHOWN]).command());
+    let shown = SCHEDULERS.map(|(_, policy)| case(policy, DURATIONS[SHOWN]).command());
     findings.exhibit_of(
         figure(|i| of(i, SHOWN)),
         "Share of the CPU against nice, 60 s. The paper's statements: the two older schedulers favour nice -20 out of proportion, ULE and Linux are even, \
@@ -157,14 +157,14 @@ fn cutoffs(
         holds,
     );
     let variants = [
-        (trial("bsd4:4.x", 180), "the weights of FreeBSD 4, which the paper's text describes: from nice 5 on, and nearly from -15 on, nobody runs"),
-        (trial("bsd4", 180).set("ppq", 2), "run queues of two priorities in place of four: nice 19 no longer shares the last queue of nice -20's hog"),
-        (trial("bsd43", 180), "4.3BSD, which the others come from"),
+        (case("bsd4:4.x", 180), "the weights of FreeBSD 4, which the paper's text describes: from nice 5 on, and nearly from -15 on, nobody runs"),
+        (case("bsd4", 180).set("ppq", 2), "run queues of two priorities in place of four: nice 19 no longer shares the last queue of nice -20's hog"),
+        (case("bsd43", 180), "4.3BSD, which the others come from"),
     ];
-    for (trial, lesson) in variants {
-        let outcome = &lab.run(std::slice::from_ref(&trial))?[0];
+    for (case, lesson) in variants {
+        let outcome = &lab.run(std::slice::from_ref(&case))?[0];
         findings.ran(outcome);
-        let set = trial
+        let set = case
             .set
             .iter()
             .map(|(name, value)| format!(" {name}={value}"))
@@ -172,7 +172,7 @@ fn cutoffs(
         let share = shares(outcome)[NICE.len() - 1];
         findings.ablation(
             "C11",
-            &format!("{}{set}", trial.policy),
+            &format!("{}{set}", case.policy),
             &share.into(),
             Unit::Share,
             lesson,
@@ -185,9 +185,9 @@ fn cutoffs(
 fn past_the_window(
     lab: &Lab,
     findings: &mut Findings,
-    by_duration: &[Arc<Outcome>],
+    by_duration: &[Arc<CaseResult>],
 ) -> Result<(), Error> {
-    let past = |outcome: &Outcome| {
+    let past = |outcome: &CaseResult| {
         let all = shares(outcome);
         all[4..].iter().sum::<f64>() / all[4..].len() as f64
     };
@@ -204,8 +204,8 @@ fn past_the_window(
         "",
         holds,
     );
-    let trial = trial("ule", 60).set("initial_slptime_ms", 0);
-    let outcome = &lab.run(&[trial])?[0];
+    let case = case("ule", 60).set("initial_slptime_ms", 0);
+    let outcome = &lab.run(&[case])?[0];
     findings.ran(outcome);
     findings.ablation(
         "C12",
@@ -236,7 +236,7 @@ fn figure(of: impl Fn(usize) -> Vec<f64>) -> schedlab_report::svg::Figure {
     plot.finish()
 }
 
-fn table(by_policy: &[Vec<Arc<Outcome>>]) -> Table {
+fn table(by_policy: &[Vec<Arc<CaseResult>>]) -> Table {
     let rows = by_policy.iter().zip(SCHEDULERS).enumerate().flat_map(
         |(contest, (outcomes, (name, _)))| {
             outcomes

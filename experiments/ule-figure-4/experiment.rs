@@ -15,7 +15,7 @@ const COMPILER: &str = "[task.compiler]\ncount = 0\nworking_set = \"128KiB\"\npr
 const CHEAP: Mix = (5, 300);
 
 /// 4 vi, 2 Mozilla, and a shell that starts two batches of 30 compilers, one after the other.
-pub fn figure_4(policy: &str, mix: Mix) -> Trial {
+pub fn figure_4(policy: &str, mix: Mix) -> Case {
     let (run, sleep) = mix;
     let text = format!(
         "{}[task.shell]\nprogram = \"\"\"\nsleep {START}s\nloop 2\n  mark batch\n  loop 30\n    fork compiler\n  end\n  \
@@ -23,7 +23,7 @@ pub fn figure_4(policy: &str, mix: Mix) -> Trial {
          {COMPILER}",
         ule::interactive_tasks(mix)
     );
-    ule::from_shell(Trial::text(
+    ule::from_shell(Case::text(
         policy,
         MACHINE,
         &format!("ule-figure-4-mozilla-{run}-{sleep}"),
@@ -32,7 +32,7 @@ pub fn figure_4(policy: &str, mix: Mix) -> Trial {
 }
 
 /// The same with a separate shell for each batch; the second is signalled when the first batch ends.
-fn two_shells(policy: &str, mix: Mix) -> Trial {
+fn two_shells(policy: &str, mix: Mix) -> Case {
     let (run, sleep) = mix;
     let batch = "mark batch\nloop 30\n  fork compiler\nend\nwait-children\n";
     let text = format!(
@@ -40,7 +40,7 @@ fn two_shells(policy: &str, mix: Mix) -> Trial {
          [task.second]\nprogram = \"\"\"\nwait-sem over\n{batch}\"\"\"\n\n{COMPILER}",
         ule::interactive_tasks(mix)
     );
-    ule::from_shell(Trial::text(
+    ule::from_shell(Case::text(
         policy,
         MACHINE,
         &format!("ule-figure-4-two-shells-{run}-{sleep}"),
@@ -222,8 +222,8 @@ fn second_batch(lab: &Lab, findings: &mut Findings, loaded: &Grid) -> Result<(),
     let without = |policy: &'static str, name: &'static str| {
         MIXES.map(|mix| figure_4(policy, mix).set(name, 0).seeds(lab.pick(3, 1)))
     };
-    let ablate = |findings: &mut Findings, trials: &[Trial]| -> Result<Vec<Seeds>, Error> {
-        Ok(ule::observe(lab, findings, trials, Responses::default)?
+    let ablate = |findings: &mut Findings, cases: &[Case]| -> Result<Vec<Seeds>, Error> {
+        Ok(ule::observe(lab, findings, cases, Responses::default)?
             .into_iter()
             .map(Seeds)
             .collect())
@@ -291,11 +291,11 @@ fn ablations(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
             "largest in the 5 s after it began",
         )
     }));
-    let trials: Vec<Trial> = changes
+    let cases: Vec<Case> = changes
         .iter()
-        .map(|(_, trial, ..)| trial.clone().seeds(lab.pick(3, 1)))
+        .map(|(_, case, ..)| case.clone().seeds(lab.pick(3, 1)))
         .collect();
-    let sinks = ule::observe(lab, findings, &trials, Responses::default)?;
+    let sinks = ule::observe(lab, findings, &cases, Responses::default)?;
     for ((id, _, value, change, lesson), runs) in changes.into_iter().zip(sinks) {
         let measured = Seeds(runs).each(value);
         match id {

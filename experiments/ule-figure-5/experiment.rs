@@ -216,13 +216,13 @@ fn ablations(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
         ("C26", late("o1:2.5.73").set("prio_bonus_ratio", 0), "no interactivity estimator at all: nice alone decides"),
         ("C26", late("o1"), "Linux 2.6.11, which weighs sleep and forgets within a second"),
     ];
-    let trials: Vec<Trial> = changes.iter().map(|(_, trial, _)| trial.clone()).collect();
-    let sinks = ule::observe(lab, findings, &trials, Responses::default)?;
-    for ((id, trial, lesson), runs) in changes.iter().zip(sinks) {
+    let cases: Vec<Case> = changes.iter().map(|(_, case, _)| case.clone()).collect();
+    let sinks = ule::observe(lab, findings, &cases, Responses::default)?;
+    for ((id, case, lesson), runs) in changes.iter().zip(sinks) {
         let mean = Seeds(runs).mean(SETTLED).map(|s| s * 1e9);
         let change = format!(
             "{}, mean sum from 5 s on with Mozilla {}",
-            ule::change(trial),
+            ule::change(case),
             ule::mix_name(mix)
         );
         findings.ablation(id, &change, &mean, Unit::Time, lesson);
@@ -233,12 +233,12 @@ fn ablations(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
 
 /// C23 from the hogs' start on, if they inherit no sleep and are not interactive at first.
 fn score(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
-    let trial = |mix| {
+    let case = |mix| {
         ule::late("ule", &ule::figure_5(mix))
             .set("initial_slptime_ms", 0)
             .seeds(lab.pick(3, 1))
     };
-    let sinks = ule::observe(lab, findings, &MIXES.map(trial), Responses::default)?;
+    let sinks = ule::observe(lab, findings, &MIXES.map(case), Responses::default)?;
     for (mix, runs) in MIXES.into_iter().zip(sinks) {
         let mean = Seeds(runs).mean(START).map(|s| s * 1e9);
         let change = format!(
@@ -266,8 +266,8 @@ fn credit(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
         ),
     ];
     for (ms, lesson) in lessons {
-        let trial = |mix| {
-            Trial::new(
+        let case = |mix| {
+            Case::new(
                 "o1:2.5.73",
                 MACHINE,
                 &format!("late {}", ule::figure_5(mix)),
@@ -275,7 +275,7 @@ fn credit(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
             .seconds(60)
             .set("initial_sleep_avg_ms", ms)
         };
-        let sinks = ule::observe(lab, findings, &MIXES.map(trial), Responses::default)?;
+        let sinks = ule::observe(lab, findings, &MIXES.map(case), Responses::default)?;
         let mean: Sample = sinks
             .into_iter()
             .map(|runs| 1e9 * Seeds(runs).mean(START).median())

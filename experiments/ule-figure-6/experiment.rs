@@ -13,9 +13,9 @@ const DURATION: u64 = 120;
 /// Policies beside those of the paper's figure.
 const REVISIONS: [&str; 4] = ["ule:R3", "ule:R2", "ule:R0", "ule14"];
 
-fn trial(policy: &str, loaders: &str) -> Trial {
+fn case(policy: &str, loaders: &str) -> Case {
     let workload = format!("late --task vi{loaders}");
-    ule::from_shell(Trial::new(policy, MACHINE, &workload).seconds(DURATION))
+    ule::from_shell(Case::new(policy, MACHINE, &workload).seconds(DURATION))
 }
 
 fn loaders(burst_ms: u64, nice: i8) -> String {
@@ -28,9 +28,9 @@ fn loaders(burst_ms: u64, nice: i8) -> String {
 /// Mean response of vi in the steady state, by burst.
 type Row = Vec<Seeds>;
 
-fn row(lab: &Lab, findings: &mut Findings, change: impl Fn(u64) -> Trial) -> Result<Row, Error> {
-    let trials = BURSTS.map(|burst| change(burst).seeds(lab.pick(3, 1)));
-    let sinks = ule::observe(lab, findings, &trials, Responses::default)?;
+fn row(lab: &Lab, findings: &mut Findings, change: impl Fn(u64) -> Case) -> Result<Row, Error> {
+    let cases = BURSTS.map(|burst| change(burst).seeds(lab.pick(3, 1)));
+    let sinks = ule::observe(lab, findings, &cases, Responses::default)?;
     Ok(sinks.into_iter().map(Seeds).collect())
 }
 
@@ -53,16 +53,16 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     let mut rows = Vec::new();
     for policy in &policies {
         rows.push(row(lab, &mut findings, |burst| {
-            trial(policy, &loaders(burst, -5))
+            case(policy, &loaders(burst, -5))
         })?);
     }
-    let alone = row(lab, &mut findings, |_| trial("ule", ""))?;
-    let linux_alone = row(lab, &mut findings, |_| trial(SCHEDULERS[LINUX].1, ""))?;
+    let alone = row(lab, &mut findings, |_| case("ule", ""))?;
+    let linux_alone = row(lab, &mut findings, |_| case(SCHEDULERS[LINUX].1, ""))?;
     linux(&mut findings, &rows[LINUX], &linux_alone);
     early(&mut findings, &rows, &alone);
     ablations(lab, &mut findings)?;
     let shown = SCHEDULERS.map(|(_, policy)| {
-        trial(policy, &loaders(BURSTS[SHOWN], -5))
+        case(policy, &loaders(BURSTS[SHOWN], -5))
             .seeds(lab.pick(3, 1))
             .command()
     });
@@ -118,33 +118,33 @@ fn early(findings: &mut Findings, rows: &[Row], alone: &Row) {
 }
 
 fn ablations(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
-    let linux = |nice| trial(SCHEDULERS[LINUX].1, &loaders(BURSTS[SHOWN], nice));
+    let linux = |nice| case(SCHEDULERS[LINUX].1, &loaders(BURSTS[SHOWN], nice));
     let changes = [
         ("C29", linux(-5).set("prio_bonus_ratio", 0), "without the interactivity estimator nice alone puts the loaders ahead: it is not what starves vi, it is what does not help it"),
         ("C29", linux(0), "loaders of nice 0: vi and they have the same priority and take turns"),
-        ("C29", trial("o1", &loaders(BURSTS[SHOWN], -5)), "Linux 2.6.11, which spends sleep_avg faster than it earns it at high bonus"),
-        ("C30", trial("ule", &loaders(BURSTS[0], -5)).set("userret_resched", 2), "bursts of 10 ms, where it fails, with a check on return to user mode as in R2"),
-        ("C30", trial("ule:R2", &loaders(BURSTS[SHOWN], -5)), "June 2003: 100 ms of memory"),
-        ("C30", trial("ule", &loaders(BURSTS[SHOWN], -5)).set("literal_figure1", 1), "the score as printed (C44)"),
-        ("C30", trial("ule", &loaders(BURSTS[SHOWN], -20)), "loaders of nice -20: their priority is better than vi's, who yet waits only for one slice of 10 ms at a time"),
+        ("C29", case("o1", &loaders(BURSTS[SHOWN], -5)), "Linux 2.6.11, which spends sleep_avg faster than it earns it at high bonus"),
+        ("C30", case("ule", &loaders(BURSTS[0], -5)).set("userret_resched", 2), "bursts of 10 ms, where it fails, with a check on return to user mode as in R2"),
+        ("C30", case("ule:R2", &loaders(BURSTS[SHOWN], -5)), "June 2003: 100 ms of memory"),
+        ("C30", case("ule", &loaders(BURSTS[SHOWN], -5)).set("literal_figure1", 1), "the score as printed (C44)"),
+        ("C30", case("ule", &loaders(BURSTS[SHOWN], -20)), "loaders of nice -20: their priority is better than vi's, who yet waits only for one slice of 10 ms at a time"),
     ];
-    for (id, trial, lesson) in changes {
-        let trial = trial.seeds(lab.pick(3, 1));
+    for (id, case, lesson) in changes {
+        let case = case.seeds(lab.pick(3, 1));
         let runs = ule::observe(
             lab,
             findings,
-            std::slice::from_ref(&trial),
+            std::slice::from_ref(&case),
             Responses::default,
         )?
         .remove(0);
         let mean = mean(&Seeds(runs)).map(|s| s * 1e9);
-        let nice = match &trial.work {
+        let nice = match &case.work {
             crate::Work::Named(text) => text.rsplit("nice=").next().unwrap_or_default().to_string(),
             crate::Work::Text { .. } => String::new(),
         };
         findings.ablation(
             id,
-            &format!("{}, loaders of nice {nice}", ule::change(&trial)),
+            &format!("{}, loaders of nice {nice}", ule::change(&case)),
             &mean,
             Unit::Time,
             lesson,

@@ -25,14 +25,14 @@ const SLICES: [f64; 20] = [
 
 /// C13 and C15: CPU time of the less nice of two hogs over the other's, by levels between them.
 fn slices(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
-    let trial = |levels: i32| {
+    let case = |levels: i32| {
         let workload = match levels {
             0 => "hogs --count 2".to_string(),
             levels => format!("hogs --nice=0,{levels}"),
         };
-        Trial::new("ule", MACHINE, &workload).seconds(600)
+        Case::new("ule", MACHINE, &workload).seconds(600)
     };
-    let done = lab.run(&(0..=18).map(trial).collect::<Vec<_>>())?;
+    let done = lab.run(&(0..=18).map(case).collect::<Vec<_>>())?;
     let mut ratios = Vec::new();
     for outcome in &done {
         findings.ran(outcome);
@@ -85,8 +85,8 @@ fn slices(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
 
 /// C15 with other ranges of slices: CPU time of nice 0 over that of nice 2.
 fn coarser(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
-    let two_levels = || Trial::new("ule", MACHINE, "hogs --nice=0,2").seconds(600);
-    for (change, trial, lesson) in [
+    let two_levels = || Case::new("ule", MACHINE, "hogs --nice=0,2").seconds(600);
+    for (change, case, lesson) in [
         (
             "slice_max_ms=70",
             two_levels().set("slice_max_ms", 70),
@@ -99,14 +99,14 @@ fn coarser(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
         ),
         (
             "R2",
-            Trial {
+            Case {
                 policy: "ule:R2".to_string(),
                 ..two_levels()
             },
             "June 2003: ten slices",
         ),
     ] {
-        let outcome = lab.run(&[trial])?.remove(0);
+        let outcome = lab.run(&[case])?.remove(0);
         findings.ran(&outcome);
         let ratio = outcome.each(|m| m.tasks[0].activity.cpu_share / m.tasks[1].activity.cpu_share);
         findings.ablation(
@@ -172,8 +172,8 @@ impl Waits {
 
 /// C14: in each switch every task on the queue runs its slice, so in two a wait is at most twice the others' slices.
 fn turns(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
-    let trial = Trial::new("ule", MACHINE, "hogs --nice=0,3,6,9,12").seconds(300);
-    let sinks = observe(lab, findings, &[trial], Waits::default)?;
+    let case = Case::new("ule", MACHINE, "hogs --nice=0,3,6,9,12").seconds(300);
+    let sinks = observe(lab, findings, &[case], Waits::default)?;
     // Slices of 14, 12, 10, 9 and 6 ticks of 10 ms.
     let all: f64 = [0, 3, 6, 9, 12]
         .iter()
@@ -204,8 +204,8 @@ fn turns(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
 /// C33.
 fn no_slice(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let text = "[task.less]\nprogram = \"run 20s\"\n\n[task.nicer]\nnice = 19\nprogram = \"\"\"\nforever\n  run 1s\nend\n\"\"\"\n";
-    let trial = Trial::text("ule", MACHINE, "ule-rules-no-slice", text).seconds(40);
-    let sinks = observe(lab, findings, &[trial], Waits::default)?;
+    let case = Case::text("ule", MACHINE, "ule-rules-no-slice", text).seconds(40);
+    let sinks = observe(lab, findings, &[case], Waits::default)?;
     let nicer = |name: &str| name == "nicer";
     let waits = &sinks[0][0];
     let long = waits
@@ -244,12 +244,12 @@ impl Sink for PercentCpu {
 fn percent_cpu(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let read = "run 10ms\n  nice 0\n";
     let hog = format!("[task.hog]\nprogram = \"\"\"\nforever\n  {read}end\n\"\"\"\n");
-    let hog = Trial::text("ule", MACHINE, "ule-rules-hog", hog)
+    let hog = Case::text("ule", MACHINE, "ule-rules-hog", hog)
         .seconds(60)
         .set("show_pctcpu", 1);
     let text = "[task.one]\nprogram = \"run 10s\\nsleep 1h\"\n\n[task.other]\nstart = \"10s\"\nprogram = \"\"\"\nforever\n  run 1s\nend\n\"\"\"\n\n\
         [task.top]\nprogram = \"\"\"\nforever\n  sleep 100ms\n  renice one 0\n  renice other 0\nend\n\"\"\"\n";
-    let turns = Trial::text("ule", MACHINE, "ule-rules-turns", text)
+    let turns = Case::text("ule", MACHINE, "ule-rules-turns", text)
         .seconds(60)
         .set("show_pctcpu", 1);
     let sinks = observe(lab, findings, &[hog, turns], PercentCpu::default)?;
@@ -283,10 +283,10 @@ fn cost(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     let mut looked = Vec::new();
     let mut grows = Vec::new();
     for policy in policies {
-        let hogs = |n: u32| Trial::new(policy, MACHINE, &format!("hogs --count {n}")).seconds(20);
+        let hogs = |n: u32| Case::new(policy, MACHINE, &format!("hogs --count {n}")).seconds(20);
         let asleep = |n: u32| {
             let text = format!("[task.hog]\nprogram = \"\"\"\nforever\n  run 1s\nend\n\"\"\"\n\n[task.asleep]\ncount = {n}\nprogram = \"sleep 1h\"\n");
-            Trial::text(policy, MACHINE, &format!("ule-rules-asleep-{n}"), text).seconds(600)
+            Case::text(policy, MACHINE, &format!("ule-rules-asleep-{n}"), text).seconds(600)
         };
         let done = lab.run(&[hogs(10), hogs(1000), asleep(10), asleep(1000)])?;
         done.iter().for_each(|outcome| findings.ran(outcome));
@@ -337,7 +337,7 @@ fn cost(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
 }
 
 /// Overhead of all kinds in a second after the start's, in ns.
-fn overhead_of(outcome: &Outcome) -> f64 {
+fn overhead_of(outcome: &CaseResult) -> f64 {
     outcome
         .each(|m| {
             let busy = m.cpus.iter().map(|c| c.busy_ns.0 - c.run_ns.0).sum::<u64>();
@@ -352,8 +352,8 @@ fn classes(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
         [task.normal]\nnice = 19\nprogram = \"\"\"\nforever\n  run 60ms\n  sleep 40ms\nend\n\"\"\"\n\n\
         [task.rt]\nclass = \"fifo\"\nrt_priority = 1\nprogram = \"\"\"\nforever\n  run 10ms\n  sleep 90ms\nend\n\"\"\"\n";
     let alone = text.replacen("run 7ms", "run 1ns", 1);
-    let trials = [("with", text.to_string()), ("without", alone)].map(|(name, text)| {
-        Trial::text(
+    let cases = [("with", text.to_string()), ("without", alone)].map(|(name, text)| {
+        Case::text(
             "ule",
             MACHINE,
             &format!("ule-rules-classes-{name}-idle"),
@@ -361,7 +361,7 @@ fn classes(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
         )
         .seconds(60)
     });
-    let done = lab.run(&trials)?;
+    let done = lab.run(&cases)?;
     done.iter().for_each(|outcome| findings.ran(outcome));
     let of = |i: usize, name: &str| done[i].share(name).median();
     let longest = |m: &Metrics| {
@@ -371,7 +371,7 @@ fn classes(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     };
     let rt_waits = done[0].each(longest);
     let asks = lab
-        .run(&[trials[0].clone().set("userret_resched", 2)])?
+        .run(&[cases[0].clone().set("userret_resched", 2)])?
         .remove(0);
     findings.ran(&asks);
     findings.ablation("C43", "userret_resched=2", &asks.each(longest), Unit::Time, "the real-time thread's longest wait if each return to user mode looks for a better thread, as in R2");

@@ -14,8 +14,8 @@ pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     Ok(findings)
 }
 
-fn run_one(lab: &Lab, findings: &mut Findings, trial: Trial) -> Result<Arc<Outcome>, Error> {
-    let outcome = lab.run(&[trial])?.remove(0);
+fn run_one(lab: &Lab, findings: &mut Findings, case: Case) -> Result<Arc<CaseResult>, Error> {
+    let outcome = lab.run(&[case])?.remove(0);
     findings.ran(&outcome);
     Ok(outcome)
 }
@@ -24,20 +24,20 @@ fn run_one(lab: &Lab, findings: &mut Findings, trial: Trial) -> Result<Arc<Outco
 fn progress(
     lab: &Lab,
     findings: &mut Findings,
-    change: impl Fn(Trial) -> Trial,
+    change: impl Fn(Case) -> Case,
 ) -> Result<Sample, Error> {
-    let trial = change(Trial::new("ule", SMP, "hogs --count 3").seconds(300));
-    let outcome = run_one(lab, findings, trial)?;
+    let case = change(Case::new("ule", SMP, "hogs --count 3").seconds(300));
+    let outcome = run_one(lab, findings, case)?;
     Ok(outcome.each(|m| {
         let shares = || m.tasks.iter().map(|t| t.activity.cpu_share);
         shares().fold(f64::INFINITY, f64::min) / shares().fold(0.0, f64::max)
     }))
 }
 
-fn policy(name: &'static str) -> impl Fn(Trial) -> Trial {
-    move |trial| Trial {
+fn policy(name: &'static str) -> impl Fn(Case) -> Case {
+    move |case| Case {
         policy: name.to_string(),
-        ..trial
+        ..case
     }
 }
 
@@ -97,11 +97,11 @@ fn children(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     ];
     let mut bars = Vec::new();
     for (i, (name, set)) in settings.into_iter().enumerate() {
-        let trial = set.iter().fold(
-            Trial::text("ule", SMP, "ule-smp-children", text),
+        let case = set.iter().fold(
+            Case::text("ule", SMP, "ule-smp-children", text),
             |t, (n, v)| t.set(n, *v),
         );
-        let seconds = run_one(lab, findings, trial)?.seconds();
+        let seconds = run_one(lab, findings, case)?.seconds();
         bars.push(Bar {
             name: name.to_string(),
             style: Style::Series(i),
@@ -145,12 +145,12 @@ fn compilers(
     machine: &str,
     set: u64,
     (run, sleep, rounds): (&str, &str, u32),
-) -> Trial {
+) -> Case {
     let text = format!(
         "[task.shell]\nprogram = \"\"\"\nloop 2\n  loop 30\n    fork compiler\n  end\n  wait-children\nend\n\"\"\"\n\n\
          [task.compiler]\ncount = 0\nworking_set = \"{set}KiB\"\nprogram = \"\"\"\nloop {rounds}\n  run {run}\n  sleep {sleep}\nend\n\"\"\"\n"
     );
-    Trial::text(
+    Case::text(
         policy,
         machine,
         &format!("ule-smp-compilers-{run}-{set}k"),
@@ -179,8 +179,8 @@ fn compile(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
                     "times as long under 4BSD",
                 );
             }
-            let migrations = |o: &Outcome| o.each(|m| m.total.nr_migrations as f64).cell();
-            let time = |o: &Outcome| o.seconds().map(|s| s * 1e9).cell();
+            let migrations = |o: &CaseResult| o.each(|m| m.total.nr_migrations as f64).cell();
+            let time = |o: &CaseResult| o.seconds().map(|s| s * 1e9).cell();
             subjects.push(Subject {
                 labels: vec![format!("{} / {}", period.0, period.1), format!("{set} KiB")],
                 contest: contest * SETS.len() + subjects.len(),
@@ -229,8 +229,8 @@ fn slower_on_two(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
     };
     let ratio =
         |findings: &mut Findings, policy: &str, set: u64, sleepers: u32| -> Result<Sample, Error> {
-            let trial = |machine| {
-                Trial::text(
+            let case = |machine| {
+                Case::text(
                     policy,
                     machine,
                     &format!("ule-smp-hog-{set}k-{sleepers}"),
@@ -238,7 +238,7 @@ fn slower_on_two(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
                 )
                 .seeds(lab.pick(3, 1))
             };
-            let done = lab.run(&[trial(SMP), trial(MACHINE)])?;
+            let done = lab.run(&[case(SMP), case(MACHINE)])?;
             done.iter().for_each(|outcome| findings.ran(outcome));
             Ok(done[0].seconds().over(&done[1].seconds()))
         };
@@ -250,7 +250,7 @@ fn slower_on_two(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
         ("ule", 384, 20, "ULE: threads that wake beside the hog are handed off, and what idles pulls the hog when they come"),
     ] {
         let measured = ratio(findings, policy, set, sleepers)?;
-        let name = change(&Trial::new(policy, SMP, ""));
+        let name = change(&Case::new(policy, SMP, ""));
         findings.ablation("C41", &format!("{name}, {set} KiB beside {sleepers}"), &measured, Unit::Plain, lesson);
     }
     Ok(())

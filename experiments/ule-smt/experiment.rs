@@ -7,30 +7,30 @@ const MACHINE: &str = "dual-xeon-ht";
 const WORK: f64 = 10.0;
 
 /// A hog that forks another, and the work of each.
-fn trial(policy: &str) -> Trial {
+fn case(policy: &str) -> Case {
     let text = format!(
         "[task.child]\ncount = 0\nprogram = \"run {WORK}s\"\n\n[task.hog]\nprogram = \"\"\"\nfork child\nrun {WORK}s\nwait-child\n\"\"\"\n"
     );
-    Trial::text(policy, MACHINE, "ule-smt-two-hogs", text)
+    Case::text(policy, MACHINE, "ule-smt-two-hogs", text)
 }
 
 pub fn run(lab: &Lab, _: &Paper) -> Result<Findings, Error> {
     let mut findings = Findings::new();
     let changes = [
-        (trial("ule").set("smt_one_kseq", 1), ""),
-        (trial("ule"), "the default of then, all logical CPUs are equal: the first idle one happens to be the other core, as CPUs are numbered here"),
-        (trial("ule").set("smt_one_kseq", 1).set("handoff", 4), "hand-off of September 2004: core by core, but a core takes as many threads as it has CPUs"),
-        (trial("ule").set("handoff", 5), "hand-off of December 2005: as soon as a CPU has more than one thread, idle cores first"),
-        (trial("ule14"), "ULE of FreeBSD 14: the child stays, as the load is no worse by more than one; the idle sibling steals it first, and balancing moves nobody from a CPU that has one thread"),
-        (trial("o1:2.5.73"), "Linux 2.5.73: the idle CPU that looks first, here the other core"),
+        (case("ule").set("smt_one_kseq", 1), ""),
+        (case("ule"), "the default of then, all logical CPUs are equal: the first idle one happens to be the other core, as CPUs are numbered here"),
+        (case("ule").set("smt_one_kseq", 1).set("handoff", 4), "hand-off of September 2004: core by core, but a core takes as many threads as it has CPUs"),
+        (case("ule").set("handoff", 5), "hand-off of December 2005: as soon as a CPU has more than one thread, idle cores first"),
+        (case("ule14"), "ULE of FreeBSD 14: the child stays, as the load is no worse by more than one; the idle sibling steals it first, and balancing moves nobody from a CPU that has one thread"),
+        (case("o1:2.5.73"), "Linux 2.5.73: the idle CPU that looks first, here the other core"),
     ];
-    let trials: Vec<Trial> = changes.iter().map(|(trial, _)| trial.clone()).collect();
-    let done = lab.run(&trials)?;
+    let cases: Vec<Case> = changes.iter().map(|(case, _)| case.clone()).collect();
+    let done = lab.run(&cases)?;
     let mut bars = Vec::new();
-    for (outcome, (trial, lesson)) in done.iter().zip(&changes) {
+    for (outcome, (case, lesson)) in done.iter().zip(&changes) {
         findings.ran(outcome);
         let seconds = outcome.seconds();
-        let change = crate::ule::change(trial);
+        let change = crate::ule::change(case);
         bars.push(bar(&change, bars.len(), seconds.median()));
         match lesson.is_empty() {
             true => findings.judge(

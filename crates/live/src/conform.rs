@@ -14,7 +14,7 @@ use crate::load::{keep_log, Program, SMALL};
 use crate::object::{open, Config, Object};
 use crate::topology::Place;
 use crate::Error;
-use recorder::{Event, Outcome, Recorder};
+use recorder::{Event, HookOutcome, Recorder};
 
 /// `SCRIPT_EVENTS` in conform.h.
 const BATCH: usize = 2048;
@@ -107,7 +107,7 @@ fn record(tuned: &Tuned, seed: u64) -> Result<Recorder, ConformError> {
 #[derive(Default)]
 struct Batch {
     events: Vec<Event>,
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<HookOutcome>,
     /// First event and seed of each script.
     starts: Vec<(usize, u64)>,
 }
@@ -149,7 +149,7 @@ impl Arm {
             return Ok(None);
         }
         let header = 8;
-        let size = header + BATCH * (size_of::<Event>() + size_of::<Outcome>());
+        let size = header + BATCH * (size_of::<Event>() + size_of::<HookOutcome>());
         let mut image = vec![0; size];
         image[..4].copy_from_slice(&(batch.events.len() as u32).to_ne_bytes());
         for (i, event) in batch.events.iter().enumerate() {
@@ -170,7 +170,7 @@ impl Arm {
             .checked_sub(1)
             .map_or(batch.events.len(), |at| at as usize);
         let outcomes = &played[header + BATCH * size_of::<Event>()..];
-        match first_difference(batch, &outcomes[..answered * size_of::<Outcome>()]) {
+        match first_difference(batch, &outcomes[..answered * size_of::<HookOutcome>()]) {
             None if failed > 0 => Err(ConformError::Failed(batch.script_of(answered).1)),
             difference => Ok(difference),
         }
@@ -182,9 +182,9 @@ fn first_difference(batch: &Batch, played: &[u8]) -> Option<String> {
     let all = batch
         .outcomes
         .iter()
-        .zip(played.chunks_exact(size_of::<Outcome>()));
+        .zip(played.chunks_exact(size_of::<HookOutcome>()));
     let (at, (native, bpf)) = all
-        .map(|(native, bytes)| (native, Outcome::from_bytes(bytes)))
+        .map(|(native, bytes)| (native, HookOutcome::from_bytes(bytes)))
         .enumerate()
         .find(|(_, (native, bpf))| *native != bpf)?;
     let (start, seed) = batch.script_of(at);

@@ -9,7 +9,7 @@ use crate::{Activity, Distribution, Metrics};
 /// Which way is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Better {
+pub enum Direction {
     /// More is better.
     Higher,
     /// Less is better.
@@ -20,7 +20,7 @@ pub enum Better {
 
 /// The unit of a headline's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum Unit {
+pub enum HeadlineUnit {
     /// Nanoseconds.
     #[serde(rename = "ns")]
     Ns,
@@ -52,9 +52,9 @@ pub struct Headline {
     /// Name for people.
     pub label: Cow<'static, str>,
     /// The unit of the values.
-    pub unit: Unit,
+    pub unit: HeadlineUnit,
     /// Which way is better.
-    pub better: Better,
+    pub better: Direction,
     #[serde(skip)]
     source: Source,
 }
@@ -114,8 +114,8 @@ fn mark_rate(name: &str) -> Headline {
     Headline {
         id: format!("mark.{name}.per_second").into(),
         label: format!("{name} throughput").into(),
-        unit: Unit::PerSecond,
-        better: Better::Higher,
+        unit: HeadlineUnit::PerSecond,
+        better: Direction::Higher,
         source: Source::MarkRate(name.into()),
     }
 }
@@ -124,8 +124,8 @@ fn mark_latency(name: &str) -> Headline {
     Headline {
         id: format!("mark.{name}.latency_p99_ns").into(),
         label: format!("{name} latency p99").into(),
-        unit: Unit::Ns,
-        better: Better::Lower,
+        unit: HeadlineUnit::Ns,
+        better: Direction::Lower,
         source: Source::MarkP99(name.into()),
     }
 }
@@ -133,8 +133,8 @@ fn mark_latency(name: &str) -> Headline {
 type Row = (
     &'static str,
     &'static str,
-    Unit,
-    Better,
+    HeadlineUnit,
+    Direction,
     fn(&Metrics) -> Option<f64>,
 );
 
@@ -151,15 +151,15 @@ fn fixed(&(id, label, unit, better, get): &Row) -> Headline {
 type GroupRow = (
     &'static str,
     &'static str,
-    Unit,
-    Better,
+    HeadlineUnit,
+    Direction,
     fn(&Activity) -> Option<f64>,
 );
 
 /// The headlines of a group of tasks.
 const GROUPS: &[GroupRow] = {
-    use Better::{Lower, Neither};
-    use Unit::{Ns, Share};
+    use Direction::{Lower, Neither};
+    use HeadlineUnit::{Ns, Share};
     &[
         ("cpu_share", "CPU share", Share, Neither, |a| {
             Some(a.cpu_share)
@@ -179,8 +179,8 @@ const GROUPS: &[GroupRow] = {
 
 /// The headlines every workload has.
 const FIXED: &[Row] = {
-    use Better::{Higher, Lower, Neither};
-    use Unit::{Count, Ns, Share};
+    use Direction::{Higher, Lower, Neither};
+    use HeadlineUnit::{Count, Ns, Share};
     &[
         ("duration_ns", "Duration", Ns, Lower, |m| {
             Some(m.duration_ns.0 as f64)

@@ -54,7 +54,7 @@ mod state;
 mod summary;
 
 pub use error::AccountingError;
-pub use headline::{Better, Headline, Unit};
+pub use headline::{Direction, Headline, HeadlineUnit};
 pub use measure::Measure;
 pub use result::{
     Activity, CdfPoint, ControlGroupMetrics, CpuMetrics, Distribution, Fairness, GroupLatencyPlot,

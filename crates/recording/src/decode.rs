@@ -40,12 +40,12 @@ pub struct Description {
 /// Decodes pages.  The pages of one CPU must come in order; CPUs may be mixed in any way.
 pub struct Decoder {
     layout: PageLayout,
-    events: FxHashMap<u32, Event>,
+    events: FxHashMap<u32, RecordLayout>,
     recording: Recording,
 }
 
 /// The layout of one event's records: the places of its fields, by its format.
-pub struct Event {
+pub struct RecordLayout {
     id: u32,
     /// `common_flags`
     flags: Field,
@@ -114,10 +114,10 @@ impl Decoder {
         for text in &description.formats {
             let format = EventFormat::parse(text)?;
             tells_wakeups |= format.name == "sched_wakeup";
-            let event = Event::new(format)?;
+            let event = RecordLayout::new(format)?;
             events.extend(event.map(|event| (event.id, event)));
         }
-        let is_waking = |event: &Event| matches!(event.content, Content::Waking(..));
+        let is_waking = |event: &RecordLayout| matches!(event.content, Content::Waking(..));
         let carries = Carries {
             waking: events.values().any(is_waking),
             wakeup: tells_wakeups,
@@ -178,17 +178,17 @@ impl Decoder {
     }
 }
 
-impl Event {
+impl RecordLayout {
     /// The layout of an event's records; none if a recording does not need the event.
     ///
     /// # Errors
     /// A field that is needed is missing.
-    pub fn new(format: EventFormat) -> Result<Option<Event>, RecordingError> {
+    pub fn new(format: EventFormat) -> Result<Option<RecordLayout>, RecordingError> {
         let fields = Fields(&format);
         let Some(content) = fields.content()? else {
             return Ok(None);
         };
-        Ok(Some(Event {
+        Ok(Some(RecordLayout {
             id: format.id,
             flags: fields.field("common_flags")?,
             owner: fields.field("common_pid")?,

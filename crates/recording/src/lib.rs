@@ -30,7 +30,7 @@ mod recording;
 mod senders;
 pub mod tracefs;
 
-pub use decode::{Decoder, Description, Event as RecordLayout};
+pub use decode::{Decoder, Description, RecordLayout};
 pub use error::RecordingError;
 pub use event::{Comm, KernelEvent, KernelEventKind, KernelState, Pid, TaskRef};
 pub use format::{EventFormat, Field, Place};

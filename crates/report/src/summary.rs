@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use schedlab_measure::{
-    Activity, Better as Direction, ControlGroupMetrics, CpuMetrics, Distribution, Headline,
-    Interval, Metrics, Summary, Unit as HeadlineUnit, BOOTSTRAP_MIN,
+    Activity, ControlGroupMetrics, CpuMetrics, Direction, Distribution, Headline, HeadlineUnit,
+    Interval, Metrics, Summary, BOOTSTRAP_MIN,
 };
 
 use crate::quantity::Unit;

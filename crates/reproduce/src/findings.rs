@@ -6,7 +6,7 @@ use schedlab_report::quantity::Unit;
 use schedlab_report::svg::Figure;
 use schedlab_report::table::Table;
 
-use crate::{Ablation, Claim, ClaimData, Error, Outcome, Paper, Sample, Verdict};
+use crate::{Ablation, CaseResult, Claim, ClaimData, Error, Paper, Sample, Verdict};
 
 /// A figure, and the runs it shows.
 #[derive(Clone, Debug)]
@@ -124,14 +124,14 @@ impl Findings {
     }
 
     /// Notes what was run, so that a reader can repeat it.
-    pub fn ran(&mut self, outcome: &Outcome) {
+    pub fn ran(&mut self, outcome: &CaseResult) {
         let hashes = outcome
             .runs
             .iter()
             .map(|run| run.hash.to_string())
             .collect();
-        self.runs.insert(outcome.trial.command(), hashes);
-        if let crate::Work::Text { name, text } = &outcome.trial.work {
+        self.runs.insert(outcome.case.command(), hashes);
+        if let crate::Work::Text { name, text } = &outcome.case.work {
             self.workloads.insert(name.clone(), text.clone());
         }
     }

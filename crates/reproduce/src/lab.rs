@@ -1,4 +1,4 @@
-//! Where an experiment runs its trials.
+//! Where an experiment runs its cases.
 
 use std::any::Any;
 use std::ops::Deref;
@@ -8,9 +8,9 @@ use schedlab_lab::{in_parallel, Cancel, Reason};
 use schedlab_measure::Measure;
 use schedlab_trace::{Sink, TraceHash};
 
-use crate::{testbed, Error, Outcome, Run, Runner, Trial};
+use crate::{testbed, Case, CaseResult, Error, Runner, SeedResult};
 
-/// Where an experiment runs its trials: only on its testbed.
+/// Where an experiment runs its cases: only on its testbed.
 pub struct Lab<'a> {
     runner: &'a Runner<'a>,
     experiment: &'a str,
@@ -35,10 +35,10 @@ impl<S> Deref for Observed<S> {
     }
 }
 
-/// A prepared trial.
+/// A prepared case.
 struct Ready {
-    trial: Trial,
-    /// The trial for any seed.
+    case: Case,
+    /// The case for any seed.
     one: schedlab_lab::Trial,
 }
 
@@ -71,35 +71,35 @@ impl<'a> Lab<'a> {
         !self.runner.quick
     }
 
-    /// Runs each trial with each of its seeds, unless that was done before, and returns them in order.
+    /// Runs each case with each of its seeds, unless that was done before, and returns them in order.
     ///
     /// # Errors
-    /// A trial that is wrong or cannot go on; a machine of another testbed; a signal.
-    pub fn run(&self, trials: &[Trial]) -> Result<Vec<Arc<Outcome>>, Error> {
-        let measured = self.once(trials, |ready, seed, cancel| {
+    /// A case that is wrong or cannot go on; a machine of another testbed; a signal.
+    pub fn run(&self, cases: &[Case]) -> Result<Vec<Arc<CaseResult>>, Error> {
+        let measured = self.once(cases, |ready, seed, cancel| {
             // No claim is about one task's latencies, and those of a thousand threads do not fit into a cache.
             let measure = Measure::without_task_distributions();
             let (hash, measure) = self.simulate(ready, seed, measure, cancel)?;
             let metrics = measure.finish();
-            Ok(Run { metrics, hash })
+            Ok(SeedResult { metrics, hash })
         })?;
-        let outcome = |(trial, runs): (&Trial, _)| {
-            let trial = trial.clone();
-            Arc::new(Outcome { trial, runs })
+        let outcome = |(case, runs): (&Case, _)| {
+            let case = case.clone();
+            Arc::new(CaseResult { case, runs })
         };
-        Ok(trials.iter().zip(measured).map(outcome).collect())
+        Ok(cases.iter().zip(measured).map(outcome).collect())
     }
 
-    /// Runs each trial with each of its seeds into the experiment's own sink; nothing is kept.
+    /// Runs each case with each of its seeds into the experiment's own sink; nothing is kept.
     ///
     /// # Errors
     /// As [`Lab::run`].
     pub fn observe<S: Sink + Send>(
         &self,
-        trials: &[Trial],
+        cases: &[Case],
         sink: impl Fn() -> S + Sync,
     ) -> Result<Vec<Vec<(TraceHash, S)>>, Error> {
-        self.each(trials, |ready, seed, cancel| {
+        self.each(cases, |ready, seed, cancel| {
             self.simulate(ready, seed, sink(), cancel)
         })
     }
@@ -110,49 +110,49 @@ impl<'a> Lab<'a> {
     /// As [`Lab::run`].
     pub fn observe_once<S: Sink + Default + Send + Sync + 'static>(
         &self,
-        trials: &[Trial],
+        cases: &[Case],
     ) -> Result<Vec<Vec<Arc<Observed<S>>>>, Error> {
-        self.once(trials, |ready, seed, cancel| {
+        self.once(cases, |ready, seed, cancel| {
             let (hash, sink) = self.simulate(ready, seed, S::default(), cancel)?;
             Ok(Observed { hash, sink })
         })
     }
 
-    /// Results by trial and seed, earlier ones where they exist.
+    /// Results by case and seed, earlier ones where they exist.
     fn once<T: Any + Send + Sync>(
         &self,
-        trials: &[Trial],
+        cases: &[Case],
         one: impl Fn(&Ready, u64, &Cancel) -> Result<T, Error> + Sync,
     ) -> Result<Vec<Vec<Arc<T>>>, Error> {
-        self.each(trials, |ready, seed, cancel| {
+        self.each(cases, |ready, seed, cancel| {
             let make = || one(ready, seed, cancel);
-            self.runner.once(&ready.trial, seed, make)
+            self.runner.once(&ready.case, seed, make)
         })
     }
 
-    /// Results by trial and seed.
+    /// Results by case and seed.
     fn each<T: Send>(
         &self,
-        trials: &[Trial],
+        cases: &[Case],
         one: impl Fn(&Ready, u64, &Cancel) -> Result<T, Error> + Sync,
     ) -> Result<Vec<Vec<T>>, Error> {
-        let ready: Vec<Ready> = trials
+        let ready: Vec<Ready> = cases
             .iter()
-            .map(|trial| self.make_ready(trial))
+            .map(|case| self.make_ready(case))
             .collect::<Result<_, _>>()?;
-        let jobs: Vec<(usize, u64)> = (0..trials.len())
-            .flat_map(|i| (1..=trials[i].seeds).map(move |seed| (i, seed)))
+        let jobs: Vec<(usize, u64)> = (0..cases.len())
+            .flat_map(|i| (1..=cases[i].seeds).map(move |seed| (i, seed)))
             .collect();
         let job = |job: usize, cancel: &Cancel| {
-            let (trial, seed) = jobs[job];
-            one(&ready[trial], seed, cancel)
+            let (case, seed) = jobs[job];
+            one(&ready[case], seed, cancel)
         };
         let results = in_parallel(jobs.len(), self.runner.threads, job, || ())?;
-        let mut by_trial: Vec<Vec<_>> = trials.iter().map(|_| Vec::new()).collect();
-        for ((trial, _), result) in jobs.iter().zip(results) {
-            by_trial[*trial].push(result);
+        let mut by_case: Vec<Vec<_>> = cases.iter().map(|_| Vec::new()).collect();
+        for ((case, _), result) in jobs.iter().zip(results) {
+            by_case[*case].push(result);
         }
-        Ok(by_trial)
+        Ok(by_case)
     }
 
     fn simulate<S: Sink>(
@@ -176,34 +176,34 @@ impl<'a> Lab<'a> {
             Err(unfinished) => Err(match unfinished.reason {
                 Reason::Stopped => Error::Stopped,
                 Reason::Failed(error) => Error::Simulation {
-                    run: format!("{}, seed {seed}", ready.trial.command()),
+                    run: format!("{}, seed {seed}", ready.case.command()),
                     error,
                 },
                 Reason::Timer(error) => Error::Elsewhere {
-                    run: ready.trial.command(),
+                    run: ready.case.command(),
                     problem: format!("timers: {error}"),
                 },
             }),
         }
     }
 
-    fn make_ready(&self, trial: &Trial) -> Result<Ready, Error> {
+    fn make_ready(&self, case: &Case) -> Result<Ready, Error> {
         let wrong = |problem| Error::experiment(self.experiment, problem);
         let machines = testbed::machines(self.testbed)
             .ok_or_else(|| wrong(format!("there is no testbed \"{}\"", self.testbed)))?;
-        if !machines.contains(&trial.machine.as_str()) {
+        if !machines.contains(&case.machine.as_str()) {
             return Err(wrong(format!(
                 "{} is not a machine of the testbed {}",
-                trial.machine, self.testbed
+                case.machine, self.testbed
             )));
         }
-        let machine = schedlab_machine::find(&trial.machine)?;
-        let workload = trial.workload()?;
+        let machine = schedlab_machine::find(&case.machine)?;
+        let workload = case.workload()?;
         Ok(Ready {
-            trial: trial.clone(),
+            case: case.clone(),
             one: schedlab_lab::Trial {
-                duration: trial.duration,
-                ..schedlab_lab::Trial::new(trial.tuned()?, machine.into(), workload.into(), 1)
+                duration: case.duration,
+                ..schedlab_lab::Trial::new(case.tuned()?, machine.into(), workload.into(), 1)
             },
         })
     }

@@ -10,6 +10,7 @@
 //! [`testbed`] lists them, and the lab refuses others.  A [`Runner`] runs experiments in parallel.
 
 mod book;
+mod case;
 mod claim;
 mod document;
 mod error;
@@ -21,9 +22,9 @@ mod runner;
 mod sample;
 mod terminal;
 pub mod testbed;
-mod trial;
 
 pub use book::{render_book, BookInfo};
+pub use case::{Case, CaseResult, SeedResult, Work};
 pub use claim::{Ablation, Claim, Verdict, Verdicts};
 pub use document::{json, markdown, section};
 pub use error::Error;
@@ -34,7 +35,6 @@ pub use question::{questions, Answer, Look, Programs, Question, World};
 pub use runner::{Beat, Runner};
 pub use sample::Sample;
 pub use terminal::claims_table;
-pub use trial::{Outcome, Run, Trial, Work};
 
 /// One table, figure or section of a paper, reproduced.
 #[derive(Clone, Copy, Debug)]
@@ -97,7 +97,7 @@ pub fn experiments() -> &'static [Experiment] {
 #[allow(unused_imports)] // Not every experiment draws every kind of figure.
 mod prelude {
     pub(crate) use crate::{
-        Ablation, Error, Exhibit, Findings, Lab, Outcome, Paper, Sample, Trial,
+        Ablation, Case, CaseResult, Error, Exhibit, Findings, Lab, Paper, Sample,
     };
     pub(crate) use schedlab_measure::Metrics;
     pub(crate) use schedlab_report::quantity::Unit;

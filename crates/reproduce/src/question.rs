@@ -10,25 +10,25 @@ use serde::Serialize;
 use crate::kernel::QUESTIONS;
 use crate::staircase::{Requests, Served};
 use crate::ule::Responses;
-use crate::{Error, Lab, Runner, Trial};
+use crate::{Case, Error, Lab, Runner};
 
-/// A place other than the simulator to run trials.
+/// A place other than the simulator to run cases.
 pub trait World: Sync {
-    /// Runs a trial with its first seed into a sink, until `stop`.  Returns the output of the programs that
+    /// Runs a case with its first seed into a sink, until `stop`.  Returns the output of the programs that
     /// replace its workload, if there are any.
     ///
     /// # Errors
     /// It cannot be run there.
     fn run(
         &self,
-        trial: &Trial,
+        case: &Case,
         programs: Option<&Programs>,
         sink: &mut dyn Sink,
         stop: &dyn Fn() -> bool,
     ) -> Result<String, Error>;
 }
 
-/// Real programs that replace the workload of a question's trials outside the simulator.
+/// Real programs that replace the workload of a question's cases outside the simulator.
 pub struct Programs {
     /// The shell script; its output is read.
     pub script: &'static str,
@@ -79,7 +79,7 @@ pub struct Question {
     /// The experiment of which it is the smaller form.
     pub experiment: &'static str,
     pub(crate) title: &'static str,
-    pub(crate) trials: fn() -> Vec<(&'static str, Trial)>,
+    pub(crate) cases: fn() -> Vec<(&'static str, Case)>,
     /// What a real kernel runs; none: the same workload, played.
     pub programs: Option<Programs>,
     pub(crate) readings: &'static [Reading],
@@ -97,7 +97,7 @@ pub fn questions() -> &'static [Question] {
 pub struct Answer {
     /// The world's name.
     pub world: String,
-    /// By trial: its name, the hash of its trace, and the values read.
+    /// By case: its name, the hash of its trace, and the values read.
     pub rows: Vec<(String, String, Vec<f64>)>,
     /// By claim: its id, its smaller form, and whether that is true.
     pub claims: Vec<(String, String, bool)>,
@@ -114,47 +114,47 @@ impl Runner<'_> {
         world: Option<(&str, &dyn World)>,
         meanwhile: impl FnMut(),
     ) -> Result<Answer, Error> {
-        let trials = (question.trials)();
+        let cases = (question.cases)();
         let one = |i: usize, cancel: &Cancel| -> Result<_, Error> {
-            let (name, trial) = &trials[i];
+            let (name, case) = &cases[i];
             let (hash, look) = match world {
-                None => self.simulated(question, trial)?,
+                None => self.simulated(question, case)?,
                 Some((_, world)) => {
                     let stop = || self.stopped() || cancel.cancelled();
-                    self.elsewhere(question, trial, world, &stop)?
+                    self.elsewhere(question, case, world, &stop)?
                 }
             };
             Ok((hash, question.read(name, &look)?))
         };
-        let read = in_parallel(trials.len(), self.threads, one, meanwhile)?;
+        let read = in_parallel(cases.len(), self.threads, one, meanwhile)?;
         let name = world.map_or("simulator", |(name, _)| name);
-        Ok(question.answer(name, &trials, read))
+        Ok(question.answer(name, &cases, read))
     }
 
     fn elsewhere(
         &self,
         question: &Question,
-        trial: &Trial,
+        case: &Case,
         world: &dyn World,
         stop: &dyn Fn() -> bool,
     ) -> Result<(TraceHash, Look), Error> {
         let _permit = self.permit();
         let programs = question.programs.as_ref();
         let mut sinks = Tee(HashSink::default(), sinks());
-        let printed = world.run(trial, programs, &mut sinks, stop)?;
+        let printed = world.run(case, programs, &mut sinks, stop)?;
         let Tee(hash, sinks) = sinks;
         let printed = programs.map(|_| printed.as_str());
         Ok((hash.finish(), Look::new(sinks, printed)))
     }
 
-    fn simulated(&self, question: &Question, trial: &Trial) -> Result<(TraceHash, Look), Error> {
+    fn simulated(&self, question: &Question, case: &Case) -> Result<(TraceHash, Look), Error> {
         let testbed = question.testbed()?;
         let lab = Lab::new(self, question.experiment, &testbed, &|| false);
-        let runs = lab.observe(std::slice::from_ref(trial), sinks)?;
+        let runs = lab.observe(std::slice::from_ref(case), sinks)?;
         let first = runs.into_iter().flatten().next();
         first
             .map(|(hash, sinks)| (hash, Look::new(sinks, None)))
-            .ok_or_else(|| Error::experiment(question.experiment, "a trial without a seed"))
+            .ok_or_else(|| Error::experiment(question.experiment, "a case without a seed"))
     }
 }
 
@@ -169,11 +169,11 @@ impl Question {
     }
 
     /// The values read from a run.
-    fn read(&self, trial: &str, look: &Look) -> Result<Vec<f64>, Error> {
+    fn read(&self, case: &str, look: &Look) -> Result<Vec<f64>, Error> {
         let one = |(name, _, value): &Reading| match value(look) {
             value if value.is_finite() => Ok(value),
             _ => {
-                let problem = format!("{trial}: there is no value of \"{name}\"");
+                let problem = format!("{case}: there is no value of \"{name}\"");
                 Err(Error::experiment(self.experiment, problem))
             }
         };
@@ -183,10 +183,10 @@ impl Question {
     fn answer(
         &self,
         world: &str,
-        trials: &[(&str, Trial)],
+        cases: &[(&str, Case)],
         read: Vec<(TraceHash, Vec<f64>)>,
     ) -> Answer {
-        let names = trials.iter().map(|(name, _)| name.to_string());
+        let names = cases.iter().map(|(name, _)| name.to_string());
         let rows = names
             .zip(read)
             .map(|(name, (hash, values))| (name, hash.to_string(), values));
@@ -205,7 +205,7 @@ impl Question {
     /// Answers of several worlds side by side.
     pub fn table(&self, answers: &[Answer]) -> Table {
         let mut subjects = Vec::new();
-        for (contest, (name, _)) in (self.trials)().iter().enumerate() {
+        for (contest, (name, _)) in (self.cases)().iter().enumerate() {
             for answer in answers {
                 let values = answer.rows[contest].2.iter();
                 subjects.push(Subject {

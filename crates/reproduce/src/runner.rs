@@ -1,4 +1,4 @@
-//! Runs the trials of all experiments: each trial once, a limited number at the same time.
+//! Runs the cases of all experiments: each case once, a limited number at the same time.
 
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use schedlab_lab::{in_parallel, Cancel};
 
-use crate::{Error, Experiment, Report, Trial};
+use crate::{Case, Error, Experiment, Report};
 
 /// The progress of the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Beat {
     pub runs: usize,
 }
 
-/// Runs the trials of experiments.  Experiments run in parallel, so that there is always a run to do;
+/// Runs the cases of experiments.  Experiments run in parallel, so that there is always a run to do;
 /// a run that several experiments need is done once.  Results do not depend on the number of threads.
 pub struct Runner<'a> {
     /// Shorter and fewer runs, with the same verdicts.
@@ -32,8 +32,8 @@ pub struct Runner<'a> {
     kept: Mutex<BTreeMap<Key, Arc<Kept>>>,
 }
 
-/// The type of the result, and its run: a trial of one seed, and the seed.
-type Key = (TypeId, Trial, u64);
+/// The type of the result, and its run: a case of one seed, and the seed.
+type Key = (TypeId, Case, u64);
 /// A result.  A thread that finds it locked waits for the thread that computes it.
 type Kept = Mutex<Option<Arc<dyn Any + Send + Sync>>>;
 
@@ -95,11 +95,11 @@ impl<'a> Runner<'a> {
     /// The result of `make` for a run, computed now or earlier.
     pub(crate) fn once<T: Any + Send + Sync>(
         &self,
-        trial: &Trial,
+        case: &Case,
         seed: u64,
         make: impl FnOnce() -> Result<T, Error>,
     ) -> Result<Arc<T>, Error> {
-        let key = (TypeId::of::<T>(), trial.clone().seeds(1), seed);
+        let key = (TypeId::of::<T>(), case.clone().seeds(1), seed);
         let kept = Arc::clone(lock(&self.kept).entry(key).or_default());
         let mut kept = lock(&kept);
         if let Some(known) = &*kept {

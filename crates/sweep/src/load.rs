@@ -9,7 +9,7 @@ use std::path::Path;
 use schedlab_input::{reason, Diagnostic};
 use schedlab_lab::{in_parallel, Cancel};
 use schedlab_report::quantity::Unit;
-use schedlab_report::study::{Metric, Outcome, Study, StudySetup};
+use schedlab_report::study::{Metric, Study, StudyResult, StudySetup};
 use schedlab_report::table::Better;
 use serde_json::Value;
 
@@ -139,7 +139,7 @@ fn add(study: &mut Study, labels: BTreeMap<String, String>, command: &str, seed:
         }
         values.insert(measured.name, value);
     }
-    let outcome = Outcome {
+    let outcome = StudyResult {
         seed,
         trace_hash: row.trace_hash,
         error: row.error,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rusqlite::{
     params, Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior,
 };
-use schedlab_measure::{Better, Headline, Metrics, Unit};
+use schedlab_measure::{Direction, Headline, HeadlineUnit, Metrics};
 
 use crate::batch::{run_key, Setup};
 use crate::claims::{claim, end_claim, forget_dead};
@@ -142,16 +142,16 @@ impl Measured {
             name: headline.id.to_string(),
             label: headline.label.to_string(),
             unit: match headline.unit {
-                Unit::Ns => "ns",
-                Unit::PerSecond => "1/s",
-                Unit::Count => "1",
-                Unit::Share => "share",
+                HeadlineUnit::Ns => "ns",
+                HeadlineUnit::PerSecond => "1/s",
+                HeadlineUnit::Count => "1",
+                HeadlineUnit::Share => "share",
             }
             .to_string(),
             better: match headline.better {
-                Better::Lower => "lower",
-                Better::Higher => "higher",
-                Better::Neither => "neither",
+                Direction::Lower => "lower",
+                Direction::Higher => "higher",
+                Direction::Neither => "neither",
             }
             .to_string(),
         }

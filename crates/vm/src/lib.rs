@@ -28,4 +28,4 @@ pub use job::{Ended, Exit, Hello, Job};
 pub use kernel::Kernel;
 pub use process::Stop;
 pub use qemu::{Clock, Machine};
-pub use run::{run, Listener, Outcome, State};
+pub use run::{run, GuestOutcome, Listener, State};

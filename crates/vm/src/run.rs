@@ -64,7 +64,7 @@ pub trait Listener {
 
 /// What a guest that came to its end leaves.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct GuestOutcome {
     /// What it said when it was up.
     pub hello: Hello,
     /// How the command went.
@@ -87,7 +87,7 @@ pub fn run(
     timeout: Duration,
     listener: &mut dyn Listener,
     stop: Stop,
-) -> Result<Outcome, VmError> {
+) -> Result<GuestOutcome, VmError> {
     let mut guest = Guest::start(machine, &content.pack()?)?;
     let mut story = Story::default();
     loop {
@@ -264,7 +264,7 @@ impl Story {
         Ok(decoder.page(CpuId(u32::from_le_bytes(*cpu)), page)?)
     }
 
-    fn outcome(mut self) -> Result<Outcome, VmError> {
+    fn outcome(mut self) -> Result<GuestOutcome, VmError> {
         let untold = || VmError::Garbled("the end came before the story".into());
         if !self.notes.is_empty() {
             let damaged = || VmError::Garbled("notes nobody can read".into());
@@ -273,7 +273,7 @@ impl Story {
                 recording.note(notes);
             }
         }
-        Ok(Outcome {
+        Ok(GuestOutcome {
             hello: self.hello.ok_or_else(untold)?,
             ended: self.ended.ok_or_else(untold)?,
             scheduler: String::from_utf8_lossy(&self.scheduler).into_owned(),

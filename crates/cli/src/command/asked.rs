@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use schedlab_input::Diagnostic;
 use schedlab_report::table::Terminal;
-use schedlab_reproduce::{questions, Answer, Error, Programs, Question, Runner, Trial, World};
+use schedlab_reproduce::{questions, Answer, Case, Error, Programs, Question, Runner, World};
 use schedlab_trace::{Ns, Sink};
 use schedlab_vm::{find_program, Machine};
 use serde::Serialize;
@@ -142,19 +142,19 @@ struct RealKernel<'a> {
 impl World for RealKernel<'_> {
     fn run(
         &self,
-        trial: &Trial,
+        case: &Case,
         programs: Option<&Programs>,
         sink: &mut dyn Sink,
         stop: &dyn Fn() -> bool,
     ) -> Result<String, Error> {
         let failed = |problem: String| Error::Elsewhere {
-            run: trial.command(),
+            run: case.command(),
             problem,
         };
-        let scheduler = self.scheduler(trial).map_err(|e| failed(e.to_string()))?;
+        let scheduler = self.scheduler(case).map_err(|e| failed(e.to_string()))?;
         let session = KernelSession {
             machine: self.machine.clone(),
-            task: Task::Command(command(trial, programs)),
+            task: Task::Command(command(case, programs)),
             with: programs.map_or(Vec::new(), files),
             record: true,
             data_flow: false,
@@ -180,24 +180,24 @@ impl World for RealKernel<'_> {
         let recording = recording.ok_or_else(|| failed("nothing was recorded".to_string()))?;
         let mended = recording.play(&session.info(&scheduler, &outcome), sink);
         for warning in schedlab_lab::mending_warnings(recording, &mended) {
-            note(&format!("warning: {}: {warning}", trial.command()));
+            note(&format!("warning: {}: {warning}", case.command()));
         }
         Ok(String::from_utf8_lossy(&printed).into_owned())
     }
 }
 
 impl RealKernel<'_> {
-    fn scheduler(&self, trial: &Trial) -> Result<Scheduler, Failure> {
-        if trial.policy == OWN {
+    fn scheduler(&self, case: &Case) -> Result<Scheduler, Failure> {
+        if case.policy == OWN {
             return Ok(Scheduler::Own);
         }
-        let set: Vec<String> = trial
+        let set: Vec<String> = case
             .set
             .iter()
             .map(|(name, value)| format!("{name}={value}"))
             .collect();
         let set = Assignments::read(&[], &set)?;
-        Scheduler::of_policy(&trial.policy, &set, self.interrupt)
+        Scheduler::of_policy(&case.policy, &set, self.interrupt)
     }
 }
 
@@ -205,19 +205,19 @@ fn files(programs: &Programs) -> Vec<PathBuf> {
     programs.with.iter().map(PathBuf::from).collect()
 }
 
-/// The trial as a command in the guest: the programs that replace its workload, or `play`.
-fn command(trial: &Trial, programs: Option<&Programs>) -> Vec<String> {
+/// The case as a command in the guest: the programs that replace its workload, or `play`.
+fn command(case: &Case, programs: Option<&Programs>) -> Vec<String> {
     if let Some(programs) = programs {
         return ["sh", "-c", programs.script].map(str::to_string).to_vec();
     }
-    let workload = match &trial.work {
+    let workload = match &case.work {
         schedlab_reproduce::Work::Named(line) => line.clone(),
         schedlab_reproduce::Work::Text { name, .. } => name.clone(),
     };
     let mut words = ["schedlab", "play", "--quiet", &workload]
         .map(str::to_string)
         .to_vec();
-    if let Some(duration) = trial.duration {
+    if let Some(duration) = case.duration {
         words.extend(["--duration".to_string(), exact(duration)]);
     }
     words

@@ -8,7 +8,7 @@ use schedlab_lab::{exact, identity, quoted, CommandLine, Recorded};
 use schedlab_policy::Nice;
 use schedlab_report::{Identity, Run};
 use schedlab_trace::{Ns, TraceInfo};
-use schedlab_vm::{Clock, Content, Kernel, Listener, Machine, Outcome, State, VmError};
+use schedlab_vm::{Clock, Content, GuestOutcome, Kernel, Listener, Machine, State, VmError};
 
 use crate::arguments::{PlayedArguments, VmClock, VmMachineArguments};
 use crate::command::PROGRAMS;
@@ -99,7 +99,7 @@ impl Task {
 
 /// The results of a run.
 pub struct KernelRun {
-    pub outcome: Outcome,
+    pub outcome: GuestOutcome,
     /// What was measured, if it was recorded.
     pub run: Option<Run>,
     pub trace: Option<Finished>,
@@ -179,7 +179,7 @@ impl KernelSession {
         scheduler: &Scheduler,
         echo: &mut Echo,
         stop: &dyn Fn() -> bool,
-    ) -> Result<Outcome, VmError> {
+    ) -> Result<GuestOutcome, VmError> {
         let place = |what: &str, found: io::Result<PathBuf>| {
             found.map_err(|error| VmError::Tool(format!("{what}: {error}")))
         };
@@ -206,7 +206,7 @@ impl KernelSession {
     pub fn measured(
         &self,
         scheduler: &Scheduler,
-        mut outcome: Outcome,
+        mut outcome: GuestOutcome,
         trace: Option<TraceFile>,
         command: &str,
     ) -> Result<KernelRun, Failure> {
@@ -231,7 +231,7 @@ impl KernelSession {
     }
 
     /// The head of its trace.
-    pub fn info(&self, scheduler: &Scheduler, outcome: &Outcome) -> TraceInfo {
+    pub fn info(&self, scheduler: &Scheduler, outcome: &GuestOutcome) -> TraceInfo {
         let (policy, variant) = scheduler.label();
         TraceInfo {
             policy: format!("{policy} {variant}").trim().to_string(),
@@ -244,7 +244,13 @@ impl KernelSession {
         }
     }
 
-    fn describe(&self, scheduler: &Scheduler, outcome: &Outcome, run: Run, command: &str) -> Run {
+    fn describe(
+        &self,
+        scheduler: &Scheduler,
+        outcome: &GuestOutcome,
+        run: Run,
+        command: &str,
+    ) -> Run {
         let (policy, variant) = scheduler.label();
         let changed = match scheduler {
             Scheduler::Policy { tuned, .. } => tuned.changed(),
@@ -269,7 +275,7 @@ impl KernelSession {
     }
 
     /// The machine: what affects a run besides scheduler and command.
-    pub fn machine_name(&self, outcome: &Outcome) -> String {
+    pub fn machine_name(&self, outcome: &GuestOutcome) -> String {
         let clock = match self.machine.clock {
             Clock::Deterministic => "deterministic",
             Clock::Fast => "fast",

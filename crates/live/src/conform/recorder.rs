@@ -144,16 +144,16 @@ impl Event {
 
 /// `struct host_outcome` in conform.h.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct Outcome {
+pub struct HookOutcome {
     answer: u64,
     resched: u64,
     placement: u64,
     counted: u64,
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for HookOutcome {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let Outcome {
+        let HookOutcome {
             answer,
             resched,
             placement,
@@ -170,11 +170,11 @@ impl fmt::Display for Outcome {
     }
 }
 
-impl Outcome {
-    pub fn from_bytes(bytes: &[u8]) -> Outcome {
+impl HookOutcome {
+    pub fn from_bytes(bytes: &[u8]) -> HookOutcome {
         let at =
             |i: usize| u64::from_ne_bytes(bytes[8 * i..8 * i + 8].try_into().expect("8 bytes"));
-        Outcome {
+        HookOutcome {
             answer: at(0),
             resched: at(1),
             placement: at(2),
@@ -193,7 +193,7 @@ const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 pub struct Recorder {
     pub host: Host,
     pub events: Vec<Event>,
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<HookOutcome>,
     now: Time,
     cpu: CpuId,
     sets: Vec<u64>,
@@ -287,7 +287,7 @@ impl Recorder {
         self.outcomes.push(outcome);
     }
 
-    fn outcome(&mut self, answer: u64) -> Outcome {
+    fn outcome(&mut self, answer: u64) -> HookOutcome {
         let mut resched = 0;
         while let Some(cpu) = self.host.take_resched() {
             resched |= 1 << cpu.0;
@@ -299,7 +299,7 @@ impl Recorder {
                 u64::from(self.host.task(task).cpu),
             )
         });
-        Outcome {
+        HookOutcome {
             answer,
             resched,
             placement,
@@ -517,7 +517,7 @@ mod tests {
         locks[1] = 1300;
         let event = Event { locks, ..event };
         assert_eq!(event.to_string(), format!("{said} refused 1300"));
-        let outcome = Outcome {
+        let outcome = HookOutcome {
             answer: u64::from(NO_TASK),
             resched: 2,
             placement: 5,
@@ -525,7 +525,7 @@ mod tests {
         };
         let said = "reschedules CPUs 0x2, places 0000000000000005, counts 0000000000000006";
         assert_eq!(outcome.to_string(), format!("no task, {said}"));
-        let outcome = Outcome {
+        let outcome = HookOutcome {
             answer: -7i64 as u64,
             ..outcome
         };

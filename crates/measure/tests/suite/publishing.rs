@@ -1,7 +1,7 @@
 //! The published results: the JSON, the headlines, the points of plots, and their bounds.
 
 use crate::script::*;
-use schedlab_measure::{Better, Headline, Measure, Metrics, ShareOf, Slice, MAX_PLOT_GROUPS};
+use schedlab_measure::{Direction, Headline, Measure, Metrics, ShareOf, Slice, MAX_PLOT_GROUPS};
 use schedlab_trace::{CpuId, Event, Ns, Overhead, PrevState, Sink, TaskId, Time};
 
 use PrevState::{Preempted, Sleeping};
@@ -74,7 +74,7 @@ fn headlines_lead_with_what_the_workload_counts() {
     assert_eq!(values, [Some(3.0), Some(50.0), Some(2e9)]);
     assert_eq!(
         (headlines[0].better, headlines[1].better),
-        (Better::Higher, Better::Lower)
+        (Direction::Higher, Direction::Lower)
     );
     let mut unique: Vec<_> = headlines.iter().map(|h| h.id.clone()).collect();
     unique.sort();

@@ -58,12 +58,12 @@ pub struct StudySetup {
     /// The command that does it, without a seed.
     pub command: String,
     /// Its runs.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<StudyResult>,
 }
 
 /// The result of one run.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Outcome {
+pub struct StudyResult {
     /// Its seed.
     pub seed: u64,
     /// The name of its trace; none if it failed.
@@ -221,7 +221,7 @@ impl StudySetup {
     }
 
     /// The runs used for statistics: one if all seeds have the same trace.
-    pub fn results(&self) -> Vec<&Outcome> {
+    pub fn results(&self) -> Vec<&StudyResult> {
         let finished = self.outcomes.iter().filter(|run| run.error.is_none());
         match self.is_equal_for_all_seeds() {
             true => finished.take(1).collect(),

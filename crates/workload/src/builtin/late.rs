@@ -32,8 +32,8 @@ pub struct Late {
     /// (20ms/300ms; also plausible: 25ms/100ms, 60ms/400ms) and compiler (200ms/10ms, cpu 1.2s)
     /// bring run, sleep and cpu along.  Without --task: 4 vi, 2 mozilla and two batches of 30
     /// compilers, Figure 4 of the ULE paper.
-    #[arg(long = "task", value_name = "TASK", value_parser = Task::parse, verbatim_doc_comment)]
-    pub tasks: Vec<Task>,
+    #[arg(long = "task", value_name = "TASK", value_parser = LateTask::parse, verbatim_doc_comment)]
+    pub tasks: Vec<LateTask>,
     /// Duration of the run.  Default: until all tasks with a cpu have ended; 60s if no task has one.
     #[arg(long, value_name = "TIME", value_parser = positive_time)]
     pub duration: Option<Ns>,
@@ -50,7 +50,7 @@ const COUNT_MAX: u32 = 1_000_000;
 
 /// One kind of simulated application.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Task {
+pub struct LateTask {
     /// What it is called.
     pub name: String,
     /// CPU time of a period.
@@ -84,7 +84,7 @@ impl Benchmark for Late {
 
     fn build(&self, builder: &mut Builder) -> Result<(), Diagnostic> {
         let tasks = self.kinds()?;
-        let ends = tasks.iter().any(Task::ends);
+        let ends = tasks.iter().any(LateTask::ends);
         for (number, kind) in (1..).zip(&tasks) {
             self.add(builder, kind, Process::Shared(number), ends);
         }
@@ -101,7 +101,7 @@ impl Late {
     ///
     /// # Errors
     /// Two have the same name.
-    pub fn kinds(&self) -> Result<Vec<Task>, Diagnostic> {
+    pub fn kinds(&self) -> Result<Vec<LateTask>, Diagnostic> {
         let tasks = match self.tasks.is_empty() {
             true => default_mix(),
             false => self.tasks.clone(),
@@ -115,14 +115,14 @@ impl Late {
     /// # Errors
     /// As [`Late::kinds`].
     pub fn lasts(&self) -> Result<Option<Ns>, Diagnostic> {
-        Ok(match self.kinds()?.iter().any(Task::ends) {
+        Ok(match self.kinds()?.iter().any(LateTask::ends) {
             true => self.duration,
             false => Some(self.duration.unwrap_or(DURATION)),
         })
     }
 
     /// Adds one kind of tasks; if any kind ends, those that do not are background.
-    fn add(&self, builder: &mut Builder, kind: &Task, process: Process, some_end: bool) {
+    fn add(&self, builder: &mut Builder, kind: &LateTask, process: Process, some_end: bool) {
         let total = kind.count * kind.batches;
         let gates = (kind.batches > 1).then(|| Gates {
             open: builder.semaphore(kind.count),
@@ -143,7 +143,7 @@ impl Late {
     }
 
     /// What each task of a kind does.
-    fn program(&self, builder: &mut Builder, kind: &Task, gates: Option<&Gates>) -> Ops {
+    fn program(&self, builder: &mut Builder, kind: &LateTask, gates: Option<&Gates>) -> Ops {
         let mut ops = Ops::new();
         if let Some(gates) = gates {
             ops.push(Op::SemWait(gates.open));
@@ -174,7 +174,7 @@ impl Late {
 }
 
 /// One period: sleep, note how late it woke, work, note the response time.
-fn cycle(builder: &mut Builder, kind: &Task) -> impl FnOnce(&mut Ops) {
+fn cycle(builder: &mut Builder, kind: &LateTask) -> impl FnOnce(&mut Ops) {
     let run = builder.around(kind.run, kind.vary_milli);
     let burst = Times::Fixed(kind.burst);
     let sleep = Amount::Fixed(Ns(kind.sleep.0.saturating_mul(kind.burst.into())));
@@ -206,7 +206,7 @@ struct Gates {
 
 impl Gates {
     /// The program that lets the next batch in when a whole batch has ended.
-    fn keeper(&self, kind: &Task) -> Ops {
+    fn keeper(&self, kind: &LateTask) -> Ops {
         let batch = Times::Fixed(kind.count);
         let mut ops = Ops::new();
         ops.repeat(Times::Fixed(kind.batches - 1), |ops| {
@@ -221,7 +221,7 @@ impl Gates {
     }
 }
 
-impl Task {
+impl LateTask {
     const KEYS: [&'static str; 11] = [
         "run", "sleep", "cpu", "count", "batches", "nice", "start", "ws", "vary", "burst",
         "threads",
@@ -240,7 +240,7 @@ impl Task {
             ),
             _ => (Ns::ZERO, Ns::ZERO, Ns::ZERO, 0),
         };
-        Task {
+        LateTask {
             name: name.to_string(),
             run,
             sleep,
@@ -265,12 +265,12 @@ impl Task {
                 "NAME:KEY=VALUE,... with a name of letters, digits, \".\", \"_\" and \"-\"".into(),
             );
         }
-        let mut task = Task::named(name);
+        let mut task = LateTask::named(name);
         for setting in settings.split(',').filter(|s| !s.is_empty()) {
             let (key, value) = setting.split_once('=').ok_or_else(|| {
                 format!(
                     "KEY=VALUE instead of \"{setting}\"; keys are {}",
-                    Task::KEYS.join(", ")
+                    LateTask::KEYS.join(", ")
                 )
             })?;
             task.set(key, value)
@@ -294,10 +294,10 @@ impl Task {
             "burst" => self.burst = number(1, 1000)(value)?,
             "threads" => self.threads = yes_or_no(value)?,
             _ => {
-                let meant = nearest(key, Task::KEYS)
+                let meant = nearest(key, LateTask::KEYS)
                     .map(|key| format!(" (did you mean \"{key}\"?)"))
                     .unwrap_or_default();
-                return Err(format!("one of {}{meant}", Task::KEYS.join(", ")));
+                return Err(format!("one of {}{meant}", LateTask::KEYS.join(", ")));
             }
         }
         Ok(())
@@ -350,11 +350,11 @@ impl Task {
 }
 
 /// Figure 4 of the ULE paper.
-fn default_mix() -> Vec<Task> {
-    let kind = |name, count, batches| Task {
+fn default_mix() -> Vec<LateTask> {
+    let kind = |name, count, batches| LateTask {
         count,
         batches,
-        ..Task::named(name)
+        ..LateTask::named(name)
     };
     vec![
         kind("vi", 4, 1),
@@ -364,7 +364,7 @@ fn default_mix() -> Vec<Task> {
 }
 
 /// Refuses names that would not be unique.
-fn check(tasks: &[Task]) -> Result<(), Diagnostic> {
+fn check(tasks: &[LateTask]) -> Result<(), Diagnostic> {
     let mut names = BTreeSet::new();
     for kind in tasks {
         let gate = (kind.batches > 1).then(|| format!("{}-gate", kind.name));

@@ -16,7 +16,7 @@ mod values;
 mod volanomark;
 
 pub use chat::Chat;
-pub use late::{Late, Task as LateTask};
+pub use late::{Late, LateTask};
 pub use volanomark::VolanoMark;
 
 use schedlab_input::{nearest, Diagnostic};

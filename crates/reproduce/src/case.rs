@@ -10,7 +10,7 @@ use schedlab_workload::{builtin, native, Workload};
 
 use crate::{Error, Sample};
 
-/// The workload of a trial.
+/// The workload of a case.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Work {
     /// A built-in with its options, or a workload that comes with the program by its name.
@@ -26,7 +26,7 @@ pub enum Work {
 
 /// A policy on a machine under a workload, with the seeds 1 to n.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Trial {
+pub struct Case {
     /// The policy, with its variant if it is not the default ("o1:2.6.13").
     pub policy: String,
     /// Tunables that are not at their defaults.
@@ -41,28 +41,28 @@ pub struct Trial {
     pub seeds: u64,
 }
 
-/// A trial's runs, by seed.
+/// A case's runs, by seed.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct CaseResult {
     /// What was run.
-    pub trial: Trial,
+    pub case: Case,
     /// One for each seed.
-    pub runs: Vec<Arc<Run>>,
+    pub runs: Vec<Arc<SeedResult>>,
 }
 
 /// One run.
 #[derive(Debug)]
-pub struct Run {
+pub struct SeedResult {
     /// What was measured.
     pub metrics: Metrics,
     /// The name of its trace.
     pub hash: TraceHash,
 }
 
-impl Trial {
+impl Case {
     /// A workload by its command line under a policy on a machine, with one seed.
-    pub fn new(policy: &str, machine: &str, workload: &str) -> Trial {
-        Trial {
+    pub fn new(policy: &str, machine: &str, workload: &str) -> Case {
+        Case {
             policy: policy.to_string(),
             set: Vec::new(),
             machine: machine.to_string(),
@@ -73,34 +73,34 @@ impl Trial {
     }
 
     /// The same with a workload given as text.
-    pub fn text(policy: &str, machine: &str, name: &str, text: impl Into<String>) -> Trial {
+    pub fn text(policy: &str, machine: &str, name: &str, text: impl Into<String>) -> Case {
         let work = Work::Text {
             name: name.to_string(),
             text: text.into(),
         };
-        Trial {
+        Case {
             work,
-            ..Trial::new(policy, machine, "")
+            ..Case::new(policy, machine, "")
         }
     }
 
     /// With a tunable set.
-    pub fn set(mut self, name: &str, value: i64) -> Trial {
+    pub fn set(mut self, name: &str, value: i64) -> Case {
         self.set.push((name.to_string(), value));
         self
     }
 
     /// Ends after this many simulated seconds.
-    pub fn seconds(self, seconds: u64) -> Trial {
-        Trial {
+    pub fn seconds(self, seconds: u64) -> Case {
+        Case {
             duration: Some(Ns::from_secs(seconds)),
             ..self
         }
     }
 
     /// With the seeds 1 to n.
-    pub fn seeds(self, seeds: u64) -> Trial {
-        Trial { seeds, ..self }
+    pub fn seeds(self, seeds: u64) -> Case {
+        Case { seeds, ..self }
     }
 
     /// The command that runs it; a workload given as text is a file of the book.
@@ -140,7 +140,7 @@ impl Trial {
     }
 }
 
-impl Outcome {
+impl CaseResult {
     /// A value of each run.
     pub fn each(&self, value: impl Fn(&Metrics) -> f64) -> Sample {
         self.runs.iter().map(|run| value(&run.metrics)).collect()
