@@ -15,7 +15,7 @@ use schedlab_trace::Ns;
 use schedlab_lab::Seeds;
 
 pub use programs::{
-    FidelityArguments, LateArguments, PlayArguments, PlayedArguments, StudyArguments,
+    ChatArguments, FidelityArguments, LateArguments, PlayArguments, PlayedArguments, StudyArguments,
 };
 pub use replay::{ExplainArguments, ReplayArguments, WhatIfArguments};
 pub use rtapp::RtappArguments;
@@ -88,7 +88,7 @@ pub enum Command {
     /// Run VolanoMark's chat rooms over TCP: a server and its clients, four threads for each user.
     Volanomark(schedlab_workload::builtin::VolanoMark),
     /// Run chat rooms over TCP in which all users send at the same time.
-    Chat(schedlab_workload::builtin::Chat),
+    Chat(ChatArguments),
     /// Replay a recording of a real machine under other schedulers.
     Replay(ReplayArguments),
     /// Explain why tasks waited: the worst waits, the tasks that ran instead, and what ended each wait.

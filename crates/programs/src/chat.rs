@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
 
 use schedlab_trace::Ns;
-use schedlab_workload::builtin::{Chat, VolanoMark};
+use schedlab_workload::builtin::VolanoMark;
 use schedlab_workload::{Distribution, Stream};
 
 use crate::memory::numbers;
@@ -36,17 +36,22 @@ const STACK_BYTES: usize = 128 << 10;
 /// What is run.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    rooms: u32,
-    users: u32,
+    /// Chat rooms.
+    pub rooms: u32,
+    /// Users in each room.
+    pub users: u32,
     /// Messages each user sends.
-    count: u32,
-    /// CPU time of writing, reading and queueing a message.
-    write: Ns,
-    read: Ns,
-    put: Ns,
-    sigma_milli: u32,
+    pub count: u32,
+    /// Median CPU time of writing a message to a socket.
+    pub write: Ns,
+    /// Median CPU time of reading it.
+    pub read: Ns,
+    /// Median CPU time of putting it into one user's queue.
+    pub put: Ns,
+    /// Standard deviation of the logarithm of these times, in thousandths.
+    pub sigma_milli: u32,
     /// Do users take turns, messages get confirmed, threads yield?
-    polite: bool,
+    pub polite: bool,
 }
 
 impl From<&VolanoMark> for Plan {
@@ -60,21 +65,6 @@ impl From<&VolanoMark> for Plan {
             put: options.put,
             sigma_milli: options.variation,
             polite: true,
-        }
-    }
-}
-
-impl From<&Chat> for Plan {
-    fn from(options: &Chat) -> Plan {
-        Plan {
-            rooms: options.rooms,
-            users: options.users,
-            count: options.messages,
-            write: options.send,
-            read: options.receive,
-            put: options.put,
-            sigma_milli: options.variation,
-            polite: false,
         }
     }
 }

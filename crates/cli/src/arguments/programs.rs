@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
+use schedlab_programs::chat::Plan;
 use schedlab_trace::Ns;
+use schedlab_workload::builtin::values::{number, sigma, time};
 
 use super::{positive, positive_time, seed, RtappArguments, VmMachineArguments};
 
@@ -51,6 +53,50 @@ pub struct LateArguments {
     /// The seed of everything random.
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = seed)]
     pub seed: u64,
+}
+
+/// chat over TCP.
+///
+/// Every user sends all its messages at once; the server's threads pass each on to the other users of the room.  CPU
+/// times are computed in addition to what sockets and threads cost here.
+#[derive(Args)]
+pub struct ChatArguments {
+    /// Chat rooms.
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = number(1, 25_000))]
+    pub rooms: u32,
+    /// Messages each user sends.
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = number(1, 1_000_000))]
+    pub messages: u32,
+    /// Users in each room.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = number(2, 200))]
+    pub users: u32,
+    /// Median CPU time to send a message.
+    #[arg(long, default_value = "30us", value_name = "TIME", value_parser = time)]
+    pub send: Ns,
+    /// Median CPU time to receive it.
+    #[arg(long, default_value = "25us", value_name = "TIME", value_parser = time)]
+    pub receive: Ns,
+    /// Median CPU time to put it into one user's queue.
+    #[arg(long, default_value = "3us", value_name = "TIME", value_parser = time)]
+    pub put: Ns,
+    /// How much the CPU times vary: standard deviation of their logarithm.
+    #[arg(long, default_value = "0.2", value_name = "SIGMA", value_parser = sigma)]
+    pub variation: u32,
+}
+
+impl From<&ChatArguments> for Plan {
+    fn from(options: &ChatArguments) -> Plan {
+        Plan {
+            rooms: options.rooms,
+            users: options.users,
+            count: options.messages,
+            write: options.send,
+            read: options.receive,
+            put: options.put,
+            sigma_milli: options.variation,
+            polite: false,
+        }
+    }
 }
 
 /// The simulator compared with a real kernel.

@@ -3,7 +3,6 @@
 //! Most are files of `workloads/`.  A benchmark in Rust is one file here: a struct with its options (the comments
 //! of the fields are the help text) and a function that turns them into tasks and programs.
 
-mod chat;
 pub(crate) mod errors;
 mod interbench;
 mod kernel_build;
@@ -12,10 +11,9 @@ mod loads;
 mod rooms;
 mod shipped;
 mod sysbench_oltp;
-mod values;
+pub mod values;
 mod volanomark;
 
-pub use chat::Chat;
 pub use late::{Late, LateTask};
 pub use volanomark::VolanoMark;
 
@@ -109,8 +107,7 @@ impl Builtin {
 }
 
 /// The benchmarks in Rust.
-const IN_RUST: [Builtin; 6] = [
-    Builtin::of::<chat::Chat>(),
+const IN_RUST: [Builtin; 5] = [
     Builtin::of::<interbench::Interbench>(),
     Builtin::of::<kernel_build::KernelBuild>(),
     Builtin::of::<late::Late>(),

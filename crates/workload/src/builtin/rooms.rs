@@ -1,4 +1,4 @@
-//! What the two chat benchmarks share: rooms of users, four threads for each, two processes.
+//! Chat rooms: users, four threads for each, two processes.
 
 use schedlab_input::Diagnostic;
 

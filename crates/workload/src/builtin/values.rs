@@ -1,10 +1,10 @@
-//! Values of options: times and sizes with units.
+//! Values of options: numbers, and times and sizes with units.
 
 use schedlab_input::quantity;
 use schedlab_trace::Ns;
 
 /// A time with its unit; 0 needs none.
-pub(super) fn time(text: &str) -> Result<Ns, String> {
+pub fn time(text: &str) -> Result<Ns, String> {
     match text {
         "0" => Ok(Ns::ZERO),
         _ => quantity::duration(text).map_err(|error| error.expected),
@@ -20,7 +20,7 @@ pub(super) fn positive_time(text: &str) -> Result<Ns, String> {
 }
 
 /// A size with its unit; 0 needs none.
-pub(super) fn size(text: &str) -> Result<u64, String> {
+pub fn size(text: &str) -> Result<u64, String> {
     match text {
         "0" => Ok(0),
         _ => quantity::size(text).map_err(|error| error.expected),
@@ -28,7 +28,7 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
 }
 
 /// A decimal fraction from 0 to 3 with at most three digits, in thousandths.
-pub(super) fn sigma(text: &str) -> Result<u32, String> {
+pub fn sigma(text: &str) -> Result<u32, String> {
     thousandths(text)
         .filter(|milli| *milli <= 3000)
         .ok_or_else(|| "a number from 0 to 3, such as 0.2".to_string())
@@ -48,7 +48,7 @@ fn thousandths(text: &str) -> Option<u32> {
 }
 
 /// A whole number within these bounds.
-pub(super) fn number(least: u32, most: u32) -> impl Fn(&str) -> Result<u32, String> + Clone {
+pub fn number(least: u32, most: u32) -> impl Fn(&str) -> Result<u32, String> + Clone {
     move |text| {
         text.parse()
             .ok()
