@@ -5,11 +5,11 @@ use schedlab_trace::Ns;
 
 use crate::Replay;
 
-/// The recorded machine: its CPUs, its tick of `hz`, and nothing that costs CPU time, since what
+/// The recorded machine, with `nr_cpus` CPUs and a tick of `hz`, and nothing that costs CPU time, since what
 /// things cost is part of the recorded work.  What an idle CPU takes to react is not work: that
 /// is as recorded.
-pub fn machine_like(replay: &Replay, hz: u32) -> Machine {
-    let ideal = Machine::ideal(replay.nr_cpus);
+pub fn machine_like(replay: &Replay, nr_cpus: u32, hz: u32) -> Machine {
+    let ideal = Machine::ideal(nr_cpus);
     let reactions = &replay.reactions;
     let idle = reactions.idle_ns.or(reactions.interrupt_ns);
     let idle = idle.unwrap_or(Ns::ZERO);
@@ -19,7 +19,7 @@ pub fn machine_like(replay: &Replay, hz: u32) -> Machine {
         name: "recorded".to_string(),
         title: format!(
             "The recorded machine: {} CPUs, {hz} Hz; an idle CPU reacts after {idle}, others after {ipi}",
-            replay.nr_cpus
+            nr_cpus
         ),
         costs: Costs {
             ipi,
@@ -30,7 +30,7 @@ pub fn machine_like(replay: &Replay, hz: u32) -> Machine {
         },
         // Linux wakes readers of pipes and sockets with WF_SYNC (fs/pipe.c, net/core/sock.c). A scheduler of sched_ext is not
         // told on one CPU: ops.select_cpu() is only called for a task that may use several.
-        sync_wakeups: replay.nr_cpus > 1,
+        sync_wakeups: nr_cpus > 1,
         hz,
         ..ideal
     }

@@ -130,17 +130,23 @@ pub struct FidelityArguments {
 
 /// Predictions compared with the truth.
 ///
-/// Each workload is recorded under the kernel's own scheduler in the deterministic virtual machine, replayed under each
-/// policy, and really run under each.
+/// Each workload is recorded in the deterministic virtual machine, under the kernel's own scheduler or another one, replayed
+/// under each policy, and really run under each.
 #[derive(Args)]
 pub struct StudyArguments {
-    /// The policies, separated by commas.
+    /// The policies, separated by commas; "none" is the kernel's own scheduler.
     #[arg(
         long,
         value_name = "POLICIES",
         default_value = "o1,ule,bsd43,cfs,linux24,staircase"
     )]
     pub policies: String,
+    /// The policy under which the recordings are made; "none" is the kernel's own scheduler.
+    #[arg(long, value_name = "POLICY", default_value = "none")]
+    pub recorded_under: String,
+    /// Predict runs on a machine of so many CPUs.  Default: those of the recorded one.
+    #[arg(long, value_name = "N", value_parser = positive::<u16>)]
+    pub predicted_cpus: Option<u16>,
     /// A workload instead of the default ones: a command, or "play WORKLOAD".  Can be repeated.
     #[arg(long = "workload", value_name = "WORKLOAD")]
     pub workloads: Vec<String>,

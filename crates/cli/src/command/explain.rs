@@ -130,7 +130,7 @@ fn play_replay(
     });
     let machine = match &arguments.machine {
         Some(name) => schedlab_machine::find(name)?,
-        None => machine_like(&replay, arguments.hz),
+        None => machine_like(&replay, replay.nr_cpus, arguments.hz),
     };
     load_schedulers([&mut tuned], &machine, interrupt)?;
     fit(&mut replay.workload, machine.cpus.len() as u32);

@@ -274,7 +274,7 @@ pub fn rebuild(
 fn machine(replay: &Replay, arguments: &ReplayArguments) -> Result<Machine, Failure> {
     match &arguments.machine {
         Some(name) => Ok(schedlab_machine::find(name)?),
-        None => Ok(machine_like(replay, arguments.hz)),
+        None => Ok(machine_like(replay, replay.nr_cpus, arguments.hz)),
     }
 }
 
@@ -321,7 +321,7 @@ fn self_check(
     interrupt: &Interrupt,
 ) -> Result<SelfCheck, Failure> {
     let name = under.name();
-    let mut machine = machine_like(replay, arguments.hz);
+    let mut machine = machine_like(replay, replay.nr_cpus, arguments.hz);
     if !ticks_with_the_kernel(&name) {
         machine.kernel_hz = Some(arguments.hz);
     }

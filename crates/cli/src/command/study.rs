@@ -6,14 +6,15 @@ mod tables;
 use std::sync::Arc;
 use std::time::Duration;
 
-use schedlab_lab::choose::{policies, Assignments};
+use schedlab_input::Diagnostic;
+use schedlab_lab::choose::{self, Assignments};
 use schedlab_lab::{Ending, Trial};
 use schedlab_measure::{Measure, Metrics};
 use schedlab_policy::Tuned;
 use schedlab_readers::TextFormat;
 use schedlab_recording::Recording;
 use schedlab_replay::{
-    machine_like, own_scheduler, Counts, End, Identified, Identities, Options, Replay,
+    fit, machine_like, own_scheduler, Counts, End, Identified, Identities, Options, Replay,
     SchedulingCosts, WithoutCosts,
 };
 use schedlab_trace::{Ns, TraceInfo};
@@ -51,7 +52,8 @@ pub fn study(arguments: &StudyArguments) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     let stop = || interrupt.signal().is_some();
     let set = Assignments::read(&[], &[])?;
-    let policies = policies("--policies", &arguments.policies, &set, &interrupt.stop())?;
+    let source = Scheduler::of_policy(&arguments.recorded_under, &set, &interrupt)?;
+    let targets = Scheduler::of_list("--policies", &arguments.policies, &set, &interrupt)?;
     let workloads = match arguments.workloads.as_slice() {
         [] => WORKLOADS.map(str::to_string).to_vec(),
         some => some.to_vec(),
@@ -59,14 +61,21 @@ pub fn study(arguments: &StudyArguments) -> Result<(), Failure> {
     let place = arguments.write.as_deref().map(Place::find).transpose()?;
     let json = TextFile::create_if("--json", arguments.json.as_deref(), "json")?;
     let machine = machine(&arguments.machine, &mut note, &stop);
+    let machine = machine.map_err(|e| failure(e, &interrupt))?;
     let study = Study {
-        machine: machine.map_err(|e| failure(e, &interrupt))?,
+        predicted: Machine {
+            cpus: arguments.predicted_cpus.map_or(machine.cpus, u32::from),
+            ..machine.clone()
+        },
+        machine,
+        source,
+        targets,
         arguments,
         interrupt: &interrupt,
     };
     let mut studied = Vec::new();
     for workload in &workloads {
-        studied.push(study.workload(workload, &policies)?);
+        studied.push(study.workload(workload)?);
     }
     let text = tables::markdown(&studied);
     if let Some(json) = json {
@@ -81,80 +90,108 @@ pub fn study(arguments: &StudyArguments) -> Result<(), Failure> {
 }
 
 struct Study<'a> {
+    /// The machine on which recordings are made.
     machine: Machine,
+    /// The machine for which runs are predicted.
+    predicted: Machine,
+    /// The scheduler under which recordings are made.
+    source: Scheduler,
+    /// The schedulers under which runs are predicted.
+    targets: Vec<Scheduler>,
     arguments: &'a StudyArguments,
     interrupt: &'a Interrupt,
 }
 
 impl Study<'_> {
-    /// One workload: recorded once, predicted and run under each policy.
-    fn workload(&self, workload: &str, policies: &[(String, Tuned)]) -> Result<Studied, Failure> {
-        let recording = self.run(workload, &Scheduler::Own, true)?;
+    /// One workload: recorded once, predicted and run under each scheduler.
+    fn workload(&self, workload: &str) -> Result<Studied, Failure> {
+        let recording = self.run(workload, &self.machine, &self.source, true)?;
         note(&format!("{workload}: recorded"));
         let replay = self.rebuild(workload, &recording);
-        let null = measured(&self.run(workload, &Scheduler::Own, false)?);
-        let own = own_scheduler(recording.release.as_deref());
-        let own = self.policy(own)?;
+        let null = measured(&self.run(workload, &self.machine, &self.source, false)?);
+        let release = recording.release.as_deref();
+        let again = self.predict(&replay, &self.machine, self.policy(&self.source, release)?)?;
         let mut study = Studied {
             workload: workload.to_string(),
+            recorded_under: self.source.full_name(),
+            recorded_cpus: self.machine.cpus,
+            predicted_cpus: self.predicted.cpus,
             recorded: Figures::of(&measured(&recording), &null),
             null: Figures::of(&null, &null),
+            again: again.map(|m| Figures::of(&m, &null)),
             counts: replay.counts,
             costs: replay.costs,
             runs: Vec::new(),
         };
-        study.runs.push(Prediction {
-            policy: "none".to_string(),
-            predicted: self.predict(&replay, own)?.map(|m| Figures::of(&m, &null)),
-            actual: Some(Figures::of(&null, &null)),
-        });
-        for (written, tuned) in policies {
-            let scheduler = Scheduler::ours(written.clone(), tuned.clone())?;
-            let predicted = self.predict(&replay, tuned.clone())?;
+        for target in &self.targets {
+            let name = target.full_name();
+            if name == study.recorded_under && self.machine.cpus == self.predicted.cpus {
+                continue;
+            }
+            let predicted =
+                self.predict(&replay, &self.predicted, self.policy(target, release)?)?;
             // A policy may starve a task so long that the kernel throws it out.
-            let actual = match self.run(workload, &scheduler, false) {
+            let actual = match self.run(workload, &self.predicted, target, false) {
                 Ok(recording) => Some(measured(&recording)),
                 Err(problem) => {
                     self.interrupt.check()?;
-                    note(&format!("{workload}, {written}: {problem:?}"));
+                    note(&format!("{workload}, {name}: {problem:?}"));
                     None
                 }
             };
             let groups = actual.as_ref().unwrap_or(&null);
+            note(&format!("{workload}, {name}: done"));
             study.runs.push(Prediction {
-                policy: tuned.name(),
+                policy: name,
                 predicted: predicted.map(|m| Figures::of(&m, groups)),
                 actual: actual.as_ref().map(|m| Figures::of(m, groups)),
             });
-            note(&format!("{workload}, {}: done", tuned.name()));
         }
         Ok(study)
     }
 
-    fn policy(&self, name: &str) -> Result<Tuned, Failure> {
-        let set = Assignments::read(&[], &[])?;
-        let stop = self.interrupt.stop();
-        let policy = schedlab_lab::choose::policy("--policies", name, &set, &stop);
-        Ok(policy?)
+    /// The policy that stands for a scheduler of the kernel in predictions.
+    fn policy(&self, scheduler: &Scheduler, release: Option<&str>) -> Result<Tuned, Failure> {
+        match scheduler {
+            Scheduler::Policy { tuned, .. } => Ok(tuned.clone()),
+            Scheduler::Own => {
+                let set = Assignments::read(&[], &[])?;
+                let name = own_scheduler(release);
+                Ok(choose::policy(
+                    "--policies",
+                    name,
+                    &set,
+                    &self.interrupt.stop(),
+                )?)
+            }
+            Scheduler::Program(words) => Err(Diagnostic::new(format!(
+                "{} is a program, of which nothing is predicted",
+                words[0]
+            ))
+            .at("--policies", 0)
+            .expected("policies, or none")
+            .into()),
+        }
     }
 
     /// A recording of a real run, or the one that was kept.
     fn run(
         &self,
         workload: &str,
+        machine: &Machine,
         scheduler: &Scheduler,
         data_flow: bool,
     ) -> Result<Recording, Failure> {
         let keep = self.arguments.keep.as_deref();
         // What a program notes of itself is in no text.
         let Some(folder) = keep.filter(|_| !workload.starts_with("play ")) else {
-            return self.run_now(workload, scheduler, data_flow);
+            return self.run_now(workload, machine, scheduler, data_flow);
         };
-        let path = folder.join(file_name(workload, scheduler, data_flow));
+        let path = folder.join(file_name(workload, machine, scheduler, data_flow));
         if path.exists() {
             return Ok(schedlab_readers::read(&path)?.0);
         }
-        let recording = self.run_now(workload, scheduler, data_flow)?;
+        let recording = self.run_now(workload, machine, scheduler, data_flow)?;
         std::fs::create_dir_all(folder).map_err(Failure::writing(folder))?;
         let mut text = Vec::new();
         schedlab_readers::write_text(&recording, TextFormat::Ftrace, &mut text)
@@ -166,6 +203,7 @@ impl Study<'_> {
     fn run_now(
         &self,
         workload: &str,
+        machine: &Machine,
         scheduler: &Scheduler,
         data_flow: bool,
     ) -> Result<Recording, Failure> {
@@ -175,7 +213,7 @@ impl Study<'_> {
             _ => words,
         };
         let session = KernelSession {
-            machine: self.machine.clone(),
+            machine: machine.clone(),
             task: Task::Command(command),
             with: self.arguments.machine.with.clone(),
             record: true,
@@ -212,11 +250,18 @@ impl Study<'_> {
     }
 
     /// The recorded work under another policy.
-    fn predict(&self, replay: &Replay, tuned: Tuned) -> Result<Option<Metrics>, Failure> {
-        let mut machine = machine_like(replay, GUEST_HZ);
+    fn predict(
+        &self,
+        replay: &Replay,
+        on: &Machine,
+        tuned: Tuned,
+    ) -> Result<Option<Metrics>, Failure> {
+        let mut machine = machine_like(replay, on.cpus, GUEST_HZ);
         machine.kernel_hz = Some(GUEST_HZ);
         let name = tuned.name();
-        let workload = Arc::new(replay.workload.clone());
+        let mut workload = replay.workload.clone();
+        fit(&mut workload, on.cpus);
+        let workload = Arc::new(workload);
         let trial = Trial::new(tuned, Arc::new(machine), workload, 1);
         let sink = Identified::new(
             Identities::of(replay),
@@ -233,9 +278,13 @@ impl Study<'_> {
     }
 }
 
-fn file_name(workload: &str, scheduler: &Scheduler, data_flow: bool) -> String {
-    let calls = if data_flow { "-calls" } else { "" };
-    let name = format!("{workload} {}{calls}", scheduler.full_name());
+fn file_name(workload: &str, machine: &Machine, scheduler: &Scheduler, data_flow: bool) -> String {
+    let cpus = match machine.cpus {
+        1 => String::new(),
+        n => format!(" {n} cpus"),
+    };
+    let calls = if data_flow { " calls" } else { "" };
+    let name = format!("{workload} {}{cpus}{calls}", scheduler.full_name());
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     format!("{}.ftrace", name.chars().map(plain).collect::<String>())
 }

@@ -18,7 +18,7 @@ fn self_check(name: &str) -> SelfCheck {
     recording.play(&TraceInfo::default(), &mut sink);
     let Tee(measure, rebuild) = sink;
     let (recorded, replay) = (measure.finish(), rebuild.finish(name, name));
-    let machine = machine_like(&replay, 250);
+    let machine = machine_like(&replay, replay.nr_cpus, 250);
     let tuned = Tuned::defaults(Policy::find("eevdf").unwrap());
     let sink = Identified::new(Identities::of(&replay), Measure::new());
     let ran = Setup::new(&machine, &replay.workload, &tuned).run(sink);

@@ -59,9 +59,15 @@ pub struct Prediction {
 #[derive(Clone, Debug, Serialize)]
 pub struct Studied {
     pub workload: String,
+    /// The scheduler of the recording.
+    pub recorded_under: String,
+    pub recorded_cpus: u32,
+    pub predicted_cpus: u32,
     /// The run that was recorded with system calls, and the same without.
     pub recorded: Figures,
     pub null: Figures,
+    /// The replay under the recorded scheduler itself; none: it got stuck.
+    pub again: Option<Figures>,
     pub counts: Counts,
     pub costs: SchedulingCosts,
     pub runs: Vec<Prediction>,

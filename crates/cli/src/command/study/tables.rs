@@ -1,6 +1,6 @@
 //! The tables of docs/whatif.md.
 
-use super::figures::{factor_of, median, Column, Figures, Prediction, Studied, COLUMNS};
+use super::figures::{factor_of, median, Column, Figures, Studied, COLUMNS};
 use crate::command::fidelity::aligned;
 
 /// How far the truth has to move for its direction to count.
@@ -78,10 +78,9 @@ fn tally(name: String, studied: &[&Studied]) -> [String; 8] {
     row(cells)
 }
 
-/// Predicted, actual and null of each policy that changes something.
+/// Predicted, actual and null of each run.
 fn compared(study: &Studied, column: Column) -> Vec<(f64, f64, f64)> {
-    let runs = study.runs.iter().filter(|run| run.policy != "none");
-    let three = runs.filter_map(|run| {
+    let three = study.runs.iter().filter_map(|run| {
         let (predicted, actual) = (run.predicted.as_ref()?, run.actual.as_ref()?);
         let (predicted, actual) = (predicted.get(column)?, actual.get(column)?);
         Some((predicted, actual, study.null.get(column)?))
@@ -101,8 +100,14 @@ fn about(study: &Studied) -> String {
         true => " The replay ends with the recorded time.",
         false => "",
     };
+    let cpus = match (study.recorded_cpus, study.predicted_cpus) {
+        (recorded, predicted) if recorded == predicted => String::new(),
+        (recorded, predicted) => {
+            format!("Recorded on {recorded} CPUs, predicted for {predicted}. ")
+        }
+    };
     format!(
-        "Of {} waits {:.0} % are understood, {} of them for data. Recording made it {overhead:.1} % longer. A switch cost {switch}, \
+        "{cpus}Of {} waits {:.0} % are understood, {} of them for data. Recording made it {overhead:.1} % longer. A switch cost {switch}, \
          a wakeup {wakeup}.{ends}\n",
         counts.blocks(),
         (counts.understood_share() * 100.0).floor(),
@@ -116,16 +121,17 @@ fn table(study: &Studied) -> String {
     head.extend(COLUMNS.map(|column| name(column).to_string()));
     head.push("shares, points".to_string());
     let mut rows = vec![row::<7>(head)];
-    rows.extend(study.runs.iter().map(line));
+    let recorded = format!("{} (as recorded)", study.recorded_under);
+    rows.push(line(recorded, study.again.as_ref(), Some(&study.null)));
+    rows.extend(study.runs.iter().map(|run| {
+        let name = format!("`{}`", run.policy);
+        line(name, run.predicted.as_ref(), run.actual.as_ref())
+    }));
     aligned(&rows)
 }
 
-fn line(run: &Prediction) -> [String; 7] {
-    let mut cells = vec![match run.policy.as_str() {
-        "none" => "none (as recorded)".to_string(),
-        policy => format!("`{policy}`"),
-    }];
-    let (predicted, actual) = (run.predicted.as_ref(), run.actual.as_ref());
+fn line(name: String, predicted: Option<&Figures>, actual: Option<&Figures>) -> [String; 7] {
+    let mut cells = vec![name];
     for column in COLUMNS {
         let told = |figures: Option<&Figures>| {
             let value = figures.and_then(|figures| figures.get(column));
