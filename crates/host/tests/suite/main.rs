@@ -182,7 +182,7 @@ fn what_sysfs_does_not_say_is_assumed() {
     let machine = machine(&layout);
     assert_eq!(cores(&machine.cpus), [0, 1, 2, 3]);
     assert_eq!(machine.caches.len(), 1);
-    assert!(layout.notes[0].contains("does not say which CPUs share a cache"));
+    assert!(layout.notes[0].contains("does not report which CPUs share a cache"));
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn surroundings_are_told() {
     let notes = found.notes.join("\n");
     for part in [
         "A virtual machine",
-        "10.0 % of its CPU time was stolen",
+        "stolen 10.0 % of its CPU time",
         "cpu.max: 50000 100000",
     ] {
         assert!(notes.contains(part), "{part}: {notes}");
@@ -341,18 +341,18 @@ fn hwloc_gives_a_layout() {
 #[test]
 fn other_files_are_refused() {
     for (text, said) in [
-        ("", "FILE:1: this is neither JSON nor XML"),
-        ("x = 1", "FILE:1: this is neither JSON nor XML"),
+        ("", "FILE:1: the file is neither JSON nor XML"),
+        ("x = 1", "FILE:1: the file is neither JSON nor XML"),
         ("{", "FILE:1: this is not JSON"),
         (
             "{\"a\": 1}",
             "FILE:1: there is neither \"lscpu\" nor \"cpus\"",
         ),
         ("{\"lscpu\": []}", "FILE:1: there is no field \"Socket(s)\""),
-        ("{\"cpus\": []}", "FILE:1: there is no CPU in this file"),
+        ("{\"cpus\": []}", "FILE:1: the file describes no CPU"),
         ("<topology", "FILE:1: this is not XML"),
         ("<html/>", "FILE:1: the XML holds <html>"),
-        ("<topology/>", "FILE:1: there is no CPU in this file"),
+        ("<topology/>", "FILE:1: the file describes no CPU"),
     ] {
         let found = in_file(text).unwrap_err();
         assert!(found.starts_with(said), "{text}: {found}");

@@ -126,7 +126,7 @@ fn descriptors_are_copied_closed_and_given_out_again() {
     calls.call(1, OPEN, [0, 0, 0], 4);
     calls.call(1, WRITE, [4, 0, 10], 10);
     calls.call(1, READ, [3, 0, 10], 10);
-    let unknown = "for reasons unknown";
+    let unknown = "for unknown reasons";
     let expected = [
         "write 0: 10",
         unknown,
@@ -170,10 +170,10 @@ fn calls_that_wait_for_something_else_are_told_apart() {
     let expected = [
         "on futexes",
         "in poll",
-        "for a time",
+        "for timers",
         "for children",
         "for connections",
-        "for reasons unknown",
+        "for unknown reasons",
     ];
     assert_eq!(calls.last(), expected);
 }
@@ -270,7 +270,7 @@ fn connections_to_another_family_are_others() {
     calls.call(1, ACCEPT, [3, 0, 0], 4);
     calls.call(7, WRITE, [3, 0, 70], 70);
     calls.call(1, READ, [4, 0, 4096], 70);
-    let unknown = "for reasons unknown";
+    let unknown = "for unknown reasons";
     assert_eq!(calls.last(), ["for connections", unknown, unknown]);
 }
 
@@ -325,7 +325,7 @@ fn futexes_that_hand_over_are_told_from_locks() {
         calls.call(waker, FUTEX, [lock, WAKE, 1], 1);
     }
     let lock = "on futexes";
-    let nothing = "for reasons unknown";
+    let nothing = "for unknown reasons";
     let expected = ["read 0: 1", "write 0: 1", nothing, lock, lock, lock, lock];
     assert_eq!(calls.last(), expected);
 }
