@@ -179,7 +179,9 @@ impl Actor {
         if spec.dormant {
             let first = self.cursor.step(self.ops);
             let Some(Op::SemWait(semaphore) | Op::SemSleep(semaphore)) = first else {
-                return Err(self.problem("is dormant, but does not begin with a semaphore"));
+                return Err(
+                    self.problem("is dormant, but its program does not begin with a semaphore")
+                );
             };
             self.play.stage.lie_down(self.me, semaphore);
         }
@@ -304,7 +306,7 @@ impl Actor {
     }
 
     fn misuse(&self, _: NotOwner) -> Problem {
-        self.problem("releases a mutex it does not hold")
+        self.problem("releases a mutex that it does not hold")
     }
 
     // ---- time ---------------------------------------------------------------------------

@@ -1,18 +1,18 @@
-//! What tasks share: mutexes, conditions, semaphores, barriers, channels, disks.
+//! Resources shared by tasks: mutexes, conditions, semaphores, barriers, channels, disks.
 
 use std::collections::VecDeque;
 
 use schedlab_trace::{TaskId, Time};
 use schedlab_workload::Workload;
 
-/// A mutex.  Released, it goes straight to the longest waiter.
+/// A mutex. When released, it goes directly to the longest waiter.
 #[derive(Default, Debug)]
 pub(crate) struct Mutex {
     pub owner: Option<TaskId>,
     pub waiters: VecDeque<TaskId>,
 }
 
-/// A condition variable: who waits, and which mutex each needs back.
+/// A condition variable: the waiting tasks, and the mutex that each needs again.
 #[derive(Default, Debug)]
 pub(crate) struct Condition {
     pub waiters: VecDeque<(TaskId, Option<u32>)>,
@@ -32,11 +32,11 @@ pub(crate) struct Barrier {
     pub waiting: Vec<TaskId>,
 }
 
-/// A pipe or socket.  Whoever is woken looks again: others may have been faster.
+/// A pipe or socket. A woken task checks again: another task may have been faster.
 ///
-/// Each message put in wakes one receiver, each taken out one sender.  So while any receiver sleeps
-/// at least as many are awake as there are messages, and no message waits for a wakeup;
-/// likewise for senders and free places.
+/// Each message sent wakes one receiver, each message received one sender. So while a receiver
+/// sleeps, at least as many receivers are awake as there are messages, and no message waits for a
+/// wakeup. The same holds for senders and free places.
 #[derive(Debug)]
 pub(crate) struct Channel {
     pub capacity: u32,
@@ -46,8 +46,8 @@ pub(crate) struct Channel {
     pub receivers: VecDeque<TaskId>,
 }
 
-/// Messages of a channel, in order.  Each carries the clock of its sender; neighbours with the same
-/// clock are a batch, so that memory does not grow with the number of messages sent at once.
+/// Messages of a channel, in order. Each contains its sender's clock. Neighbours with equal clocks
+/// are one batch, so memory does not grow with the number of messages sent at once.
 #[derive(Default, Debug)]
 pub(crate) struct Messages {
     /// Clock and number of messages of each batch; no batch is empty.
@@ -56,7 +56,7 @@ pub(crate) struct Messages {
 }
 
 impl Messages {
-    /// So many.
+    /// A number of messages without clocks.
     pub fn of(count: u32) -> Messages {
         let mut messages = Messages::default();
         if count > 0 {
@@ -82,7 +82,7 @@ impl Messages {
         }
     }
 
-    /// Takes up to `most` messages of the first batch: their clock and how many; none if empty.
+    /// Takes up to `most` messages of the first batch: their clock and number; `None` if empty.
     pub fn take(&mut self, most: u32) -> Option<(Time, u32)> {
         let (clock, n) = self.batches.front_mut()?;
         let (clock, taken) = (*clock, most.min(*n));
@@ -94,7 +94,7 @@ impl Messages {
         Some((clock, taken))
     }
 
-    /// Takes all messages: the clock of the last and how many; none if empty.
+    /// Takes all messages: the clock of the last and their number; `None` if empty.
     pub fn take_all(&mut self) -> Option<(Time, u32)> {
         let &(clock, _) = self.batches.back()?;
         self.batches.clear();
@@ -103,7 +103,7 @@ impl Messages {
 }
 
 impl Channel {
-    /// How many of the blocked senders go on, now that one message was taken, or several.
+    /// Number of blocked senders that continue after messages were taken.
     pub fn relieved(&self) -> usize {
         match self.low_water {
             None => self.senders.len().min(1),
@@ -128,7 +128,7 @@ pub(crate) struct Disk {
     pub requests: VecDeque<(TaskId, u64)>,
 }
 
-/// All of them, by the workload's numbers.
+/// All resources, by the workload's numbers.
 #[derive(Debug)]
 pub(crate) struct Resources {
     pub mutexes: Vec<Mutex>,
@@ -137,7 +137,7 @@ pub(crate) struct Resources {
     pub barriers: Vec<Barrier>,
     pub channels: Vec<Channel>,
     pub disks: Vec<Disk>,
-    /// Next expiry of each timer shared between tasks; none until first used.
+    /// Next expiry of each timer shared between tasks; `None` before its first use.
     pub shared_timers: Vec<Option<Time>>,
 }
 

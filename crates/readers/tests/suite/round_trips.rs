@@ -31,7 +31,10 @@ fn perf_script_text() {
             |recording| -> Vec<String> { events(recording).iter().map(without_context).collect() };
         assert_same(&all(&recording), &all(&again));
         assert_eq!(report.resolution_ns, 1);
-        assert_eq!(notes, ["whether tasks or interrupts woke is not written"]);
+        assert_eq!(
+            notes,
+            ["the context of wakeups (task or interrupt) was not written"]
+        );
     }
 }
 
@@ -235,7 +238,7 @@ fn odd_names() {
         .map(|event| event.replace("e [3]", "e_[3]").replace("é=ß", "é_ß"))
         .collect();
     assert_same(&expected, &events(&again));
-    assert_eq!(notes, ["blanks and = in names are written as _"]);
+    assert_eq!(notes, ["blanks and = in names became _"]);
 }
 
 /// Our Perfetto file holds the trace's facts: the tasks that ran, their states, and the waker of

@@ -63,14 +63,14 @@ fn perf_data() {
     assert_eq!(lines[new + 1], "18136604756531 1 fork 21878 21891 sh");
 }
 
-/// A recording of one event: its samples do not say which event they are of.
+/// A recording of one event: its samples have no event id.
 #[test]
 fn perf_data_of_one_event() {
     let (recording, report) = read(&sample("perf-one.data")).unwrap();
     assert_eq!(kinds(&recording), [18, 0, 0, 0, 0, 0, 0, 0, 0]);
     let first = "18849430807612 1 switch sh:14417:120 DiskSleep lto cgu.1.rcgu.:14406:120";
     assert_eq!(events(&recording)[0], first);
-    let note = "no wakeups in it: when tasks became runnable is not known";
+    let note = "no wakeups were recorded: the times when tasks became runnable are unknown";
     assert_eq!(report.notes, [note]);
 }
 
@@ -161,7 +161,7 @@ fn compressed_files() {
             assert_eq!(events(&recording), events(&expected));
             let cut = read_from(&bytes[..bytes.len() / 2], "packed").unwrap_err();
             let message = cut.to_string();
-            assert!(message.contains("cut short"), "{message}");
+            assert!(message.contains("incomplete"), "{message}");
         }
     }
 }
@@ -277,7 +277,7 @@ fn mistakes_are_told_where_they_are() {
     );
     says(
         format!("{line}a 1 [000] 6.0: sched:sched_switch: prev_comm=a prev_p").as_bytes(),
-        "f:2: the file is cut short here: the arguments of sched_switch cannot be read",
+        "f:2: the file ends inside this line: the arguments of sched_switch cannot be read",
     );
     says(
         b"a 1 [000] 6.0: sched:sched_wakeup: comm=a pid=x prio=1 target_cpu=0\n",
@@ -285,7 +285,7 @@ fn mistakes_are_told_where_they_are() {
     );
     says(
         b"a 1 [000] 6.0: sched:sched_stat_runtime: x\n",
-        "f: no sched_switch in it, but sched_stat_runtime; expected a recording of the scheduler",
+        "f: the file has no sched_switch, but sched_stat_runtime; expected a recording of the scheduler",
     );
     says(
         b"\x17\x08\x44tracing0",
@@ -298,12 +298,12 @@ fn mistakes_are_told_where_they_are() {
     // A packet of 3 bytes and one of 5 of which 1 is there.
     says(
         &[0x0a, 3, 0x40, 0xac, 2, 0x0a, 5, 0x40],
-        "f: byte 5: the file is cut short in this packet; expected a complete Perfetto trace",
+        "f: byte 5: the file ends inside this packet; expected a complete Perfetto trace",
     );
     let perf = std::fs::read(sample("perf.data")).unwrap();
     says(
         &perf[..1000],
-        "f: its head: the file is cut short or damaged; expected a complete perf.data",
+        "f: its head: the file is damaged or incomplete; expected a complete perf.data",
     );
 }
 

@@ -93,7 +93,7 @@ fn a_mutex_taken_twice_by_its_owner_is_an_error() {
         .task(vec![run(3), Op::Lock(0), Op::Lock(0)])
         .with(|w| w.nr_mutexes = 1);
     let error = lab.try_run().err().unwrap().to_string();
-    let expected = "at 0.000003000: task 0 (t0): locks a mutex it holds already";
+    let expected = "at 0.000003000: task 0 (t0): locks a mutex that it already holds";
     assert!(error.starts_with(expected), "{error}");
 }
 
