@@ -23,7 +23,7 @@ typedef long long s64;
 #define __unused	__attribute__((unused))
 
 /*
- * __apart declares a function that the verifier checks once, for all possible arguments. Other
+ * __apart declares a function that the verifier checks once, for all possible arguments.  Other
  * functions are verified again on every path that leads to them.  A function with loops that
  * calls another function with loops must be __apart.  It returns a number.  A pointer argument
  * is marked __in_arena if it points into the arena, and __on_stack if it points to a local

@@ -1,4 +1,4 @@
-//! Descriptions of machines from copies of /sys and from files, read back as machines.
+//! Machine descriptions from copies of /sys and from files, read back as machines.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use schedlab_host::measure::{measure, Results};
 use schedlab_host::{describe, from_file, from_sysfs, surroundings, Layout, Surroundings};
 use schedlab_machine::{Cpu, Machine};
 
-/// The machine that the description of a layout gives.
+/// The machine of a layout's description.
 #[track_caller]
 fn machine(layout: &Layout) -> Machine {
     let base = schedlab_machine::find("desktop").unwrap();
@@ -129,7 +129,7 @@ fn two_sockets() -> tempfile::TempDir {
     for (node, list, distances) in [
         (0, "0-1,4-5", "10 21 17"),
         (1, "2-3,6-7", "21 10 28"),
-        // Memory without CPUs.
+        // A node with memory but without CPUs.
         (2, "", "17 28 10"),
     ] {
         write(root.path(), &format!("{nodes}/node{node}/cpulist"), list);
@@ -204,7 +204,7 @@ fn files_that_lie_are_refused_or_ignored() {
     );
     let lies = machine(&from_sysfs(root.path()).unwrap());
     assert_ne!(lies.cpus[4].core, lies.cpus[0].core);
-    // Distances that are not symmetric are those of no machine: the message names them.
+    // A machine file refuses asymmetric distances: the message names them.
     write(
         root.path(),
         "sys/devices/system/node/node1/distance",
@@ -362,7 +362,7 @@ fn other_files_are_refused() {
     assert!(in_file(huge)
         .unwrap_err()
         .contains("the machine has 128000000 CPUs"));
-    // A thousand levels of XML are no topology.
+    // A thousand nested levels are refused.
     let deep = format!(
         "<topology>{}{}</topology>",
         "<object type=\"Group\">".repeat(100_000),
@@ -392,7 +392,7 @@ fn this_machine_can_be_described_and_measured() {
         text.contains("# measured: half of 21 rounds between"),
         "{text}"
     );
-    // Stopped at once, it measures nothing.
+    // If it is stopped at once, it measures nothing.
     let none = measure(&layout, &|_| (), &|| true);
     assert!(none.costs.is_empty() && none.refill_line.is_none());
 }
