@@ -14,7 +14,8 @@ pub use sysfs::from_sysfs;
 
 /// Reads a layout from a file: the output of `lscpu -J`, or XML of `lstopo`.
 ///
-/// # Errors The file cannot be read, has another format, or describes no CPU.
+/// # Errors
+/// The file cannot be read, has another format, or describes no CPU.
 pub fn from_file(path: &Path) -> Result<Layout, Diagnostic> {
     let (file, text) = (path.display().to_string(), read_text(path)?);
     let layout = match text.trim_start().chars().next() {

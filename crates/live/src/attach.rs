@@ -12,7 +12,8 @@ const KERNELS: &str = "__";
 /// Opens an object, sets the constants in `set`, loads it, attaches its scheduler and waits until
 /// this process is killed.
 ///
-/// # Errors The error that libbpf returned.
+/// # Errors
+/// The error that libbpf returned.
 pub fn attach_object(path: &Path, set: &[(String, i64)]) -> Result<(), String> {
     libbpf_rs::set_print(Some((libbpf_rs::PrintLevel::Warn, |_, text| {
         eprint!("{text}");

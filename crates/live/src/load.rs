@@ -96,7 +96,8 @@ const DEFAULT_HZ: u32 = 100;
 
 /// Makes a policy the system's scheduler.
 ///
-/// # Errors The kernel does not support it or refuses it.
+/// # Errors
+/// The kernel does not support it or refuses it.
 pub fn load(program: &Program, options: &Options) -> Result<Loaded, Error> {
     kernel::check()?;
     let object = prepare(program, options)?;
@@ -109,7 +110,8 @@ pub fn load(program: &Program, options: &Options) -> Result<Loaded, Error> {
 /// Loads the smallest scheduler, "floor" of [`schedlab_bpf::other`]. It has no statistics. With
 /// `preempts` a woken task preempts the running one.
 ///
-/// # Errors As [`load`].
+/// # Errors
+/// As [`load`].
 pub fn load_floor(code: &[u8], preempts: bool, options: &Options) -> Result<Loaded, Error> {
     kernel::check()?;
     keep_log();
@@ -120,7 +122,8 @@ pub fn load_floor(code: &[u8], preempts: bool, options: &Options) -> Result<Load
 /// Runs programs that are not part of a scheduler, one after the other, `times` times each; see
 /// [`crate::count_calls`].
 ///
-/// # Errors The kernel refuses them, or one returns an error.
+/// # Errors
+/// The kernel refuses them, or one returns an error.
 pub fn run_programs(
     code: &[u8],
     names: &[&str],

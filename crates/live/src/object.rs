@@ -223,7 +223,8 @@ pub struct Calls {
 
 /// The kernel counts [`Calls`] of all BPF programs until this is dropped.
 ///
-/// # Errors The kernel refuses it.
+/// # Errors
+/// The kernel refuses it.
 pub fn count_calls() -> std::io::Result<OwnedFd> {
     // SAFETY: a system call with a plain number.
     match unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) } {

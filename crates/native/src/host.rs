@@ -110,7 +110,8 @@ unsafe impl Send for Host {}
 impl Host {
     /// A machine after start: the policy has initialised its state, and no task exists.
     ///
-    /// # Errors A required hook is missing, or init() failed.
+    /// # Errors
+    /// A required hook is missing, or init() failed.
     ///
     /// # Panics
     /// If the platform has no CPU or more than [`MAX_CPUS`].

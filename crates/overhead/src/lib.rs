@@ -58,7 +58,8 @@ const SCHED_EXT: libc::c_int = 7;
 
 /// Moves this process to class SCHED_EXT; its future children inherit the class.
 ///
-/// # Errors The kernel lacks the class, or does not permit it.
+/// # Errors
+/// The kernel lacks the class, or does not permit it.
 pub fn join_sched_ext() -> io::Result<()> {
     // SAFETY: an all-zero `sched_param` is valid; this class has no parameters.
     let parameters = unsafe { std::mem::zeroed() };

@@ -94,7 +94,8 @@ const BEAT: Duration = Duration::from_millis(10);
 
 /// Runs late; returns the measurements of all tasks, by kind, and the elapsed time.
 ///
-/// # Errors No memory, no processes, or a nice value that is not permitted.
+/// # Errors
+/// No memory, no processes, or a nice value that is not permitted.
 pub fn run(plan: Plan) -> io::Result<(Vec<Kind>, Ns)> {
     task::block_start_signal();
     let work = Work::of(copy);

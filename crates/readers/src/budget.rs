@@ -66,7 +66,8 @@ impl Budget {
 
     /// Counts decompressed bytes.
     ///
-    /// # Errors The limit is exceeded.
+    /// # Errors
+    /// The limit is exceeded.
     pub fn decompressed(&self, bytes: u64) -> io::Result<()> {
         let plain = self.counted.plain.get().saturating_add(bytes);
         self.counted.plain.set(plain);

@@ -94,7 +94,8 @@ impl Intake {
 
     /// Ends the recording.
     ///
-    /// # Errors The recording contains no switch, so it is of no use.
+    /// # Errors
+    /// The recording contains no switch, so it is of no use.
     pub fn finish(mut self) -> Result<(Recording, ReadReport), Failure> {
         if self.nr_switches == 0 {
             let found = match self.report.ignored.iter().max_by_key(|(_, count)| **count) {

@@ -53,7 +53,8 @@ pub fn read_within(
 
 /// Reads a recording from a stream; messages call it `name`.
 ///
-/// # Errors The stream has no known format, or is damaged or incomplete.
+/// # Errors
+/// The stream has no known format, or is damaged or incomplete.
 pub fn read_from(stream: impl Read, name: &str) -> Result<(Recording, ReadReport), Diagnostic> {
     read_stream(stream, None, &Budget::default()).map_err(|failure| failure.in_file(name))
 }

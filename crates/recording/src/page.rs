@@ -59,7 +59,8 @@ impl PageLayout {
 
     /// Calls `each` with each record of a page and its time.
     ///
-    /// # Errors The reason why the page is invalid.
+    /// # Errors
+    /// The reason why the page is invalid.
     pub fn records(
         &self,
         page: &[u8],

@@ -22,7 +22,8 @@ pub struct Symptom {
 impl Symptom {
     /// Parses "wait>10ms of TASK".
     ///
-    /// # Errors The expected form.
+    /// # Errors
+    /// The expected form.
     pub fn parse(text: &str) -> Result<Symptom, String> {
         let expected = || "\"wait>TIME of TASK\", such as \"wait>10ms of mariadbd\"".to_string();
         let rest = text.trim().strip_prefix("wait").ok_or_else(expected)?;
@@ -145,7 +146,8 @@ const FINEST: u64 = 256;
 /// `all` are the recording's tasks; tasks in `needed` are kept. `shows` runs a replay and returns
 /// the time of the symptom, if it occurred.
 ///
-/// # Errors Those of `shows`. `None` if the whole recording does not show the symptom.
+/// # Errors
+/// Those of `shows`. `None` if the whole recording does not show the symptom.
 pub fn minimise<E>(
     mode: Mode,
     all: &BTreeSet<TaskId>,

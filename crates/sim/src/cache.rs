@@ -8,7 +8,7 @@
 //! If the memory nodes have distances, a task's memory is on the node where it ran first. A missing
 //! byte costs more if that node is farther.
 //!
-//! FIDELITY: memory does not follow its task, as with NUMA balancing.
+//! FIDELITY: memory does not follow its task, though NUMA balancing in Linux would move it.
 //!
 //! FIDELITY: only the largest cache of a CPU is modelled, and only the last cache of a task. The
 //! part of a working set beyond the cache's size counts as part of the task's normal speed.

@@ -379,7 +379,8 @@ impl<'a> Simulation<'a> {
 
     /// Completes the accounts of a simulation, which ends it if it still runs.
     ///
-    /// # Errors The accounts do not balance.
+    /// # Errors
+    /// The accounts do not balance.
     pub fn finish(mut self) -> Result<Outcome, SimError> {
         let reason = self.ended.unwrap_or(EndReason::TimeUp);
         self.settle_all();

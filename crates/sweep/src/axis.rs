@@ -49,7 +49,8 @@ impl Axis {
 
     /// An axis with these values; each word is a value or a range.
     ///
-    /// # Errors There is no value, a value is given twice, or a range is invalid.
+    /// # Errors
+    /// There is no value, a value is given twice, or a range is invalid.
     pub fn new(name: &str, words: &[&str], origin: (String, usize)) -> Result<Axis, Diagnostic> {
         let mistake = |problem: String| {
             Diagnostic::new(problem)

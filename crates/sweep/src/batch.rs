@@ -121,7 +121,8 @@ pub type Unready = Error;
 impl Batch {
     /// Resolves and checks a plan.
     ///
-    /// # Errors A name was not found, an axis belongs to no policy, or the plan has no runs or too
+    /// # Errors
+    /// A name was not found, an axis belongs to no policy, or the plan has no runs or too
     /// many.
     pub fn new(plan: &Plan, around: &Surroundings) -> Result<Batch, Unready> {
         for (names, flag) in [

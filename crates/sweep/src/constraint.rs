@@ -90,7 +90,8 @@ enum Value {
 impl Constraint {
     /// Parses a constraint.
     ///
-    /// # Errors The text is not a comparison.
+    /// # Errors
+    /// The text is not a comparison.
     pub fn parse(text: &str) -> Result<Constraint, Diagnostic> {
         let mistake = || {
             Diagnostic::new(format!("\"{text}\" is not a comparison")).expected(

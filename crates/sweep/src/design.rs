@@ -11,7 +11,8 @@ pub type Combination = Vec<String>;
 
 /// The number of combinations of a design.
 ///
-/// # Errors An axis of a grid has no steps.
+/// # Errors
+/// An axis of a grid has no steps.
 pub fn count(axes: &[Axis], design: Design) -> Result<u128, Diagnostic> {
     if let Some(draw) = design.draw() {
         return Ok(draw.samples as u128);

@@ -40,7 +40,8 @@ impl From<Diagnostic> for LoadError {
 /// Reads the results of several files as one study. Equal set-ups are merged; a seed in two files
 /// counts once.
 ///
-/// # Errors A file cannot be read, or contains no results.
+/// # Errors
+/// A file cannot be read, or contains no results.
 pub fn load(files: &[impl AsRef<Path>]) -> Result<Study, LoadError> {
     let mut study = Study::default();
     for file in files {

@@ -74,7 +74,8 @@ const KEYS: [&str; 10] = [
 impl Design {
     /// The design with this name.
     ///
-    /// # Errors There is no such design, or a number of samples is missing or not allowed.
+    /// # Errors
+    /// There is no such design, or a number of samples is missing or not allowed.
     pub fn new(name: &str, samples: Option<usize>, seed: u64) -> Result<Design, Diagnostic> {
         let drawn = |design: fn(Draw) -> Design| match samples {
             Some(samples) if (1..=MOST_SAMPLES).contains(&samples) => {
@@ -120,14 +121,16 @@ impl Design {
 impl Plan {
     /// Reads a plan from a file.
     ///
-    /// # Errors The file cannot be read or is invalid.
+    /// # Errors
+    /// The file cannot be read or is invalid.
     pub fn read(path: &Path) -> Result<Plan, Diagnostic> {
         Plan::parse(&path.display().to_string(), &read_text(path)?)
     }
 
     /// Parses the text of a plan.
     ///
-    /// # Errors The text is invalid.
+    /// # Errors
+    /// The text is invalid.
     pub fn parse(file: &str, text: &str) -> Result<Plan, Diagnostic> {
         let document = Document::parse(file, text)?;
         let table = document.root().only(&KEYS)?;
@@ -157,7 +160,8 @@ impl Plan {
 
     /// Adds an axis. `policy`, `workload` and `machine` set lists of the plan.
     ///
-    /// # Errors The axis exists already, or a range is given for a list.
+    /// # Errors
+    /// The axis exists already, or a range is given for a list.
     pub fn add(&mut self, axis: Axis) -> Result<(), Diagnostic> {
         let list = match axis.name.as_str() {
             "policy" => &mut self.policies,

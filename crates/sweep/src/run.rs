@@ -85,7 +85,8 @@ pub struct Tally {
 /// Executes the missing runs on several threads. The calling thread calls `meanwhile` ten times a
 /// second.
 ///
-/// # Errors The file cannot be written; it contains all results before the error.
+/// # Errors
+/// The file cannot be written; it contains all results before the error.
 pub fn run(
     store: &mut Store,
     batch: &Batch,

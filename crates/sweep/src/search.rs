@@ -141,7 +141,8 @@ pub struct Search<'a, W> {
 impl<W: Watch> Search<'_, W> {
     /// Compares the candidates with the default settings and selects the best.
     ///
-    /// # Errors The file cannot be written, the goal is invalid, a run with default settings fails,
+    /// # Errors
+    /// The file cannot be written, the goal is invalid, a run with default settings fails,
     /// or the search was stopped.
     pub fn find(
         &mut self,

@@ -190,7 +190,8 @@ impl Row {
 impl Store {
     /// Opens a file for writing, or creates it. `about` has schedlab's version and the plan.
     ///
-    /// # Errors The file is not a file of results, has another version, has another plan and
+    /// # Errors
+    /// The file is not a file of results, has another version, has another plan and
     /// `extend` is false, or cannot be written.
     pub fn open(path: &Path, about: &About, extend: bool) -> Result<Store, StoreError> {
         let connection = Connection::open(path).map_err(|e| system(path, &e))?;
@@ -205,7 +206,8 @@ impl Store {
 
     /// Opens a file for reading.
     ///
-    /// # Errors The file is not a file of results, or cannot be read.
+    /// # Errors
+    /// The file is not a file of results, or cannot be read.
     pub fn read(path: &Path) -> Result<Store, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)
@@ -463,7 +465,8 @@ impl Store {
 
     /// The file's version and plan.
     ///
-    /// # Errors The file cannot be read.
+    /// # Errors
+    /// The file cannot be read.
     pub fn about(&self) -> Result<About, StoreError> {
         let get = |name: &str| {
             let value = self.connection.query_row(

@@ -172,7 +172,8 @@ impl Reader {
 
     /// The next frame, if there is one.
     ///
-    /// # Errors The memory does not contain a valid frame there (`InvalidData`).
+    /// # Errors
+    /// The memory does not contain a valid frame there (`InvalidData`).
     pub fn receive(&mut self) -> io::Result<Option<Frame>> {
         if self.committed()? <= self.read {
             return Ok(None);

@@ -79,7 +79,8 @@ pub struct GuestOutcome {
 
 /// Boots the machine, runs the command in it and returns the result.
 ///
-/// # Errors Anything that keeps the command from ending. A command with a non-zero status is no
+/// # Errors
+/// Anything that keeps the command from ending. A command with a non-zero status is no
 /// error.
 pub fn run(
     machine: &Machine,

@@ -29,7 +29,8 @@ pub struct SharedMemory {
 impl SharedMemory {
     /// Finds the device and enables it.
     ///
-    /// # Errors No such device, or its memory is not schedlab's (`NotFound`), or it cannot be
+    /// # Errors
+    /// No such device, or its memory is not schedlab's (`NotFound`), or it cannot be
     /// mapped.
     pub fn find() -> io::Result<SharedMemory> {
         let device = find_device()?;

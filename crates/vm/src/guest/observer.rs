@@ -6,7 +6,8 @@ use std::io;
 /// get normal priority. A sched_ext scheduler does not schedule real-time tasks, so process 1
 /// neither depends on the policy nor waits in its queues.
 ///
-/// # Errors The error of the system call.
+/// # Errors
+/// The error of the system call.
 /// What the kernel says.
 pub fn rise() -> io::Result<()> {
     raise(0)
@@ -14,7 +15,8 @@ pub fn rise() -> io::Result<()> {
 
 /// The same for another process; 0 is this one.
 ///
-/// # Errors The error of the system call.
+/// # Errors
+/// The error of the system call.
 pub fn raise(pid: u32) -> io::Result<()> {
     let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
     let lowest = libc::sched_param { sched_priority: 1 };

@@ -56,7 +56,8 @@ pub struct Content {
 impl Content {
     /// The archive that the kernel unpacks (cpio, "newc"). Equal content gives equal bytes.
     ///
-    /// # Errors The command was not found, or a file cannot be read.
+    /// # Errors
+    /// The command was not found, or a file cannot be read.
     pub fn pack(&self) -> Result<Vec<u8>, VmError> {
         let mut archive = Archive::default();
         FOLDERS

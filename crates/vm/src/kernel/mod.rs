@@ -26,7 +26,8 @@ pub struct Kernel {
 impl Kernel {
     /// Reads the kernel in a file.
     ///
-    /// # Errors The file cannot be read or is not an x86 kernel.
+    /// # Errors
+    /// The file cannot be read or is not an x86 kernel.
     pub fn in_file(path: &Path) -> Result<Kernel, VmError> {
         let bytes = fs::read(path).map_err(VmError::reading(path))?;
         // The boot protocol's signature at a fixed offset: Documentation/arch/x86/boot.rst.
@@ -44,7 +45,8 @@ impl Kernel {
     /// The packages come from this machine's Debian mirror. A separate apt configuration is used;
     /// the system's own is not changed.
     ///
-    /// # Errors No apt, no mirror, no network, or no such package. The message says what to do.
+    /// # Errors
+    /// No apt, no mirror, no network, or no such package. The message says what to do.
     pub fn debian(note: &mut dyn FnMut(&str), stop: Stop) -> Result<Kernel, VmError> {
         let cache = cache_folder()?;
         if let Some(cached) = newest_in(&cache) {
