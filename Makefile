@@ -10,6 +10,7 @@
 # make whatif records workloads in a real kernel, predicts them under other schedulers, and runs them there (docs/whatif.md)
 # make overhead measures what each scheduler costs in a real kernel, for docs/overhead.md
 # make wheel   builds the Python package into out/wheel, installs it into out/venv and runs its tests
+# make deny    licences, sources, duplicates and known faults of all dependencies, by cargo-deny
 # make clean   removes what the others made
 
 CARGO ?= cargo
@@ -18,7 +19,7 @@ export SCHEDLAB_REQUIRE_BROWSER ?= 1
 # Tests that had to be skipped leave a line here.
 export SCHEDLAB_SKIPPED := $(CURDIR)/out/skipped
 
-.PHONY: demo test test-vm miri skipped check perfetto release bench golden results fidelity whatif overhead fuzz wheel clean scx
+.PHONY: demo test test-vm miri skipped check perfetto release bench golden results fidelity whatif overhead fuzz wheel clean scx deny
 
 demo:
 	scripts/setup.sh demo
@@ -128,6 +129,11 @@ scx:
 	scripts/scx-schedulers.sh scx_simple scx_qmap scx_central scx_flatcg scx_bpfland scx_flash scx_tickless scx_p2dq scx_lavd scx_cake
 	$(CARGO) build --release --package schedlab
 	SCHEDLAB=$${CARGO_TARGET_DIR:-target}/release/schedlab scripts/scx-table.py --write docs/scx.md
+
+# The list of known faults is fetched from the network; SCHEDLAB_OFFLINE=1 leaves it out.
+deny:
+	@command -v cargo-deny >/dev/null || $(CARGO) install --locked cargo-deny
+	$(CARGO) deny $(if $(SCHEDLAB_OFFLINE),--offline) check $(if $(SCHEDLAB_OFFLINE),licenses bans sources)
 
 clean:
 	$(CARGO) clean

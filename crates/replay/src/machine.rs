@@ -28,6 +28,9 @@ pub fn machine_like(replay: &Replay, hz: u32) -> Machine {
             wakeup: replay.costs.wakeup_ns.unwrap_or(Ns::ZERO),
             ..ideal.costs
         },
+        // Linux wakes readers of pipes and sockets with WF_SYNC (fs/pipe.c, net/core/sock.c). A scheduler of sched_ext is not
+        // told on one CPU: ops.select_cpu() is only called for a task that may use several.
+        sync_wakeups: replay.nr_cpus > 1,
         hz,
         ..ideal
     }

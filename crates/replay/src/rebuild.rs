@@ -7,7 +7,7 @@ use schedlab_recording::FlowSink;
 use schedlab_trace::{
     CpuId, Event, EventKind, Ns, PrevState, Sink, TaskId, TaskInfo, Time, TraceInfo, WakeContext,
 };
-use schedlab_workload::{Channel, Op, SpecId, Workload};
+use schedlab_workload::{Channel, Op, SpecId, Waking, Workload};
 
 use crate::call::Call;
 use crate::costs::{Costs, Point};
@@ -362,9 +362,14 @@ impl Sink for Rebuild {
 }
 
 fn channel(channel: &flow::Channel) -> Channel {
+    let low_water = channel.low_water_bytes;
     Channel {
         capacity: channel.capacity_bytes,
-        low_water: Some(channel.low_water_bytes),
+        waking: match channel.kind {
+            flow::Kind::Pipe => Waking::OneByOne { low_water },
+            flow::Kind::Socket | flow::Kind::Tcp => Waking::All { low_water },
+            flow::Kind::Connections | flow::Kind::Event | flow::Kind::Futex => Waking::EachMessage,
+        },
         initial: channel.initial_bytes.min(channel.capacity_bytes),
     }
 }

@@ -362,37 +362,33 @@ impl<'p> Simulation<'p> {
 
     // ---- channels -----------------------------------------------------------------------
 
-    /// Sends messages and wakes a waiting receiver for each; waits while the channel is full.
+    /// Sends messages and wakes receivers; waits while the channel is full.
     fn send(&mut self, cpu: CpuId, task: TaskId, channel: u32, count: u32) -> Result<(), SimError> {
         let mut left = self.task_mut(task).transfer_left.take().unwrap_or(count);
         let clock = self.task(task).clock_start;
         while left > 0 {
             let c = &mut self.resources.channels[channel as usize];
-            let room = c.capacity - c.messages.total();
-            if room == 0 {
+            if c.room() == 0 {
                 c.senders.push_back(task);
                 self.pause_transfer(cpu, task, left);
                 return Ok(());
             }
-            let receiver = c.receivers.pop_front();
-            let put = if receiver.is_some() {
-                1
-            } else {
-                left.min(room)
-            };
+            let was_empty = c.messages.total() == 0;
+            let put = c.put_at_once(left);
             c.messages.put(clock, put);
             left -= put;
-            if c.messages.batches() > MOST_BATCHES {
+            let too_many = c.messages.batches() > MOST_BATCHES;
+            let receivers = c.woken_by_put(was_empty);
+            if too_many {
                 return Err(self.misuse(task, "sends too many messages that no task receives"));
             }
-            if let Some(receiver) = receiver {
-                self.wake_sync(cpu, receiver)?;
-            }
+            self.wake_all_sync(cpu, receivers)?;
         }
-        Ok(())
+        let next = self.resources.channels[channel as usize].next_sender();
+        self.wake_all_sync(cpu, next)
     }
 
-    /// Receives messages and wakes a waiting sender for each; waits for the rest.
+    /// Receives messages and wakes senders; waits while the channel is empty.
     fn receive(
         &mut self,
         cpu: CpuId,
@@ -403,19 +399,28 @@ impl<'p> Simulation<'p> {
         let mut left = self.task_mut(task).transfer_left.take().unwrap_or(count);
         while left > 0 {
             let c = &mut self.resources.channels[channel as usize];
-            let Some((clock, taken)) = c.messages.take(c.at_once(left)) else {
+            let before = c.messages.total();
+            let Some((clock, taken)) = c.messages.take(c.take_at_once(left)) else {
                 c.receivers.push_back(task);
                 self.pause_transfer(cpu, task, left);
                 return Ok(());
             };
             left -= taken;
-            let relieved = c.relieved();
+            let senders = c.woken_by_take(before);
             self.task_mut(task).received_clock = clock;
-            for _ in 0..relieved {
-                let senders = &mut self.resources.channels[channel as usize].senders;
-                let sender = senders.pop_front().expect("as many wait");
-                self.wake_sync(cpu, sender)?;
-            }
+            self.wake_all_sync(cpu, senders)?;
+        }
+        let next = self.resources.channels[channel as usize].next_receiver();
+        self.wake_all_sync(cpu, next)
+    }
+
+    fn wake_all_sync(
+        &mut self,
+        cpu: CpuId,
+        tasks: impl IntoIterator<Item = TaskId>,
+    ) -> Result<(), SimError> {
+        for task in tasks {
+            self.wake_sync(cpu, task)?;
         }
         Ok(())
     }
@@ -433,10 +438,7 @@ impl<'p> Simulation<'p> {
         let t = self.task_mut(task);
         t.cursor.received = taken;
         t.received_clock = clock;
-        for sender in senders {
-            self.wake_sync(cpu, sender)?;
-        }
-        Ok(())
+        self.wake_all_sync(cpu, senders)
     }
 
     fn pause_transfer(&mut self, cpu: CpuId, task: TaskId, left: u32) {

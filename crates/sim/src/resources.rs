@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use schedlab_trace::{TaskId, Time};
-use schedlab_workload::Workload;
+use schedlab_workload::{Waking, Workload};
 
 /// A mutex. When released, it goes directly to the longest waiter.
 #[derive(Default, Debug)]
@@ -34,13 +34,14 @@ pub(crate) struct Barrier {
 
 /// A pipe or socket. A woken task checks again: another task may have been faster.
 ///
-/// Each message sent wakes one receiver, each message received one sender. So while a receiver
-/// sleeps, at least as many receivers are awake as there are messages, and no message waits for a
-/// wakeup. The same holds for senders and free places.
+/// [`Waking`] says which tasks a transfer wakes. No message waits for a wakeup. With a wakeup for
+/// each message, as many receivers are awake as there are messages. With wakeups one by one, a
+/// receiver is awake while there are messages, and wakes the next one if it leaves any. The same
+/// holds for senders and free places.
 #[derive(Debug)]
 pub(crate) struct Channel {
     pub capacity: u32,
-    pub low_water: Option<u32>,
+    pub waking: Waking,
     pub messages: Messages,
     pub senders: VecDeque<TaskId>,
     pub receivers: VecDeque<TaskId>,
@@ -103,22 +104,65 @@ impl Messages {
 }
 
 impl Channel {
-    /// Number of blocked senders that continue after messages were taken.
-    pub fn relieved(&self) -> usize {
-        match self.low_water {
-            None => self.senders.len().min(1),
-            Some(low_water) if self.messages.total() <= low_water => self.senders.len(),
-            Some(_) => 0,
+    /// Free places.
+    pub fn room(&self) -> u32 {
+        self.capacity - self.messages.total()
+    }
+
+    /// The most messages to send at once.
+    pub fn put_at_once(&self, wanted: u32) -> u32 {
+        match self.waking == Waking::EachMessage && !self.receivers.is_empty() {
+            true => 1,
+            false => wanted.min(self.room()),
         }
     }
 
     /// The most messages to take at once.
-    pub fn at_once(&self, wanted: u32) -> u32 {
-        match self.low_water.is_none() && !self.senders.is_empty() {
+    pub fn take_at_once(&self, wanted: u32) -> u32 {
+        match self.waking == Waking::EachMessage && !self.senders.is_empty() {
             true => 1,
             false => wanted,
         }
     }
+
+    /// The receivers woken by the messages just sent.
+    pub fn woken_by_put(&mut self, was_empty: bool) -> Vec<TaskId> {
+        let nr = match self.waking {
+            Waking::EachMessage => 1,
+            Waking::OneByOne { .. } => usize::from(was_empty),
+            Waking::All { .. } => self.receivers.len(),
+        };
+        first(&mut self.receivers, nr)
+    }
+
+    /// The senders woken after messages were taken; there were `before` messages.
+    pub fn woken_by_take(&mut self, before: u32) -> Vec<TaskId> {
+        let held = self.messages.total();
+        let nr = match self.waking {
+            Waking::EachMessage => 1,
+            Waking::OneByOne { low_water } => usize::from(held <= low_water && before > low_water),
+            Waking::All { low_water } if held <= low_water => self.senders.len(),
+            Waking::All { .. } => 0,
+        };
+        first(&mut self.senders, nr)
+    }
+
+    /// The receiver woken by a receiver that is complete.
+    pub fn next_receiver(&mut self) -> Option<TaskId> {
+        let passes_on = matches!(self.waking, Waking::OneByOne { .. }) && self.messages.total() > 0;
+        passes_on.then(|| self.receivers.pop_front()).flatten()
+    }
+
+    /// The sender woken by a sender that is complete.
+    pub fn next_sender(&mut self) -> Option<TaskId> {
+        let passes_on = matches!(self.waking, Waking::OneByOne { .. }) && self.room() > 0;
+        passes_on.then(|| self.senders.pop_front()).flatten()
+    }
+}
+
+/// Takes the first `nr` tasks of a queue, or all if there are fewer.
+fn first(queue: &mut VecDeque<TaskId>, nr: usize) -> Vec<TaskId> {
+    queue.drain(..nr.min(queue.len())).collect()
 }
 
 /// A disk: serves one request at a time, in order of arrival.
@@ -169,7 +213,7 @@ impl Resources {
                 .iter()
                 .map(|c| Channel {
                     capacity: c.capacity.max(1),
-                    low_water: c.low_water,
+                    waking: c.waking,
                     messages: Messages::of(c.initial.min(c.capacity)),
                     senders: VecDeque::new(),
                     receivers: VecDeque::new(),

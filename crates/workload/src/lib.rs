@@ -13,7 +13,7 @@ pub mod rtapp;
 pub use cursor::{Cursor, LONGEST};
 pub use model::{
     Amount, Channel, ControlGroup, Distribution, Op, Periodic, Process, Program, ProgramId, SpecId,
-    TaskSpec, TimerScope, Times, Workload, DURATION_OF_THE_ENDLESS, MAX_GROUP_DEPTH,
+    TaskSpec, TimerScope, Times, Waking, Workload, DURATION_OF_THE_ENDLESS, MAX_GROUP_DEPTH,
     MAX_LOOP_DEPTH, MAX_MESSAGES, MAX_OWN_TIMERS, MAX_SLICE, MAX_TASKS, MIN_SLICE,
 };
 pub use random::random;

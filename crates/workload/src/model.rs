@@ -373,15 +373,42 @@ pub enum Op {
     Exit,
 }
 
+/// Which of the tasks that wait for a channel a transfer wakes.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Waking {
+    /// A receiver for each message that is put in, a sender for each that is taken.
+    #[default]
+    EachMessage,
+    /// As a pipe of Linux (`pipe_read()` and `pipe_write()` in fs/pipe.c): what is put into an empty channel wakes one
+    /// receiver, and a receiver that leaves something wakes the next one; a receiver that brings the channel down to
+    /// `low_water` wakes one sender, and a sender that leaves room wakes the next one.
+    OneByOne {
+        /// The most messages it holds when a blocked sender is woken.
+        low_water: u32,
+    },
+    /// As a socket of Linux (`sock_def_readable()` and `sock_def_write_space()` in net/core/sock.c): every receiver, and
+    /// every sender as soon as the channel holds no more than `low_water`.
+    All {
+        /// The most messages it holds when blocked senders are woken.
+        low_water: u32,
+    },
+}
+
+impl Waking {
+    fn is_default(&self) -> bool {
+        *self == Waking::default()
+    }
+}
+
 /// A pipe or socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Channel {
     /// Messages it holds before senders block; at least 1.
     pub capacity: u32,
-    /// Senders that are blocked go on when it holds no more than this, all of them at once; none: one for each message
-    /// that is taken.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub low_water: Option<u32>,
+    /// Which of the tasks that wait for it a transfer wakes.
+    #[serde(default, skip_serializing_if = "Waking::is_default")]
+    pub waking: Waking,
     /// Messages in it from the start.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub initial: u32,
@@ -392,7 +419,7 @@ impl Channel {
     pub fn holding(capacity: u32) -> Channel {
         Channel {
             capacity,
-            low_water: None,
+            waking: Waking::default(),
             initial: 0,
         }
     }

@@ -235,7 +235,7 @@ impl Study<'_> {
 
 fn file_name(workload: &str, scheduler: &Scheduler, data_flow: bool) -> String {
     let calls = if data_flow { "-calls" } else { "" };
-    let name = format!("{workload} {}{calls}", scheduler.label().0);
+    let name = format!("{workload} {}{calls}", scheduler.full_name());
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     format!("{}.ftrace", name.chars().map(plain).collect::<String>())
 }

@@ -3,7 +3,7 @@
 use crate::common::lab::{disk, mark, run, sleep, us, Lab};
 use schedlab_sim::EndReason::{Deadlock, Finished};
 use schedlab_trace::{EventKind, PrevState, WakeContext};
-use schedlab_workload::Op;
+use schedlab_workload::{Op, Waking};
 
 const WAIT: Op = Op::CondWait {
     condition: 0,
@@ -247,7 +247,7 @@ fn a_full_channel_may_have_to_be_drained_first() {
         .task(vec![sends(1), mark(1)])
         .task(reader.to_vec())
         .channel(8)
-        .with(|w| (w.channels[0].low_water, w.channels[0].initial) = (Some(2), 8))
+        .with(|w| (w.channels[0].waking, w.channels[0].initial) = (Waking::All { low_water: 2 }, 8))
         .with(|w| w.marks = vec!["taken".into(), "sent".into()])
         .run();
     // 8 bytes; 7 after 1 ms, 2 after 2 ms, when both writers go on.
@@ -262,4 +262,55 @@ fn a_full_channel_may_have_to_be_drained_first() {
         "the reader, then both writers"
     );
     assert_eq!(ran.exit_ns(2), 3_000_000);
+}
+
+/// Which task woke each task, by the CPU on which the waking began: each task has a CPU of its own.
+fn wakings(ran: &crate::common::lab::Ran) -> Vec<(u32, u32)> {
+    ran.pick(|e| match e.kind {
+        EventKind::Waking {
+            task,
+            by: WakeContext::Task,
+        } => Some((e.cpu.0, task.0)),
+        _ => None,
+    })
+}
+
+/// fs/pipe.c: a write into an empty pipe wakes one reader, which wakes the next one if it leaves anything; a reader that
+/// drains the pipe wakes one writer, which wakes the next one if it leaves room.  A socket wakes all that wait.
+#[test]
+fn a_pipe_wakes_one_by_one_and_a_socket_all() {
+    let sends = |count| Op::Send { channel: 0, count };
+    let takes = |count| Op::Receive { channel: 0, count };
+    let readers = |waking| {
+        let ran = Lab::new(4)
+            .task(vec![takes(1), run(1000)])
+            .task(vec![takes(1), run(1000)])
+            .task(vec![takes(1), run(1000)])
+            .task(vec![run(1000), sends(3), run(1000)])
+            .channel(8)
+            .with(|w| w.channels[0].waking = waking)
+            .run();
+        wakings(&ran)
+    };
+    let one_by_one = Waking::OneByOne { low_water: 4 };
+    assert_eq!(readers(one_by_one), [(3, 0), (0, 1), (1, 2)]);
+    let all = Waking::All { low_water: 4 };
+    assert_eq!(readers(all), [(3, 0), (3, 1), (3, 2)]);
+    assert_eq!(readers(Waking::EachMessage), [(3, 0), (3, 1), (3, 2)]);
+
+    let writers = |waking| {
+        let ran = Lab::new(4)
+            .task(vec![sends(2), run(1000)])
+            .task(vec![sends(2), run(1000)])
+            .task(vec![sends(2), run(1000)])
+            .task(vec![run(1000), takes(3), run(1000), takes(5), run(1000)])
+            .channel(8)
+            .with(|w| (w.channels[0].waking, w.channels[0].initial) = (waking, 8))
+            .run();
+        assert_eq!(ran.outcome.reason, Finished);
+        wakings(&ran)
+    };
+    // Five are left after the first take, none after the second.
+    assert_eq!(writers(one_by_one), [(3, 0), (0, 1), (1, 2)]);
+    assert_eq!(writers(all), [(3, 0), (3, 1), (3, 2)]);
 }
