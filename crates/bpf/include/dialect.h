@@ -87,7 +87,7 @@ typedef long long s64;
 	})
 
 /*
- * The CPUs to reschedule are a set behind the sched_t.  The word before the set says that it is
+ * The CPUs to reschedule are a set after the sched_t.  The word before the set says that it is
  * not empty.  Each CPU has its own set, because several CPUs may reschedule the same CPU.
  */
 #define note_resched(s, c, cpu)							\

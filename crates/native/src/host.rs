@@ -378,7 +378,7 @@ impl Host {
     #[inline]
     pub fn allowed(&self, task: TaskId, cpu: CpuId) -> bool {
         let mask = get!(self.task_ptr(task), allowed);
-        // SAFETY: masks live as long as the host, and nobody writes to them.
+        // SAFETY: masks live as long as the host and are never written again.
         let word = unsafe { (*mask).bits[cpu.index() / 64] };
         word >> (cpu.0 % 64) & 1 != 0
     }

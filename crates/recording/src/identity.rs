@@ -100,7 +100,7 @@ impl<'a> Identities<'a> {
         }
     }
 
-    /// Updates identities; returns (prev, next) for a switch, (parent, child) for a fork, else one task.  Idle tasks are
+    /// Updates identities; returns (prev, next) for a switch, (parent, child) for a fork, otherwise one task.  Idle tasks are
     /// `None`.
     pub fn learn(&mut self, event: &KernelEvent) -> (Option<TaskId>, Option<TaskId>) {
         match event.kind {

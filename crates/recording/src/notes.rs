@@ -164,7 +164,7 @@ mod tests {
         };
         let bytes = notes.to_bytes();
         assert_eq!(Notes::from_bytes(&bytes), Some(notes));
-        // A piece too little, no line, a mark nobody named.
+        // An incomplete record, no line, a mark without a name.
         assert_eq!(Notes::from_bytes(&bytes[..bytes.len() - 1]), None);
         assert_eq!(Notes::from_bytes(b"{}"), None);
         let mut unknown = bytes;

@@ -1,7 +1,7 @@
 //! Rebuilds a trace of a real machine as a workload that any scheduler can run.
 //!
 //! ```text
-//!   Recording ──play──> Rebuild ──> Replay { workload, who is who, what could not be told }
+//!   Recording ──play──> Rebuild ──> Replay { workload, recorded tasks, counts }
 //!   (or any trace)      a sink        │
 //!                                     ├─> Simulation under any policy ──Identified──> sinks
 //!                                     ├─> SelfCheck: under the recording's own scheduler

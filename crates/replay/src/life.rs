@@ -102,7 +102,6 @@ impl Life {
     pub fn paces_itself(&self) -> bool {
         let paces = |op: &Op| match op {
             Op::Run(_) | Op::Sleep(_) | Op::Yield | Op::Mark { .. } | Op::Rest => true,
-            // Confirmed by nobody.
             _ => false,
         };
         self.done > 0 && self.ops.iter().all(paces)

@@ -8,7 +8,6 @@ use std::io;
 ///
 /// # Errors
 /// The error of the system call.
-/// What the kernel says.
 pub fn rise() -> io::Result<()> {
     raise(0)
 }
