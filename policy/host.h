@@ -36,9 +36,9 @@ static inline __unused u32 task_is_rt(task_t *p)
 /**
  * work_left_ns - the CPU time @p needs until it sleeps or ends, on an unloaded CPU of full speed
  *
- * Nobody can know this: the policy says .knows_future = true, and reports say so, too.
- * Only a simulator can tell; a policy that asks does not load into a kernel.  Exact
- * whenever @p is not running; while it runs, the time since it began is taken off.
+ * No real scheduler can know this.  The policy must set .knows_future = true, reports mention it,
+ * and no kernel loads the policy.  The value is exact while @p does not run; while it runs,
+ * the time since it began to run is subtracted.
  */
 #ifdef __bpf__
 u64 work_left_ns(sched_t *s, task_t *p)
@@ -53,10 +53,10 @@ static inline __unused u64 work_left_ns(sched_t *s, task_t *p)
 #endif
 
 /**
- * resched_cpu - have pick_next() called on @cpu as soon as possible
+ * resched_cpu - request a call of pick_next() on @cpu as soon as possible
  *
- * At the end of this hook on this CPU; after an inter-processor interrupt on
- * another; at the end of the system call where the CPU is in the kernel.
+ * The call comes at the end of this hook on this CPU, after an inter-processor interrupt on
+ * another CPU, and at the end of the system call if the CPU is in the kernel.
  */
 static inline __unused void resched_cpu(sched_t *s, u32 cpu)
 {
@@ -70,11 +70,10 @@ static inline __unused void resched_cpu(sched_t *s, u32 cpu)
 }
 
 /**
- * resched_cpu_lazy - have pick_next() called on @cpu, which need not be at once
+ * resched_cpu_lazy - request a call of pick_next() on @cpu, which need not be at once
  *
- * Where the kernel preempts lazily nobody is interrupted for it: the CPU acts on it
- * when it next returns to user mode, at its next tick at the latest.  Other kernels
- * and idle CPUs treat it as resched_cpu().
+ * With lazy preemption it sends no interrupt: the CPU reschedules when it next returns to user
+ * mode, at its next tick at the latest.  Other kernels and idle CPUs treat it as resched_cpu().
  */
 static inline __unused void resched_cpu_lazy(sched_t *s, u32 cpu)
 {
@@ -106,9 +105,9 @@ static inline __unused void move_task(sched_t *s, task_t *p, u32 cpu)
 }
 
 /**
- * task_group - the group @p is in, NULL for the root
+ * task_group - @p's group, NULL for the root
  *
- * Always NULL in a kernel so far: what a policy does with groups is not compiled there.
+ * Always NULL in the BPF back end, which does not support groups: code for groups is removed there.
  */
 static inline __unused group_t *task_group(task_t *p)
 {
@@ -120,10 +119,9 @@ static inline __unused group_t *task_group(task_t *p)
 }
 
 /**
- * set_throttled - from now on the tasks of @g, and of the groups in it, do not run on @cpu; or they do again
+ * set_throttled - stop or restart the tasks of @g, and of the groups in it, on @cpu
  *
- * For groups that have used up their quota.  The host does not take such tasks for
- * waiting: a CPU may idle beside them.
+ * For groups that have used up their quota.  A CPU may idle while such tasks wait on its run queue.
  */
 static inline __unused void set_throttled(sched_t *s, group_t *g, u32 cpu, u32 throttled)
 {
@@ -142,8 +140,8 @@ static inline __unused void set_throttled(sched_t *s, group_t *g, u32 cpu, u32 t
 /**
  * rq_lock - take the lock of another CPU's run queue (LOCK_PER_CPU only)
  *
- * Returns false if another CPU holds it for too long, as when two CPUs take each
- * other's lock: then continue without it and leave a consistent state.  After
+ * Returns false if another CPU holds it for too long, for example when two CPUs want each
+ * other's lock.  Then continue without it and leave a consistent state.  After
  * true, s->now may be later than before: since this hook began, other hooks may
  * have changed that run queue at later times.  In the simulator the lock is
  * always free and s->now stays, but tests refuse it at random and let s->now
@@ -155,7 +153,7 @@ static inline __unused __must_check u32 rq_lock(sched_t *s, u32 cpu)
 	return take_rq_lock(s, cpu);
 }
 
-/** rq_unlock - release what rq_lock() took. */
+/** rq_unlock - release a lock taken with rq_lock(). */
 static inline __unused void rq_unlock(sched_t *s, u32 cpu)
 {
 	drop_rq_lock(s, cpu);
@@ -195,7 +193,7 @@ static inline __unused void timer_start(sched_t *s, u32 id, u64 delay_ns)
 	s->host_only.timers_changed = 1;
 }
 
-/** timer_stop - disarm timer @id. */
+/** timer_stop - stop timer @id. */
 static inline __unused void timer_stop(sched_t *s, u32 id)
 {
 	s->host_only.timer_expires[id % MAX_TIMERS] = 0;
@@ -204,9 +202,9 @@ static inline __unused void timer_stop(sched_t *s, u32 id)
 }
 
 /**
- * hrtick_start - call hrtick(@cpu) there after @delay_ns (at least 1), between the ticks; restarts a running one
+ * hrtick_start - call hrtick(@cpu) on that CPU after @delay_ns (at least 1); restarts a running hrtick
  *
- * Each CPU has one such timer.  It belongs to the CPU's run queue and is under its lock.
+ * Each CPU has one such timer, independent of the ticks.  The lock of the CPU's run queue protects it.
  */
 static inline __unused void hrtick_start(sched_t *s, u32 cpu, u64 delay_ns)
 {
@@ -217,7 +215,7 @@ static inline __unused void hrtick_start(sched_t *s, u32 cpu, u64 delay_ns)
 	note_hrtick(s, c, cpu);
 }
 
-/** hrtick_stop - disarm the hrtick of @cpu. */
+/** hrtick_stop - stop the hrtick of @cpu. */
 static inline __unused void hrtick_stop(sched_t *s, u32 cpu)
 {
 	cpu_t *c = cpu_of(s, cpu);
@@ -260,10 +258,9 @@ static inline __unused u32 random_u32(sched_t *s)
 /* ---- bounded loops ------------------------------------------------------ */
 
 /*
- * A loop's counter begins with loop_from(s, counter, first), which is @first, but
- * unknown to the kernel's verifier.  The macros below use it; another counter that
- * affects a branch needs it, too.  in_bounds(i, n) is @i, checked to be below @n,
- * for indices of tables among the tunables.
+ * loop_from(s, counter, first) sets a loop's counter to @first and hides this value from the
+ * kernel's verifier.  The macros below use it; any other counter that affects a branch needs it,
+ * too.  in_bounds(i, n) is @i, checked to be below @n, for rows of tables among the tunables.
  */
 
 /** repeat - do the following statement with @i from 0 to @n - 1. */

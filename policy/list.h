@@ -7,14 +7,14 @@
 #define list_entry(node, type, member) \
 	((type *)((u8 __arena *)(node) - __builtin_offsetof(type, member)))
 
-/** list_init - make @head an empty list, or @node one that is in no list. */
+/** list_init - make @head an empty list, or @node a node that is in no list. */
 static inline __unused void list_init(list_t *head)
 {
 	head->next = head;
 	head->prev = head;
 }
 
-/** list_linked - is @node in a list?  A zeroed node is in none. */
+/** list_linked - is @node in a list?  A zeroed node is not. */
 static inline __unused u32 list_linked(list_t *node)
 {
 	return node->next != NULL && node->next != node;
@@ -48,7 +48,7 @@ static inline __unused void list_add_tail(list_t *node, list_t *head)
 	list_insert(node, head->prev);
 }
 
-/** list_del - take @node out of its list; it is in none afterwards. */
+/** list_del - remove @node from its list; it is in no list afterwards. */
 static inline __unused void list_del(list_t *node)
 {
 	node->prev->next = node->next;

@@ -38,8 +38,8 @@ static inline __unused u32 find_first_bit(u64 word)
 {
 #ifdef __BPF__
 	/*
-	 * BPF has no instruction for it: count the bits below, without a branch,
-	 * since the kernel's verifier would follow every one.
+	 * BPF has no instruction for this.  Count the bits below, without branches:
+	 * the kernel's verifier would follow each of them.
 	 */
 	return count_bits((word & (0 - word)) - 1);
 #else

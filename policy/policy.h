@@ -2,13 +2,11 @@
 /*
  * policy.h - the contract between a scheduling policy and its host.
  *
- * A policy is one C file, policies/NAME/NAME.c, that includes this header and
- * nothing else, unless it belongs to a family: then the headers of the family's
- * folder beside this one may follow (linux24/, linux26/, fair/, bsd/, ule/, textbook/).  A
- * policy that differs from another one only in a few functions includes the
- * other's file instead (o1.c and linux24.c say how).  It declares the state it
- * needs, fills a table of hooks with designated initialisers and ends with
- * POLICY(NAME, ...).
+ * A policy is one C file, policies/NAME/NAME.c.  It includes this header, and may include
+ * headers that several policies share (policies/linux24, linux26, fair, bsd, ule, textbook).  A
+ * policy that differs from another one in a few functions includes the other's file instead
+ * (see o1.c and linux24.c).  A policy declares its state, fills a table of hooks with
+ * designated initialisers and ends with POLICY(NAME, ...).
  * The host (the simulator, a hook-level test or the BPF back end in a real
  * kernel) allocates the state, reports events to the policy and asks which task
  * runs next.  A policy owns its run queues; it never owns tasks, CPUs or time.
@@ -33,8 +31,8 @@
  *                                          exit()  <--+  when it is reaped
  *
  * A task is *on the run queue* from enqueue() to dequeue(), running or not.
- * Whether the running task also stays linked in the policy's own list is the
- * policy's business (Linux 2.4 and 2.6 keep it there, ELSC and ULE do not).
+ * The policy decides whether the running task stays linked in its list (Linux 2.4 and 2.6 keep
+ * it there, ELSC and ULE do not).
  *
  * Locks
  * -----
@@ -84,10 +82,10 @@ enum lock_scope { LOCK_GLOBAL, LOCK_PER_CPU };
 enum conserving { CONSERVING_NO, CONSERVING_QUEUE };
 
 /**
- * enum nice_meaning - what nice changes
- * @NICE_IGNORED: nothing.
+ * enum nice_meaning - the effect of nice
+ * @NICE_IGNORED: no effect.
  * @NICE_ORDERED: lower nice gets no less CPU time.
- * @NICE_WEIGHTED: lower nice gets more.
+ * @NICE_WEIGHTED: lower nice gets more CPU time.
  *
  * The host compares SCHED_NORMAL tasks that stay runnable on one CPU for 10 s,
  * with nice values at least 5 apart, unless a user has set a tunable.
@@ -109,7 +107,7 @@ struct promise {
 /* ---- description of a policy -------------------------------------------- */
 
 /**
- * struct tunable - a heuristic constant a user may change (--set NAME=VALUE)
+ * struct tunable - a constant that a user may change (--set NAME=VALUE)
  * @initial: its value, or those of a table's rows.
  * @rows: 1, or a table's number of rows (--set NAME[ROW]=VALUE).
  * @min, @max: the range of a value.
@@ -199,9 +197,9 @@ struct policy {
 	 */
 	void (*fork)(sched_t *s, task_t *parent, task_t *child);
 	/**
-	 * @exit: @p, dead and dequeued for some time, is reaped by @reaper
-	 * (NULL if no task waits for it).  After this call @p no longer exists.  In a
-	 * kernel a sleeping task may exit, too, to another scheduling class.
+	 * @exit: @p, which is dead and was dequeued, is reaped by @reaper (NULL if no
+	 * task waits for it).  After this call @p no longer exists.  In a kernel exit() is
+	 * also called for a sleeping task that changes to another scheduling class.
 	 */
 	void (*exit)(sched_t *s, task_t *p, task_t *reaper);
 	/**
@@ -241,17 +239,16 @@ struct policy {
 	/** @set_class: @p->class and @p->rt_priority have just changed (sched_setscheduler). */
 	void (*set_class)(sched_t *s, task_t *p, u32 old_class, u32 old_rt_priority);
 	/**
-	 * @set_slice: @p->slice_ns has just changed.  A policy without this hook has no slices
-	 * of tasks' own.
+	 * @set_slice: @p->slice_ns has just changed.  Without this hook tasks cannot choose
+	 * their slice.
 	 */
 	void (*set_slice)(sched_t *s, task_t *p);
 	/** @set_cpumask: @p->allowed has just changed.  If @p has to move, the host moves it next (DEQ_MOVE, ENQ_MOVE). */
 	void (*set_cpumask)(sched_t *s, task_t *p);
 	/**
-	 * @group_init: @g comes into being: a control group, whose parent was told of
-	 * before.  Its public fields are set, its state and that on each CPU are zeroed, no
-	 * task is in it.  A policy without this hook has no groups: all tasks compete as if
-	 * they were in the root.
+	 * @group_init: @g, a control group, is created.  Its parent was created before.  Its
+	 * public fields are set, its state and its state on each CPU are zeroed, and no task is
+	 * in it.  Without this hook a policy has no groups: all tasks compete in the root group.
 	 */
 	void (*group_init)(sched_t *s, group_t *g);
 	/** @group_move: @p->group was @from (NULL: the root) and has just changed; requeue @p. */
@@ -262,7 +259,7 @@ struct policy {
 	void (*group_set_quota)(sched_t *s, group_t *g);
 	/** @timer: the timer @id armed with timer_start() has expired. */
 	void (*timer)(sched_t *s, u32 id);
-	/** @hrtick: the time set by hrtick_start() has come on @cpu, which runs @p (NULL: idle). */
+	/** @hrtick: the timer of @cpu started with hrtick_start() has expired.  @cpu runs @p (NULL: idle). */
 	void (*hrtick)(sched_t *s, u32 cpu, task_t *p);
 	/** @priority: @p's current priority for observers, in the policy's own numbers.  Must not change any state. */
 	s32 (*priority)(sched_t *s, task_t *p);
@@ -282,7 +279,7 @@ static inline __unused void __arena *global_state_of(sched_t *s)
 	return s->host_only.global_state;
 }
 
-/** cpu_state_of - the policy's states of the CPUs, likewise. */
+/** cpu_state_of - the policy's states of the CPUs, for headers that several policies share. */
 static inline __unused void __arena *cpu_state_of(sched_t *s)
 {
 	return s->host_only.cpu_state;
@@ -295,7 +292,7 @@ static inline __unused void __arena *group_cpu_state_of(group_t *g)
 }
 
 /**
- * POLICY_STATE - declare the three state types and the ways to reach them
+ * POLICY_STATE - declare the three state types and their access functions
  *
  * @G: one for the machine, @C: one for each CPU, @T: one for each task; NO_STATE
  * where there is none.  The host allocates them zeroed and aligned to 8 bytes.
@@ -361,9 +358,8 @@ struct no_state { u64 unused; };
 	{ #name_, (const s64[]){ default_ }, 1, min_, max_, doc_ },
 
 /**
- * POLICY_TUNABLES_AND_TABLES - the same, and tables from a second list
- * R(name, rows, min, max, doc, defaults...), with a default for each of at least
- * two rows
+ * POLICY_TUNABLES_AND_TABLES - declare tunables, and tables from a second list R(name, rows,
+ * min, max, doc, defaults...), with a default for each of at least two rows
  *
  * Gives tun(s)->name[row] as well.  In BPF @row must be known to be in bounds.
  */
@@ -413,9 +409,9 @@ struct no_state { u64 unused; };
 	}
 
 /*
- * Every loop in a policy is one of for_each_cpu(), for_each_task(),
- * list_for_each() or repeat(): bounded, so that neither a bug nor a corrupt list
- * hangs a kernel.  Macros defined above this line may use the keywords.
+ * Every loop in a policy is one of for_each_cpu(), for_each_task(), list_for_each() and the
+ * repeat macros.  They are bounded, so that an error or a corrupt list cannot hang a kernel.
+ * Macros defined above this line may use the keywords.
  *
  * host_only is for the host and the inline functions of host.h.
  */

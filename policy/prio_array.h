@@ -2,8 +2,8 @@
 /*
  * prio_array.h - one FIFO list per priority and a bitmap of the non-empty lists.
  *
- * The structure under Linux 2.6's O(1) scheduler and, with other sizes, under
- * the BSD and SVR4 run queues: the best task is found in constant time.
+ * The run queue of Linux 2.6's O(1) scheduler and, with other sizes, of BSD and SVR4.  It finds
+ * the best task in constant time.
  */
 #ifndef SCHEDLAB_PRIO_ARRAY_H
 #define SCHEDLAB_PRIO_ARRAY_H
@@ -14,7 +14,7 @@
 
 struct prio_array {
 	u32 nr;				/* tasks in all lists */
-	u64 bitmap[PRIO_WORDS];		/* bit n of the whole: list n is not empty */
+	u64 bitmap[PRIO_WORDS];		/* bit n: list n is not empty */
 	struct list queue[PRIO_LEVELS];
 };
 typedef struct prio_array __arena prio_array_t;
@@ -50,7 +50,7 @@ static inline __unused void prio_array_add(prio_array_t *a, list_t *node, u32 pr
 	prio_array_mark(a, prio);
 }
 
-/** prio_array_del - take @node out of list @prio, which it must be in. */
+/** prio_array_del - remove @node from list @prio, which must contain it. */
 static inline __unused void prio_array_del(prio_array_t *a, list_t *node, u32 prio)
 {
 	list_del(node);

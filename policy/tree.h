@@ -2,11 +2,10 @@
 /*
  * tree.h - an ordered tree in the arena: tasks sorted by a key, with the first one cached.
  *
- * Nodes are ordered by @key, compared as points in a time that wraps around;
- * nodes with equal keys keep the order of insertion.  Each node knows the least
- * @value of its subtree.  So one descent finds the first node with a value not
- * above a limit, as EEVDF needs it, with deadlines as keys and virtual runtimes as
- * values.
+ * Nodes are ordered by @key, compared as times on a clock that wraps around;
+ * nodes with equal keys keep the order of insertion.  Each node stores the smallest
+ * @value of its subtree.  So one descent finds the first node with a value not above a
+ * limit.  EEVDF needs this, with deadlines as keys and virtual runtimes as values.
  *
  * The kernel's tree is a red-black tree.  This one is balanced by heights (Adelson-
  * Velsky and Landis 1962), because one short loop then handles insertion, removal
@@ -27,7 +26,7 @@ struct tree_node {
 };
 typedef struct tree_node __arena tree_node_t;
 
-/* All zero is an empty tree. */
+/* A zeroed tree is empty. */
 struct tree {
 	struct tree_node __arena *root, *first;
 };
@@ -72,8 +71,8 @@ static inline __unused tree_node_t *tree_next(sched_t *s, tree_node_t *node)
 /**
  * tree_first_within - the first node whose value is not after @limit; NULL if there is none
  *
- * If the left subtree has such a node, the first one is there; else it is the node
- * itself, or in the right subtree.
+ * If the left subtree has such a node, the first one is there.  Otherwise it is the
+ * node itself or in the right subtree.
  */
 static inline __unused tree_node_t *tree_first_within(sched_t *s, tree_t *tree, u64 limit)
 {
@@ -115,7 +114,7 @@ static inline __unused void tree_update(tree_node_t *node)
 		node->least = right->least;
 }
 
-/* @heir (or nothing, if NULL) takes the place of @node below its parent. */
+/* Replaces @node below its parent by @heir, which may be NULL. */
 static inline __unused void tree_replace(tree_t *tree, tree_node_t *node, tree_node_t *heir)
 {
 	tree_node_t *parent = node->parent;
@@ -128,7 +127,7 @@ static inline __unused void tree_replace(tree_t *tree, tree_node_t *node, tree_n
 		heir->parent = parent;
 }
 
-/* @node sinks to @side, and its child on the other side, which is returned, takes its place. */
+/* Rotates @node down to @side; its child on the other side takes its place and is returned. */
 static inline __unused tree_node_t *tree_rotate(tree_t *tree, tree_node_t *node, u32 side)
 {
 	tree_node_t *riser = node->child[!side], *middle = riser->child[side];
@@ -144,7 +143,7 @@ static inline __unused tree_node_t *tree_rotate(tree_t *tree, tree_node_t *node,
 	return riser;
 }
 
-/* The subtrees of @node, themselves balanced, differ in height by 2 at most.  Returns the root of the balanced tree. */
+/* Balances @node, whose balanced subtrees differ in height by at most 2.  Returns the root of the balanced tree. */
 static inline __unused tree_node_t *tree_balance(tree_t *tree, tree_node_t *node)
 {
 	u32 left = tree_height(node->child[0]), right = tree_height(node->child[1]);
@@ -160,7 +159,7 @@ static inline __unused tree_node_t *tree_balance(tree_t *tree, tree_node_t *node
 	return tree_rotate(tree, node, !heavy);
 }
 
-/* Something changed below @node: update it and all nodes above it, until nothing changes any more. */
+/* After a change below @node: updates it and the nodes above it, until one does not change. */
 __apart u32 tree_fix(sched_t *s __in_arena, tree_t *tree __in_arena, tree_node_t *node __in_arena)
 {
 	repeat_while(s, node) {
@@ -203,8 +202,8 @@ __apart u32 tree_insert(sched_t *s __in_arena, tree_t *tree __in_arena, tree_nod
 }
 
 /*
- * A node with two children is replaced by the next one, which has no left child.
- * Then the next one's old place and its new place have changed.
+ * A node with two children is replaced by the next node, which has no left child.  This changes
+ * the old place and the new place of the next node.
  */
 static inline __unused void tree_splice(sched_t *s, tree_t *tree, tree_node_t *node)
 {
@@ -217,7 +216,7 @@ static inline __unused void tree_splice(sched_t *s, tree_t *tree, tree_node_t *n
 	heir->child[1] = node->child[1];
 	if (heir->child[1])
 		heir->child[1]->parent = heir;
-	/* The old values of this place, so that tree_fix() sees whether anything changed. */
+	/* The old values of this place, so that tree_fix() sees whether they change. */
 	heir->height = node->height;
 	heir->least = node->least;
 	tree_replace(tree, node, heir);

@@ -70,12 +70,12 @@ struct task_host {
 };
 
 /**
- * struct group_cpu - what the host keeps of a group on one CPU
+ * struct group_cpu - the host's record of a group on one CPU
  * @group: the group.
- * @changed_next: the next one in the list of those whose @throttled has changed; of the last, itself.
- *	NULL: it is not in the list.
+ * @changed_next: the next record in the list of records with a changed @throttled.  The last one
+ *	points to itself.  NULL: it is not in the list.
  * @cpu: the CPU.
- * @throttled: what set_throttled() said last.
+ * @throttled: the last argument of set_throttled().
  */
 struct group_cpu {
 	struct group __arena *group;
@@ -96,14 +96,14 @@ struct group_host {
 
 /**
  * struct group - the public fields of a group of tasks (a cgroup of the cpu controller); the policy's state follows
- * @parent: the group it is in; NULL: the root, which is no struct group.
+ * @parent: its parent group; NULL: the root, which has no struct group.
  * @quota_ns: CPU time its tasks may use in each period, all CPUs together; 0: no limit (cpu.max).
  * @period_ns: the period.
- * @burst_ns: how much unused quota may be saved up (cpu.max.burst).
+ * @burst_ns: unused quota that may be saved for later periods (cpu.max.burst).
  * @id: dense number, unique during a run.
  * @depth: 0 in the root, then one more than its parent's; below MAX_GROUP_DEPTH.
- * @shares: what it weighs; 1024 is as much as a task of nice 0, and cpu.weight 100.
- * @idle: it runs when nobody else wants to (cpu.idle).
+ * @shares: its weight; 1024 equals a task of nice 0, and cpu.weight 100.
+ * @idle: its tasks run only when no others do (cpu.idle).
  */
 struct group {
 	struct group __arena *parent;
@@ -120,22 +120,22 @@ typedef struct group __arena group_t;
  * struct task - the public fields of a task; the policy's own state follows it
  * @allowed: CPUs it may run on; never empty.
  * @parent: the task that forked it, NULL if it has none or it no longer exists.
- * @group: the group it is in, NULL for the root.
+ * @group: its group, NULL for the root.
  * @slice_ns: the slice it asked for (sched_setattr's sched_runtime), 100 us to 100 ms; 0: the policy's own.
  * @all: link in the machine's list of all tasks (for_each_task()).
  * @id: dense number, unique during a run.
- * @cpu: the CPU of its run queue: where it runs or ran last, or where
- *	select_cpu() or move_task() has put it since.
- * @on_cpu: it is running now.  Set before switched(), cleared before switched().
+ * @cpu: the CPU of its run queue: the CPU on which it runs or ran last, or the later
+ *	result of select_cpu() or move_task().
+ * @on_cpu: it is running now.  Changes before switched().
  * @nice: -20 (most CPU) to 19.
  * @class: enum task_class.  @rt_priority: 1 to 99 (best) for CLASS_FIFO and _RR, else 0.
  * @mm: address space; tasks with the same number share one; 0 for kernel threads.
  * @flags: enum task_flags.
  * @nr_allowed: number of CPUs in @allowed.
  * @util_min, @util_max: its utilisation clamps (uclamp), 0 to 1024 of the fastest CPU's capacity; 0 and 1024: none.
- * @runtime_ns, @deadline_ns, @period_ns: of a periodic task: the CPU time it needs in each
- *	period, the time after a wakeup at which its work is due, and the period
- *	(sched_attr's sched_runtime, sched_deadline and sched_period); 0 if it says nothing.
+ * @runtime_ns, @deadline_ns, @period_ns: for a periodic task: its CPU time in each period, the
+ *	deadline after a wakeup, and the period (sched_attr's sched_runtime,
+ *	sched_deadline and sched_period); 0 if not set.
  */
 struct task {
 	cpumask_t *allowed;
@@ -169,7 +169,7 @@ struct cpu_host {
 	u32 hrtick_next;
 };
 
-/* Values of need_resched, which may both be set. */
+/* Bits of need_resched. */
 enum need_resched {
 	RESCHED		= 1 << 0,	/* TIF_NEED_RESCHED */
 	RESCHED_LAZY	= 1 << 1,	/* TIF_NEED_RESCHED_LAZY */
@@ -183,8 +183,8 @@ enum need_resched {
  * @core, @llc, @node: the physical core, last-level cache and memory node it is
  *	part of.  CPUs with the same @core are SMT siblings.
  * @capacity: its speed, 1024 for the fastest CPU of the machine.
- * @idle_since: the time its idling began; meaningless while @curr is set.
- * @hrtick_expires: when hrtick() is called, 0 for never: see hrtick_start().
+ * @idle_since: start of its idle time; undefined while @curr is set.
+ * @hrtick_expires: the time of the next hrtick(), 0 for none: see hrtick_start().
  */
 struct cpu {
 	task_t *curr;
@@ -202,9 +202,9 @@ typedef struct cpu __arena cpu_t;
 
 /* Standard counters, charged to the running hook. */
 struct work {
-	u32 examined;		/* tasks looked at to choose one */
-	u32 recalculations;	/* passes over all tasks to renew counters or priorities */
-	u32 recalculated;	/* tasks those passes touched */
+	u32 examined;		/* tasks examined to choose one */
+	u32 recalculations;	/* passes over all tasks that recalculate counters or priorities */
+	u32 recalculated;	/* tasks recalculated in these passes */
 	u32 locks;		/* other CPUs' run-queue locks taken */
 };
 
@@ -218,7 +218,7 @@ struct sched;
  * @error, @error_task: the report of policy_error().
  * @error_row: the report of row_error(): row + 1, 0 for none.
  * @moved: the task that move_task() moved last; see struct task_host.
- * @throttles: the group on a CPU that set_throttled() was called for last; see struct group_cpu.
+ * @throttles: the record of the last set_throttled(); see struct group_cpu.
  * @resched: CPUs to reschedule: index + 1 of the first, 0 for none.
  * @hrticks: CPUs with a changed hrtick_expires: index + 1 of the first, 0 for none.
  * @loops_left: the rest of the loop budget of this hook call.
@@ -227,7 +227,7 @@ struct sched;
  * @zero: always 0, but unknown to the kernel's verifier.
  * @disturb: for tests (native back end): called by rq_lock(), NULL for none.
  * @disturbance: the first argument of @disturb.
- * @work: work of the hooks since the host last took it.
+ * @work: work of the hooks since the host last read it.
  * @timer_expires: when each timer expires; 0: it is not armed.
  * @counters: the policy's own counters.
  */
@@ -261,8 +261,8 @@ struct sched_host {
  * @this_cpu: the CPU the current hook runs on.
  * @nr_cpus: CPUs 0..nr_cpus-1 exist and are online.
  * @nr_tasks: tasks that exist, including exited ones not yet reaped.
- * @smp: the kernel is built for several CPUs, even if it runs on one.
- * @lazy: the kernel preempts lazily where it is asked to (PREEMPT_LAZY): see resched_cpu_lazy().
+ * @smp: the kernel is built with CONFIG_SMP, also if it runs on one CPU.
+ * @lazy: the kernel supports lazy preemption (PREEMPT_LAZY): see resched_cpu_lazy().
  * @tasks: head of the list of all tasks, oldest first; CPUs share it.
  * @cpus: the CPUs; see cpu_of().
  */

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The demonstration: three schedulers of Linux on the paper's benchmark and on an interactive mix; a recording replayed.
-# usage: scripts/demo.sh [FOLDER]     leaves reports and a trace there (out/demo)
+# The demonstration: compares three Linux schedulers on the paper's benchmark and on an interactive mix; replays a recording.
+# usage: scripts/demo.sh [FOLDER]     writes reports and traces to FOLDER (default: out/demo)
 set -eu
 cd "$(dirname "$0")/.."
 out=${1:-out/demo}
@@ -28,21 +28,21 @@ for rooms in 5 10 15 20; do
     esac
 done
 
-say "How do they bear four times the load?  The stock scheduler does worse with more tasks, ELSC hardly"
+say "Throughput at four times the load: the stock scheduler becomes slower with more tasks, ELSC hardly does"
 python3 scripts/scaling.py "5 rooms=$out/volanomark-5.json" "10 rooms=$out/volanomark-10.json" \
     "15 rooms=$out/volanomark-15.json" "20 rooms=$out/volanomark-20.json"
 
-say "What if: a recorded make -j4, under the scheduler it had and under every other"
+say "A recorded make -j4, replayed under its own scheduler and under every other one"
 "$schedlab" replay examples/recordings/make-j4-gcc.perf-script.txt.zst --policies all \
     --report "$out/what-if.html" --trace "$out/what-if.tar" >"$out/what-if.txt"
 sed -n '1,/^Recalculations/p' "$out/what-if.txt"
 echo "  (the rest is in $out/what-if.txt)"
 
-say "To look at"
+say "Results"
 printf '  %s\n' "$out"/*.html
-echo "  $out/what-if.tar        all of it on one timeline: open it in https://ui.perfetto.dev"
+echo "  $out/what-if.tar        all traces on one timeline: open it in https://ui.perfetto.dev"
 echo "  $out/mixed-*.pftrace    open them in https://ui.perfetto.dev"
 
-say "To go on"
+say "Next steps"
 echo "  $schedlab --help"
-echo "  cargo install --path crates/cli     # puts schedlab into your PATH"
+echo "  cargo install --path crates/cli     # installs schedlab into your PATH"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Measures what schedulers cost in a real kernel and renews the tables of docs/overhead.md.
+# Measures the cost of schedulers in a real kernel and updates the tables of docs/overhead.md.
 set -eu
 cd "$(dirname "$0")/.."
 schedlab=${SCHEDLAB:-${CARGO_TARGET_DIR:-target}/release/schedlab}
@@ -10,7 +10,7 @@ trap 'rm -f "$tables" "$page"' EXIT
 
 "$schedlab" vm --no-record --timeout 1h -- schedlab dev overhead --format markdown >"$tables"
 
-# What stands between the two marks is replaced.
+# Replaces the text between the two marks.
 awk -v tables="$tables" '
     /^<!-- tables end -->$/ { skip = 0 }
     !skip { print }

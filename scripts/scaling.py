@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""How throughput bears more load: results of `schedlab compare --json`, from the smallest load to the largest.
+"""Throughput at growing load: reads results of `schedlab compare --json`, from the smallest load to the largest.
 
 usage: scaling.py LABEL=FILE.json LABEL=FILE.json ...
 """

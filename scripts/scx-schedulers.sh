@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Gets published sched_ext schedulers for tests, unmodified, through package managers alone:
+# Installs published sched_ext schedulers for tests, unmodified, with package managers only:
 #     scx-schedulers.sh [NAME...]
 # scx_simple, scx_qmap, scx_central and scx_flatcg are compiled from Debian's linux-source-6.12, all others are
 # installed from the Rust package registry.  They go to $SCHEDLAB_SCX (default: ~/.cache/schedlab/scx), programs in bin/,
-# the kernel's BPF objects in obj/; what is there already is kept.  Needs clang-19, make, gcc, bison, flex, libelf-dev,
-# zlib1g-dev, zstd, cargo and apt.  Nothing of it is part of schedlab.  What cannot be had is said, and the exit status is 1.
+# the kernel's BPF objects in obj/; existing files are kept.  Needs clang-19, make, gcc, bison, flex, libelf-dev,
+# zlib1g-dev, zstd, cargo and apt.  Nothing of it is part of schedlab.  If a
+# scheduler cannot be installed, the script names it and ends with exit status 1.
 set -u
 names=("$@")
 [ ${#names[@]} -gt 0 ] || names=(scx_simple scx_qmap scx_central scx_flatcg scx_bpfland scx_tickless)
@@ -20,7 +21,7 @@ skip() {
 	status=1
 }
 
-# The types of a kernel, for compiling: they come with the crate scx_cargo.
+# The kernel's types for the compiler; the crate scx_cargo contains them.
 types() {
 	[ -f "$cache/vmlinux.h" ] && return
 	cargo info -q scx_cargo@1.1.4 > /dev/null 2>&1
@@ -40,7 +41,7 @@ from_kernel() {
 			tar -C "$at" --strip-components=1 --wildcards -xf usr/src/$kernel.tar.xz "$kernel/tools/*" "$kernel/scripts/*" \
 				"$kernel/kernel/bpf/*" "$kernel/include/*" "$kernel/Makefile" || return
 	fi
-	# The flag is gone from the types of newer kernels.  A full LLVM is not needed: GNU binutils do.
+	# The types of newer kernels lack this flag.  GNU binutils replace the tools of a full LLVM.
 	make -s -C "$at/tools/sched_ext" LLVM="-${clang##*-}" CLANG="$clang -DSCX_OPS_HAS_CGROUP_WEIGHT=65536" LD=ld AR=ar NM=nm \
 		STRIP=strip HOSTAR=ar HOSTLD=ld HOSTCC=gcc LLVM_STRIP=true VMLINUX_H="$cache/vmlinux.h" > "$cache/kernel.log" 2>&1 || return
 	cp "$at"/tools/sched_ext/build/bin/* "$cache/bin/" && cp "$at"/tools/sched_ext/build/obj/sched_ext/scx_*.bpf.o "$cache/obj/"

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Published sched_ext schedulers beside EEVDF and CFS: the tables of docs/scx.md.
+"""Compares published sched_ext schedulers with EEVDF and CFS: the tables of docs/scx.md.
 
 usage: scx-table.py [--write docs/scx.md] [SCHEDULER...]
 
 Runs `schedlab compare --format json` (from PATH, or $SCHEDLAB) once for each workload and machine.  The schedulers are
-programs on PATH or in the bin/ folder that scx-schedulers.sh fills; those that are missing are left out, and said.
-With --write, what stands between the two marks in that file is replaced; else the tables are printed.
+programs on PATH or in the bin/ folder that scx-schedulers.sh fills; missing ones are left out and named on standard error.
+With --write the text between the two marks in that file is replaced; otherwise the tables are printed.
 """
 
 import json
@@ -25,7 +25,7 @@ BEGIN, END = "<!-- scx-table.py: begin -->", "<!-- scx-table.py: end -->"
 
 
 def rate(run):
-    """What was done each second."""
+    """The largest rate of a mark, per second."""
     return f"{max(mark['per_second'] for mark in run['marks']):,.0f}"
 
 
@@ -34,13 +34,13 @@ def microseconds(ns):
 
 
 def editors(run):
-    """How long one wakeup in a hundred of an editor takes, or longer."""
+    """The 99th percentile of the editors' wakeup latency."""
     group = next(group for group in run["groups"] if group["name"] == "vi")
     return microseconds(group["wakeup_latency_ns"]["p99"])
 
 
 def run_delay(run):
-    """How long one wait in a hundred takes, or longer."""
+    """The 99th percentile of the run delay."""
     return microseconds(run["total"]["run_delay_ns"]["p99"])
 
 
@@ -48,7 +48,7 @@ def switches(run):
     return f"{run['total']['nr_switches']:,}"
 
 
-# Workload, what follows it on the command line, the heading and what is taken from a run.
+# Workload, its further arguments, the heading, and the function that reads the value from a run.
 WORKLOADS = [
     ("hackbench -g 32 -l 50", [], "hackbench, messages/s", rate),
     ("massive-intr -n 1000", ["--duration", "500ms"], "massive-intr, p99 of waits", run_delay),
@@ -59,7 +59,7 @@ WORKLOADS = [
 
 
 def compare(policies, workload, more, machine):
-    """The runs by policy, and what ended those that are missing."""
+    """The runs by policy, and the errors of missing ones."""
     command = [os.environ.get("SCHEDLAB", "schedlab"), "compare", "--policies", ",".join(policies), "--workload", workload,
                "--machine", machine, *more]
     print(shlex.join(command[1:]), file=sys.stderr)
@@ -81,7 +81,7 @@ def cell(runs, policy, figure):
 
 
 def table(policies):
-    """The rows of the table, and what the checks said."""
+    """The rows of the table, and the results of the checks."""
     columns, findings = [], []
     for machine in MACHINES:
         for workload, more, heading, figure in WORKLOADS:
@@ -123,7 +123,7 @@ def main(arguments):
     here = [name for name in wanted if shutil.which(name)]
     for name in wanted:
         if name not in here:
-            print(f"scx-table.py: SKIPPED {name}: not found; scripts/scx-schedulers.sh {name} gets it", file=sys.stderr)
+            print(f"scx-table.py: SKIPPED {name}: not found; scripts/scx-schedulers.sh {name} installs it", file=sys.stderr)
     policies = BESIDE + here
     text = "\n".join(lines(policies, *table(policies)))
     if target is None:

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Installs the Debian packages that are missing; does nothing where everything is there.
+# Installs missing Debian packages; does nothing if none is missing.
 # usage: scripts/setup.sh demo|check|test|ci|bench|servers|whatif
 set -eu
 
@@ -15,7 +15,7 @@ servers) wanted="qemu-system-x86_64 busybox apache2 ab mariadbd sysbench" ;;
 *) echo "usage: scripts/setup.sh demo|check|test|ci|bench|servers|whatif" >&2; exit 2 ;;
 esac
 
-# Is what we need there?  By command, not by package: it may come from elsewhere.
+# Is a tool present?  Tests the command, not the package: it may be installed in another way.
 have() {
     case $1 in
     chromium) command -v chromium || command -v chromium-browser || command -v google-chrome ;;
@@ -28,7 +28,7 @@ have() {
     esac >/dev/null 2>&1
 }
 
-# The package that brings it; those of C bring the C library's headers too.
+# The Debian package of a tool; for a C compiler also the C library's headers.
 package() {
     case $1 in
     cc | gcc) echo gcc libc6-dev ;;
@@ -49,7 +49,7 @@ package() {
 }
 
 if ! command -v cargo >/dev/null 2>&1; then
-    echo "setup: Rust is missing: https://rustup.rs tells how to install it" >&2
+    echo "setup: Rust is missing: see https://rustup.rs" >&2
     exit 1
 fi
 
@@ -62,7 +62,7 @@ if [ -z "$packages" ]; then
 fi
 
 if ! command -v apt-get >/dev/null 2>&1; then
-    echo "setup: please install what Debian calls:$packages" >&2
+    echo "setup: please install the equivalents of these Debian packages:$packages" >&2
     exit 1
 elif [ "$(id -u)" -eq 0 ]; then
     as_root=

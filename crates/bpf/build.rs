@@ -1,7 +1,7 @@
-//! Compiles every policy in `policies/` into a BPF object, for the binary to carry.
+//! Compiles every policy in `policies/` into a BPF object. The objects become part of the binary.
 //!
-//! Where there is no clang that can, the binary carries none and compiles what it is asked to
-//! load; the build goes on with a warning.
+//! Without a clang that is new enough, the build prints a warning and the binary contains no
+//! objects. `schedlab load` then compiles the policy when it needs it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,10 +11,10 @@ use std::{env, fs, thread};
 include!("src/clang.rs");
 include!("../native/content.rs");
 
-/// Programs that hold no policy.
+/// BPF programs without a policy.
 const OTHERS: [&str; 2] = ["floor", "lists"];
 
-/// Where includes are found, from the root.
+/// Include folders, relative to the root.
 const INCLUDED: [&str; 3] = ["policy", "policies", "crates/bpf/include"];
 
 fn main() {
@@ -37,7 +37,7 @@ fn main() {
             compile_others(&clang, &root, &out),
         ),
         Err(reason) => {
-            println!("cargo:warning=policies are not compiled for the kernel: {reason}");
+            println!("cargo:warning=no policy is compiled to BPF: {reason}");
             (Vec::new(), Vec::new())
         }
     };
@@ -62,7 +62,7 @@ fn knows_future(source: &Path) -> bool {
     fs::read_to_string(source).is_ok_and(|text| text.contains(".knows_future"))
 }
 
-/// The objects of those that compile, by name.
+/// Compiles all policies; returns the name and object of each that compiled, sorted by name.
 fn compile_all(
     clang: &str,
     root: &Path,
@@ -91,7 +91,7 @@ fn compile_all(
     built
 }
 
-/// Objects of the programs that hold no policy.
+/// Compiles the programs without a policy.
 fn compile_others(clang: &str, root: &Path, out: &Path) -> Vec<(String, PathBuf)> {
     let compiled = OTHERS.iter().filter_map(|name| {
         let source = root.join(format!("crates/bpf/{name}.bpf.c"));
@@ -101,7 +101,7 @@ fn compile_others(clang: &str, root: &Path, out: &Path) -> Vec<(String, PathBuf)
     compiled.collect()
 }
 
-/// Compiles a policy, unless its object is there and made of the same text.
+/// Compiles a policy, unless an object of the same text exists.
 fn compile(clang: &str, root: &Path, policy: &Path, object: &Path) -> bool {
     let glue = root.join("crates/bpf/main.bpf.c");
     let compiler = format!(

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * floor.bpf.c - the least a sched_ext scheduler can do: first come, first served.
+ * floor.bpf.c - the smallest possible sched_ext scheduler: first come, first served.
  *
- * No policy and no contract: the kernel keeps the queue.  What it costs is the
- * price of sched_ext itself, beside which that of a policy is to be seen.  With
- * preempt_on_wakeup it also does the one thing that a queue in order of arrival
- * never needs, and many policies do: whoever wakes ends the run of who is there.
+ * It has no policy; the kernel keeps the queue.  Its cost is the cost of sched_ext itself, to
+ * compare with the cost of a policy.  With preempt_on_wakeup every woken task also preempts the
+ * task that runs on its CPU, as many policies do.
  */
 #include "types.h"
 #include "kernel.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * lists.bpf.c - what a linked list costs in a BPF program, made in two ways.
+ * lists.bpf.c - the cost of a linked list in a BPF program, made in two ways.
  *
- * Nodes linked by pointers in the arena, as policies have them, and nodes linked
- * by index in an array, where each step has to be shown to stay in bounds.  Both
- * ways do the same work: ROUNDS times the first node goes to the end of the list,
- * or all nodes are looked at.  Not part of a scheduler: "schedlab dev overhead" runs it.
+ * One way links nodes by pointers in the arena, as policies do.  The other links them by index
+ * in an array, where each step needs a bounds check.  Both do the same work: ROUNDS times the
+ * first node goes to the end of the list, or all nodes are visited.  Not part of a scheduler:
+ * "schedlab dev overhead" runs it.
  */
 #include "types.h"
 #include "list.h"
@@ -14,7 +14,7 @@
 char lists_license[] SEC("license") = "GPL";
 
 #define NODES	64
-#define ROUNDS	256	/* crates/cli/src/command/overhead.rs knows both numbers */
+#define ROUNDS	256	/* crates/cli/src/command/overhead.rs uses the same numbers */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARENA);
@@ -22,7 +22,7 @@ struct {
 	__uint(max_entries, 1 << 10);
 } lists_arena SEC(".maps");
 
-/* As large as a task is for a simple policy. */
+/* About as large as a task of a simple policy. */
 struct linked_node {
 	struct list links;
 	u64 key;

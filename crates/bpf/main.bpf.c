@@ -2,8 +2,8 @@
 /*
  * main.bpf.c - makes any policy a sched_ext scheduler.
  *
- * Built once for each policy with -DPOLICY_SOURCE='"path"'.  Hooks are called
- * through the constant table, which folds into direct calls.
+ * Compiled once for each policy with -DPOLICY_SOURCE='"path"'.  Hooks are called through the
+ * constant table; the compiler turns these into direct calls.
  */
 #include POLICY_SOURCE
 #include "kernel.h"

@@ -1,14 +1,15 @@
 //! Compiles every policy in `policies/` and lists them for the crate.
 //!
-//! A policy is a folder with a C file of the same name.  There is no other
-//! registration: this script finds a new folder, and cargo watches for it.
+//! A policy is a folder with a C file of the same name. Nothing registers it: this script finds new
+//! folders, and cargo watches for them.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 include!("content.rs");
 
-/// Folders a policy may include files of, from the root, and their names beside a policy compiled at run time.
+/// Folders with files that a policy may include, relative to the root, and their names beside a
+/// policy compiled at run time.
 const INCLUDED: [(&str, &str); 3] = [
     ("policy", "policy"),
     ("policies", "policies"),
@@ -62,7 +63,8 @@ fn included(root: &Path) -> String {
     format!("&[\n{}]", lines.concat())
 }
 
-/// The C file of every policy folder, by name.  A folder without one holds shared headers of a family of policies.
+/// The C file of every policy folder, by name. A folder without such a file contains headers shared
+/// by several policies.
 fn find_policies(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut sources: Vec<PathBuf> = entries

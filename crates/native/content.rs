@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// A key of a compiler, its flags, and all text that some sources include, each file once.
+/// The key of a compiler, its flags, and all text that the sources include, each file once.
 fn content_key(compiler: &str, included: &[PathBuf], sources: &[&Path]) -> String {
     let mut hasher = DefaultHasher::new();
     compiler.hash(&mut hasher);
@@ -34,7 +34,7 @@ fn included_name(line: &str) -> Option<&str> {
     rest.strip_prefix('"')?.split('"').next()
 }
 
-/// Makes `object` with `compile`, unless an object with this key was made before, in whatever profile.
+/// Makes `object` with `compile`, unless an object with this key exists from any profile's build.
 fn unless_made(object: &Path, key: &str, compile: impl FnOnce() -> bool) -> bool {
     let Some(made) = made_before(object, key) else {
         return compile();
@@ -45,7 +45,7 @@ fn unless_made(object: &Path, key: &str, compile: impl FnOnce() -> bool) -> bool
     if !compile() {
         return false;
     }
-    // Another build may do the same at this moment: the name appears when the object is complete.
+    // Another build may do the same at this time: rename the object when it is complete.
     let part = made.with_extension(std::process::id().to_string());
     if fs::copy(object, &part).is_ok() {
         let _ = fs::rename(&part, &made);
@@ -53,7 +53,7 @@ fn unless_made(object: &Path, key: &str, compile: impl FnOnce() -> bool) -> bool
     true
 }
 
-/// Where an object with this key is kept: in cargo's target folder, which all profiles share.
+/// The path of an object with this key, in cargo's target folder, which all profiles share.
 fn made_before(object: &Path, key: &str) -> Option<PathBuf> {
     let target = object.ancestors().find(|folder| folder.join("CACHEDIR.TAG").is_file())?;
     let folder = target.join("policies");

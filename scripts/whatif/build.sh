@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # usage: build.sh make gcc CC1 as
-# Eight small C files, preprocessed, four at a time.
+# Compiles eight small preprocessed C files, four at a time.
 set -e
 mkdir -p /tmp/build
 cd /tmp/build

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # usage: nginx.sh nginx ab
-# A web server with one process and eight clients.
+# Runs a web server with one process for eight clients.
 set -e
 mkdir -p /tmp/www /var/lib/nginx /var/log/nginx
 printf '%4000s' page >/tmp/www/index.html

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # usage: redis.sh redis-server redis-benchmark
-# A server and eight clients over loopback TCP.
+# Runs a server and eight clients over loopback TCP.
 set -e
 "$1" --save '' --port 6400 --dir /tmp >/tmp/log &
 server=$!

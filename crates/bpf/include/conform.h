@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * conform.h - plays a script of hook calls, to compare the answers with those of the native build.
+ * conform.h - plays a script of hook calls; the results are compared with the native build's.
  *
- * Not part of a scheduler: user space runs it (BPF_PROG_TEST_RUN) in an object
- * that is loaded but not attached.  What is done around each hook is what the
- * native host does (crates/native/src/host.rs).
+ * Not part of a scheduler: user space runs it (BPF_PROG_TEST_RUN) in an object that is loaded
+ * but not attached.  Each hook is surrounded by the same steps as in the native host
+ * (crates/native/src/host.rs).
  */
 #ifndef SCHEDLAB_BPF_CONFORM_H
 #define SCHEDLAB_BPF_CONFORM_H
@@ -24,7 +24,7 @@ enum host_event_kind {
 	EVENT_ENQUEUE,		/* @a: flags */
 	EVENT_DEQUEUE,		/* @a: flags */
 	EVENT_PICK_NEXT,	/* @a: CPU, @task: previous, @b: why */
-	EVENT_SWITCH,		/* @a: CPU, @task: previous, @other: next, @mask: since when the CPU idles, if it does */
+	EVENT_SWITCH,		/* @a: CPU, @task: previous, @other: next, @mask: start of the CPU's idle time, if it idles */
 	EVENT_TICK,		/* @a: CPU */
 	EVENT_YIELD,
 	EVENT_SET_NICE,		/* @a: nice */
@@ -37,15 +37,15 @@ enum host_event_kind {
 
 struct host_event {
 	u64 now, mask;
-	u64 locks[MOST_LOCKS];	/* what each rq_lock() is answered: 0 for a refusal, else what time it is then at least */
+	u64 locks[MOST_LOCKS];	/* result of each rq_lock(): 0 is a refusal, other values the earliest time after it */
 	u32 kind, this_cpu, task, other, a, b;
 };
 
 struct host_outcome {
 	u64 answer;
 	u64 resched;		/* CPUs asked to reschedule in this event */
-	u64 placement;		/* on which CPUs the tasks are now */
-	u64 counted;		/* work, counters and timers so far */
+	u64 placement;		/* the CPU of each task */
+	u64 counted;		/* work, counters and timers up to now */
 };
 
 struct host_script {
@@ -55,7 +55,7 @@ struct host_script {
 };
 struct host_script host_script SEC(".data.script");
 
-/* Where it is played: the event, and how many locks it has asked for. */
+/* Position in the script: the event, and the number of locks that it has asked for. */
 struct {
 	u32 event, nr_locks;
 } host_played SEC(".data.played");

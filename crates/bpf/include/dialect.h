@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * dialect.h - the BPF reading of the policy dialect.
+ * dialect.h - the policy dialect as BPF C.
  *
- * State lives in a BPF arena, which is address space 1.  Tunables are constants
- * of the loaded program, so the verifier prunes what they switch off.
+ * State lives in a BPF arena, which is address space 1.  Tunables are constants of the loaded
+ * program, so the verifier does not follow branches that they disable.
  */
 #ifndef SCHEDLAB_BPF_DIALECT_H
 #define SCHEDLAB_BPF_DIALECT_H
@@ -23,30 +23,32 @@ typedef long long s64;
 #define __unused	__attribute__((unused))
 
 /*
- * __apart declares a function that the kernel's verifier checks once, by itself,
- * whoever calls it with whatever; else it follows every path through the function
- * from every path that leads to it.  Functions with loops that call others with
- * loops need it.  Such a function returns a number; a pointer to the arena among
- * its arguments is marked __in_arena, one to a local structure __on_stack.
- * Weak, so that the compiler may not know either what the arguments are.
+ * __apart declares a function that the verifier checks once, for all possible arguments.  Other
+ * functions are verified again on every path that leads to them.  A function with loops that
+ * calls another function with loops must be __apart.  It returns a number.  A pointer argument
+ * is marked __in_arena if it points into the arena, and __on_stack if it points to a local
+ * structure.  The function is weak, so that the compiler assumes nothing about arguments.
  */
 #define __apart		__attribute__((noinline, weak))
 #define __in_arena	__attribute__((btf_decl_tag("arg:arena")))
 #define __on_stack	__attribute__((btf_decl_tag("arg:nonnull")))
 
-/* Static, so that every call through the table folds into a direct one. */
+/* Static: the compiler turns every call through the table into a direct call. */
 #define POLICY_LINKAGE	static
 #define POLICY_SYMBOL(NAME)	the_policy
 
-/* A section, so a map, of their own: the loader fills it without looking for a symbol. */
+/*
+ * Tunables have their own section and so their own map: the loader writes it without looking up
+ * a symbol.
+ */
 #define TUNABLES_STORAGE(...) \
 	const volatile struct tunables load_time_tunables \
 	__attribute__((section(".rodata.tunables"))) = { __VA_ARGS__ };
 #define tun(s)	(&load_time_tunables)
 
 /*
- * True until the program has looped for about 250 ms: the instruction may_goto
- * falls through until then and jumps afterwards.
+ * True until the program has looped for about 250 ms: may_goto falls through until then and
+ * jumps afterwards.
  */
 #define kernel_lets_loop()							\
 	({									\
@@ -60,22 +62,22 @@ typedef long long s64;
 		again_;								\
 	})
 
-/* A loop of the back end's own, without a machine at hand. */
+/* A loop of the back end in a function that has no sched_t. */
 #define spin_while(condition)	while ((condition) && kernel_lets_loop())
 
-/* The kernel does the counting, without an access to memory; @loops_left says that it stopped a loop. */
+/* The kernel counts, without a memory access; loops_left is set to 0 when it stops a loop. */
 #define may_loop(s)	(kernel_lets_loop() || ((s)->host_only.loops_left = 0))
 
 /*
- * The verifier walks through every round of a loop whose counter it knows, and
- * through one with any value if it does not.
+ * If the verifier knows the first value of a loop counter, it follows every iteration; if not,
+ * it follows one iteration with any value.
  */
 #define loop_from(s, i, first) \
 	((__typeof__(i))((__typeof__(i))(first) + (__typeof__(i))*(const volatile u32 __arena *)&(s)->host_only.zero))
 
 /*
- * An index that the verifier sees to be below @n.  The compiler, which may know
- * already that it is, is kept from making the test disappear.
+ * An index that the verifier knows to be below @n.  The assembly keeps the compiler, which may
+ * know the bound itself, from removing the test.
  */
 #define in_bounds(i, n)								\
 	({									\
@@ -85,8 +87,8 @@ typedef long long s64;
 	})
 
 /*
- * The CPUs to reschedule are a set behind the machine, and a word before it says that there are any:
- * several CPUs may ask for the same one at a time.
+ * The CPUs to reschedule are a set after the sched_t.  The word before the set says that it is
+ * not empty.  Each CPU has its own set, because several CPUs may reschedule the same CPU.
  */
 #define note_resched(s, c, cpu)							\
 	({									\
@@ -95,7 +97,7 @@ typedef long long s64;
 		kicking_[1 + (cpu) / 64] |= 1ull << ((cpu) % 64);		\
 	})
 
-/* And so are, behind that, those whose hrtick has changed. */
+/* The set of CPUs whose hrtick has changed follows the set of CPUs to reschedule. */
 #define note_hrtick(s, c, cpu)							\
 	({									\
 		u64 __arena *ticking_ = (u64 __arena *)((s) + 1) + 1 + MAX_CPUS / 64;	\
@@ -103,10 +105,10 @@ typedef long long s64;
 		ticking_[1 + (cpu) / 64] |= 1ull << ((cpu) % 64);		\
 	})
 
-/* What is poisoned for policies, for the back end, which comes after them. */
+/* The back end comes after the policy and reads the members that are poisoned for policies. */
 #define HOST_ONLY(of)	((of)->host_only)
 
-/* Defined by the back end, after the policy. */
+/* The back end defines it after the policy. */
 #define take_rq_lock(s, cpu)	host_try_lock_rq(s, cpu)
 #define drop_rq_lock(s, cpu)	host_unlock_rq(s, cpu)
 #define DIALECT_PROTOTYPES							\

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * ending.h - why a scheduler ended, for its loader.
- */
+/* ending.h - tells the loader why a scheduler ended. */
 #ifndef SCHEDLAB_BPF_ENDING_H
 #define SCHEDLAB_BPF_ENDING_H
 

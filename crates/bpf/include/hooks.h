@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * hooks.h - the policy's hooks, each a function of its own.
+ * hooks.h - one function for each hook of the policy.
  *
- * Absent hooks do nothing, or what policy.h says they do by default.  Those of the
- * hot paths are called by way of call_hook(), so that an absent one costs nothing.
+ * A hook that the policy lacks does nothing, or the default that policy.h names.  Hooks of the
+ * hot paths are called with call_hook(): a hook that the policy lacks then costs nothing.
  */
 #ifndef SCHEDLAB_BPF_HOOKS_H
 #define SCHEDLAB_BPF_HOOKS_H

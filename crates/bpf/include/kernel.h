@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * kernel.h - the kernel as far as the back end touches it: types, helpers, kfuncs, values.
+ * kernel.h - the parts of the kernel that the back end uses: types, helpers, kfuncs, values.
  *
- * The structures name only the fields that are read.  Each access is a CO-RE
- * relocation, so the loader finds the field in the running kernel by name, and
- * refuses to load where it is missing.  The names are the kernel's own
- * (include/linux/sched.h, kernel/sched/ext/); the numbers of the helpers are those
- * of enum bpf_func_id in include/uapi/linux/bpf.h, which never change.
+ * The structures contain only the fields that are read.  Each access is a CO-RE relocation: the
+ * loader finds the field by name in the running kernel, and refuses to load if the field is
+ * missing.  The names are the kernel's (include/linux/sched.h, kernel/sched/ext/).  The numbers
+ * of the helpers are those of enum bpf_func_id in include/uapi/linux/bpf.h, which never change.
  *
- * It comes after the policy, so that a policy may use any name it likes: what
- * follows and could be a policy's own word is called host_ something.
+ * This file is included after the policy, so that a policy may use any name.  Names below that
+ * a policy could use start with host_.
  */
 #ifndef SCHEDLAB_BPF_KERNEL_H
 #define SCHEDLAB_BPF_KERNEL_H
@@ -33,7 +32,7 @@ typedef _Bool bool_t;
 #define OPS(name)	SEC("struct_ops/" #name)
 #define ARGUMENT(ctx, i, of)	((of)(ctx)[i])
 
-/* Does the running kernel have this kfunc?  Only for __weak ones. */
+/* True if the running kernel has this kfunc; only for kfuncs declared __weak. */
 #define host_kernel_has(kfunc)	(!!(kfunc))
 
 /* The running kernel's value of an enumerator. */
@@ -55,7 +54,7 @@ struct sched_ext_entity {
 
 struct mm_struct;
 
-/* What follows ___ is not part of the name: a policy may have a struct of it. */
+/* CO-RE ignores ___ and what follows; a policy may have its own struct sched_entity. */
 struct sched_entity___kernel {
 	unsigned char custom_slice;
 	u64 slice;
@@ -91,8 +90,8 @@ struct scx_exit_info {
 } __relocated;
 
 /*
- * The loader matches the members of this one by name with those of the kernel.
- * It fills in what comes first, so the order is known to it (crates/live).
+ * The loader matches the members by name with the kernel's.  It writes the first members itself
+ * and knows their order (crates/live).
  */
 struct sched_ext_ops {
 	u64 flags;
@@ -120,7 +119,7 @@ enum scx_wake_flags { SCX_WAKE_FORK = 4, SCX_WAKE_TTWU = 8, SCX_WAKE_SYNC = 16 }
 enum scx_kick_flags { SCX_KICK_IDLE = 1, SCX_KICK_PREEMPT = 2 };
 enum scx_dsq_id_flags { SCX_DSQ_LOCAL_ON = 0xc000000000000000ull };
 
-/* Values of the user-space interface, or as old as the kernel. */
+/* Constants of the user-space interface, and constants that never changed. */
 #define SCX_SLICE_INF		(~0ull)
 #define NUMA_NO_NODE		(-1)
 #define CLOCK_MONOTONIC		1
@@ -133,8 +132,8 @@ enum scx_dsq_id_flags { SCX_DSQ_LOCAL_ON = 0xc000000000000000ull };
 #define TASK_NOLOAD		0x00000400
 #define TASK_NEW		0x00000800
 #define DEFAULT_PRIO		120
-#define HARDIRQ_AND_SOFTIRQ	0x000fff00u	/* of the preemption count: in an interrupt, or its bottom half */
-#define IN_SOFTIRQ_DISABLED	0x0000fe00u	/* bottom halves are only disabled, in steps of two */
+#define HARDIRQ_AND_SOFTIRQ	0x000fff00u	/* bits of the preemption count: in an interrupt or a softirq */
+#define IN_SOFTIRQ_DISABLED	0x0000fe00u	/* softirqs are disabled, counted in steps of two */
 
 /* ---- helpers and kfuncs ------------------------------------------------------- */
 
@@ -162,12 +161,15 @@ extern void scx_bpf_kick_cpu(s32 cpu, u64 flags) __ksym;
 extern void scx_bpf_error_bstr(char *fmt, unsigned long long *data, u32 size) __ksym;
 extern bool_t scx_bpf_task_set_slice(struct task_struct *p, u64 slice) __ksym;
 extern bool_t scx_bpf_task_set_dsq_vtime(struct task_struct *p, u64 vtime) __ksym;
-/* Up to 6.18 it answered nothing; what follows the last ___ is not part of the name. */
+/* Up to 6.18 it returned nothing.  CO-RE ignores the last ___ and what follows. */
 extern bool_t scx_bpf_dsq_insert___v2___schedlab(struct task_struct *p, u64 dsq, u64 slice, u64 flags) __ksym;
 
 extern const u32 __preempt_count __ksym __weak;
 
-/* Stops this scheduler with a message; at most three numbers or strings of the kernel or of .rodata. */
+/*
+ * Stops this scheduler with a message; at most three arguments, numbers or strings of the
+ * kernel or of .rodata.
+ */
 #define host_stop_scheduler(fmt, ...)						\
 	({									\
 		static char format_[] SEC(".data.messages") = fmt;		\

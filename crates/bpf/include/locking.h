@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * locking.h - around the hooks: what is held before, what is done after.
+ * locking.h - the steps before and after each hook.
  *
- * host_begin() takes a run queue's lock and returns the machine as this CPU sees
- * it, host_end() does what the hooks asked for and releases the lock.  Interrupts
- * are off in between: the kernel calls us with its own run-queue locks held, or
- * the caller sees to it.
+ * host_begin() takes the lock of a run queue and returns this CPU's sched_t.  host_end()
+ * carries out what the hooks requested and releases the lock.  Interrupts are off in between:
+ * the kernel calls us with its own run-queue locks held, or the caller disables interrupts.
  */
 #ifndef SCHEDLAB_BPF_LOCKING_H
 #define SCHEDLAB_BPF_LOCKING_H
@@ -13,13 +12,13 @@
 /* ---- run-queue locks ------------------------------------------------------------------ */
 
 /*
- * Locks of our own.  The kernel's bpf_res_spin_lock lives in a map, and no
- * map can be looked into while one is held, so a policy could never take the lock
- * of a second run queue that it has just chosen.
+ * Locks of our own.  The kernel's bpf_res_spin_lock lives in a map, and a program that holds
+ * one cannot look into a map.  A policy could then not lock the second run queue that it chose.
  *
- * They are not first come, first served.  Where CPUs take turns on one of the host's, as under QEMU's
- * deterministic clock and on crowded hypervisors, whoever holds a lock at the end of its turn would
- * then find the other in line before it for the next one, and wait for the rest of every turn.
+ * The locks are not first come, first served.  Some hosts run several virtual CPUs in turn on
+ * one CPU (QEMU's deterministic clock, crowded hypervisors).  With a queue of waiters, a CPU
+ * that loses its turn while it holds the lock would find the other CPU queued before its next
+ * acquisition, and would wait for the rest of every turn.
  */
 static __always_inline u32 host_take(host_lock_t *l)
 {
@@ -35,7 +34,10 @@ __apart u32 host_wait_a_while(host_lock_t *l __in_arena)
 	return taken;
 }
 
-/* Longer than a hook may loop: who loops shall be named, not who waits for it. */
+/*
+ * Waits longer than a hook may loop: the error then names the hook that loops, not the CPU that
+ * waits.
+ */
 __apart u32 host_wait_for_lock(host_lock_t *l __in_arena)
 {
 	return host_wait_a_while(l) || host_wait_a_while(l) || host_wait_a_while(l);
@@ -46,7 +48,7 @@ static __always_inline u32 host_lock(host_lock_t *l)
 	return host_take(l) || host_wait_for_lock(l);
 }
 
-/* All that was written is seen before what follows is read: only an operation whose result is used says so. */
+/* A full memory barrier: an atomic operation is one only if its result is used. */
 #define host_add_and_order(at, n)						\
 	({									\
 		u32 before_ = __sync_fetch_and_add(at, n);			\
@@ -56,10 +58,10 @@ static __always_inline u32 host_lock(host_lock_t *l)
 
 static __always_inline void host_unlock(host_lock_t *l)
 {
-	host_add_and_order(&l->held, ~0u);	/* less 1 */
+	host_add_and_order(&l->held, ~0u);	/* subtracts 1 */
 }
 
-/* Two CPUs may reach for each other's: ask for a while only. */
+/* Two CPUs may want each other's lock, so the number of attempts is limited. */
 __apart u32 host_try_lock(host_lock_t *l __in_arena)
 {
 	u32 tries = 0, taken = false;
@@ -74,13 +76,16 @@ static __always_inline host_lock_t *host_lock_of(u32 cpu)
 	return &host_cpu_of(GLOBAL_LOCK ? 0 : cpu)->lock;
 }
 
-/* The lock that host_begin() took: with one for all it is beside the machine. */
+/* The lock that host_begin() took; LOCK_GLOBAL has one lock, in the host_cpu_t of CPU 0. */
 static __always_inline host_lock_t *host_lock_held(sched_t *s, u32 cpu)
 {
 	return GLOBAL_LOCK ? &((host_cpu_t *)s)->lock : host_lock_of(cpu);
 }
 
-/* The CPU that held the lock before may have noted a later time in that run queue than this hook began at. */
+/*
+ * The previous holder of the lock may have stored a later time in that run queue than the start
+ * of this hook.
+ */
 static __always_inline void host_renew_now(sched_t *s)
 {
 	u64 now = bpf_ktime_get_ns();
@@ -137,7 +142,7 @@ static __always_inline const char *host_hook_name(u32 hook)
 	}
 }
 
-/* The policy is wrong: the kernel goes back to its own scheduler, and says why. */
+/* The policy made an error: the kernel returns to its own scheduler and reports the message. */
 #define host_fail(fmt, ...)									\
 	({											\
 		if (!host_machine.stopped)							\
@@ -184,7 +189,7 @@ __apart u32 host_stays_locked(u32 cpu)
 	return 0;
 }
 
-/* NULL after an error. */
+/* Returns NULL after an error. */
 static __always_inline sched_t *host_begin(u32 cpu)
 {
 	if (READ_ONCE(host_machine.stopped))
@@ -196,7 +201,7 @@ static __always_inline sched_t *host_begin(u32 cpu)
 	return host_view(bpf_get_smp_processor_id());
 }
 
-/* The lock of the run queue @t belongs to, which may change until we have it. */
+/* Takes the lock of @t's run queue; @t may move to another CPU until the lock is held. */
 __apart u64 host_begin_elsewhere(task_t *t __in_arena, u32 cpu)
 {
 	sched_t *s = NULL;
@@ -221,7 +226,7 @@ static __always_inline sched_t *host_begin_for(task_t *t)
 	return (sched_t *)host_begin_elsewhere(t, cpu);
 }
 
-/* Empties a set of CPUs, visiting each in ascending order. */
+/* Empties a set of CPUs and visits each CPU in ascending order. */
 static __always_inline void host_take_cpus(sched_t *s, u64 __arena *set, void (*visit)(sched_t *s, u32 cpu))
 {
 	u32 word;
@@ -244,7 +249,7 @@ static __always_inline void host_kick_cpu(__unused sched_t *s, u32 cpu)
 	scx_bpf_kick_cpu((s32)cpu, host_kernel_value(scx_kick_flags, SCX_KICK_PREEMPT));
 }
 
-/* Sends every CPU that was asked to reschedule into schedule(). */
+/* Makes every CPU that a hook asked to reschedule call schedule(). */
 __apart u32 host_kick(sched_t *s __in_arena)
 {
 	host_cpu_t *host = (host_cpu_t *)s;

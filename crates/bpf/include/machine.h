@@ -8,14 +8,14 @@
 struct {
 	__uint(type, BPF_MAP_TYPE_ARENA);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1 << 19);	/* pages: of address space, not of memory */
+	__uint(max_entries, 1 << 19);	/* pages of address space; memory is allocated on demand */
 } host_arena SEC(".maps");
 
 #define MASK_WORDS	(MAX_CPUS / 64)
 #define DELAY_BUCKETS	192		/* four for each power of two, from 1 ns to 4 days */
 #define NO_WAKER	MAX_CPUS
 
-/* What the loader says before the program starts. */
+/* Parameters that the loader sets before the program starts. */
 struct host_place {
 	u32 core, llc, node, online;
 };
@@ -30,7 +30,7 @@ struct host_config {
 };
 struct host_config host_config SEC(".data.config");
 
-/* CPUs wait for it with interrupts off. */
+/* A spinning CPU has interrupts off. */
 struct host_lock {
 	u32 held;	/* 0 or 1 */
 	u32 unused;
@@ -40,10 +40,13 @@ typedef struct host_lock __arena host_lock_t;
 struct host_statistics {
 	u64 schedule_calls, examined, recalculations, recalculated;
 	u64 switches, migrations, wakeups, ticks, locks, failed_locks;
-	u32 delay[DELAY_BUCKETS];	/* from runnable to running */
+	u32 delay[DELAY_BUCKETS];	/* time from runnable to running */
 };
 
-/* One CPU.  What kicks and hrticks are asked for must follow the machine: see note_resched() and note_hrtick(). */
+/*
+ * One CPU.  The sets of kicks and hrticks must directly follow the sched_t: see note_resched()
+ * and note_hrtick().
+ */
 struct host_cpu {
 	struct sched s;
 	u64 kicking;
@@ -57,29 +60,29 @@ struct host_cpu {
 typedef struct host_cpu __arena host_cpu_t;
 
 /*
- * One task: what the host knows, then what the policy knows.
+ * One task: the host's fields, then the policy's.
  *
  *	queued	on_cpu
  *	0	0	asleep
  *	1	0	waits in the policy's queues
- *	1	1	runs, or has been chosen to
- *	0	1	has stopped, but its CPU has not chosen another yet: @why
+ *	1	1	runs, or was chosen to run
+ *	0	1	has stopped; its CPU has not chosen another task yet; @why is the reason
  */
 struct host_slot {
-	u64 kernel;			/* its task_struct, to know it by; 0: free */
-	u64 kernel_mask, kernel_mm;	/* where its set of CPUs and its address space are */
+	u64 kernel;			/* address of its task_struct; 0: the slot is free */
+	u64 kernel_mask, kernel_mm;	/* addresses of its set of CPUs and its address space */
 	u64 runnable_since;
 	struct host_slot __arena *parent;
 	u32 parent_generation, generation;
-	u32 index, next_free;		/* index + 1 of the next free one */
+	u32 index, next_free;		/* next_free: index + 1 of the next free slot */
 	u32 why;			/* enum prev_state */
-	u32 waker;			/* the CPU it is being woken on */
-	u32 handed_over;		/* how often the kernel did; counting orders memory */
+	u32 waker;			/* the CPU on which its waker runs */
+	u32 handed_over;		/* number of calls of ops.enqueue(); the increment is a memory barrier */
 	u16 wake_flags;
 	u16 ran_on;
 	u8 queued, born, yielded, pinned;
-	u8 given;			/* to the kernel, since it was chosen */
-	u64 seal;			/* nothing else in the arena looks like it */
+	u8 given;			/* the kernel got the task after the policy chose it */
+	u64 seal;			/* a value that only a slot contains, see host_seal() */
 	struct task t;
 };
 typedef struct host_slot __arena host_slot_t;
@@ -88,13 +91,13 @@ struct host_machine {
 	host_cpu_t *hosts;
 	cpu_t *cpus;
 	u8 __arena *slots;
-	u32 stride, mask_offset;	/* bytes of a slot; where in it the CPU set is */
+	u32 stride, mask_offset;	/* size of a slot and offset of its CPU set, in bytes */
 	u32 max_tasks, mask_words;
-	u32 stopped;			/* after an error: policies are asked no more */
-	u32 scripted;			/* a script says which locks are refused: see conform.h */
+	u32 stopped;			/* an error occurred: no hook is called any more */
+	u32 scripted;			/* a script decides which locks are refused: see conform.h */
 	u32 nr_tasks, last_id;
-	u32 prolog_pins;		/* a program raises migration_disabled of the task it interrupts */
-	u64 free;			/* index + 1 of the first free slot; a tag against reuse above */
+	u32 prolog_pins;		/* running a BPF program increments migration_disabled of the current task */
+	u64 free;			/* index + 1 of the first free slot; upper half: a tag against reuse */
 	u64 timer_expires[MAX_TIMERS];
 	u64 online[MASK_WORDS];
 	struct list tasks;
@@ -102,7 +105,7 @@ struct host_machine {
 };
 struct host_machine __arena host_machine;
 
-/* The kernel's side of each slot. */
+/* The kernel's task_struct of each slot. */
 struct host_kernel_task {
 	struct task_struct __kptr *task;
 };
@@ -123,7 +126,7 @@ static __always_inline u64 host_mix(u64 seed)
 	return x ^ (x >> 31);
 }
 
-/* Where the generator of a run starts on a CPU; see first_state() in crates/native/src/host.rs. */
+/* The first state of a CPU's random generator; see first_state() in crates/native/src/host.rs. */
 static __always_inline u64 host_first_state(u64 seed, u32 cpu)
 {
 	u64 state = host_mix(host_mix(seed) + cpu);
@@ -143,7 +146,7 @@ static __always_inline host_slot_t *host_slot_at(u32 index)
 	return (host_slot_t *)(host_machine.slots + (u64)index * host_machine.stride);
 }
 
-/* Tells a slot from whatever else a policy may take for one. */
+/* A value by which pick_next()'s result is recognised as a slot. */
 static __always_inline u64 host_seal(host_slot_t *slot)
 {
 	return (u64)slot ^ 0x5eed51075eed5107ull;
@@ -155,9 +158,9 @@ static __always_inline host_slot_t *host_slot_of_task(task_t *t)
 }
 
 /*
- * The slot of a kernel task; NULL if it is none of ours.  Its address is kept in
- * the one field of a task that a scheduler may write and that means nothing but
- * to ordered dispatch queues, which we do not use.  A stale one is recognised.
+ * The slot of a kernel task; NULL if it has none.  The slot's address is kept in dsq_vtime, a
+ * field that a scheduler may write.  The kernel reads it only for ordered dispatch queues,
+ * which we do not use.  A stale address is detected.
  */
 static __always_inline host_slot_t *host_slot_of(struct task_struct *p)
 {

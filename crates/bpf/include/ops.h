@@ -1,34 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * ops.h - what the kernel tells a sched_ext scheduler, and what the policy hears of it.
+ * ops.h - which callback of sched_ext becomes which hook.
  *
  *	kernel			policy
  *	enable			fork (the first time)
  *	select_cpu		select_cpu
- *	enqueue			enqueue, if the task slept; else see enqueue_op()
+ *	enqueue			enqueue, if the task slept; otherwise see enqueue_op()
  *	quiescent		dequeue, if the task goes to sleep or dies
  *	dispatch		pick_next, switched
- *	tick			tick, as often as the policy's own rate wants
+ *	tick			tick, at the policy's own rate
  *	yield			yield, at the next dispatch
  *	set_weight, set_cpumask	set_nice and set_class, set_cpumask
- *	disable			exit; dequeue before, if the task leaves for another class
+ *	disable			exit; dequeue before it, if the task changes its class
  *
- * The policy's view is kept one step ahead of the kernel's: a task runs on a CPU
- * from the moment the policy chose it until the policy is asked again.  Slices
- * are infinite, so only the policy's own requests end a run.
+ * The policy's view is one step ahead of the kernel's: a task runs on a CPU from the moment the
+ * policy chose it until the next pick_next() on that CPU.  Slices are infinite, so only the
+ * policy's requests end a run.
  *
- * The steps between the two views, from kernel/sched/ext: a task that pick_next()
- * put back may be chosen by another CPU before the kernel hands it over in
- * ops.enqueue(); a task given to a CPU may be taken off it again by a change of
- * its attributes, and comes back through ops.enqueue(); a task of a higher class
- * may keep a CPU from noticing that its task sleeps.
+ * The two views may differ in three ways (kernel/sched/ext):
+ *
+ * - pick_next() put a task back, and another CPU chooses it before the kernel passes it to
+ *   ops.enqueue().
+ *
+ * - A change of attributes removes a task from the CPU to which it was given; it comes back
+ *   through ops.enqueue().
+ *
+ * - A task of a higher class keeps a CPU from noticing that its task sleeps.
  */
 #ifndef SCHEDLAB_BPF_OPS_H
 #define SCHEDLAB_BPF_OPS_H
 
 /* ---- waking ------------------------------------------------------------------------------ */
 
-/* In an interrupt or in its bottom half? */
+/* True in a hard interrupt or a softirq. */
 static __always_inline u32 host_in_interrupt(void)
 {
 	const u32 *count = host_kernel_has(&__preempt_count) ? bpf_this_cpu_ptr(&__preempt_count) : NULL;
@@ -71,7 +75,7 @@ OPS(select_cpu) s32 select_cpu_op(u64 *ctx)
 	return (s32)answer;
 }
 
-/* It slept, or never ran. */
+/* The task slept, or it is new. */
 static __always_inline void host_wake(sched_t *s, host_slot_t *slot, struct task_struct *p)
 {
 	u32 cpu = slot->t.cpu, idle = !cpu_curr(s, cpu);
@@ -91,7 +95,7 @@ static __always_inline void host_wake(sched_t *s, host_slot_t *slot, struct task
 		((host_cpu_t *)s)->kicks[cpu / 64 % MASK_WORDS] &= ~(1ull << (cpu % 64));
 }
 
-/* Its CPU may no longer run it: it will be requeued when that CPU has noticed. */
+/* The task may no longer run on its CPU; it is requeued when that CPU reschedules. */
 static __always_inline void host_must_move(sched_t *s, host_slot_t *slot)
 {
 	host_take_off(s, slot, DEQ_MOVE, PREV_MOVED);
@@ -99,9 +103,9 @@ static __always_inline void host_must_move(sched_t *s, host_slot_t *slot)
 }
 
 /*
- * Does the policy know already that @slot's task, which the kernel hands over, waits?  Asked
- * without a lock: who chooses it from now on finds it with the kernel, and who has chosen it
- * before is seen, since the kernel noted that it hands the task over before we look.
+ * The kernel hands over @slot's task.  Returns true if the policy already has it in a run
+ * queue.  No lock is needed: a CPU that chooses the task later finds it already handed over,
+ * and the memory barrier of host_add_and_order() makes an earlier choice visible here.
  */
 static __always_inline u32 host_waits_already(struct task_struct *p, host_slot_t *slot)
 {
@@ -148,14 +152,14 @@ OPS(enqueue) void enqueue_op(u64 *ctx)
 
 /* ---- running ------------------------------------------------------------------------------- */
 
-/* What the policy must know of @p before it is asked. */
+/* Updates what the policy may read of @p before pick_next(). */
 static __always_inline void host_refresh_prev(sched_t *s, struct task_struct *p, host_slot_t *slot)
 {
 	host_read_mm(p, slot);
 	host_follow_affinity(s, p, slot);
 }
 
-/* @prev, which could run on, yielded: does the policy want to choose? */
+/* @prev is runnable and yielded: does the policy want to choose again? */
 static __always_inline void host_yield(sched_t *s, host_slot_t *prev)
 {
 	if (prev->yielded)
@@ -163,8 +167,8 @@ static __always_inline void host_yield(sched_t *s, host_slot_t *prev)
 }
 
 /*
- * @running: the kernel's previous task is the one the policy believes to run, and
- * could run on.  Returns the index of the slot to give to the kernel, or MAX.
+ * @running: the kernel's previous task is runnable and is also the policy's current task.
+ * Returns the index of the slot to give to the kernel, or ~0 for none.  @keep: it runs on.
  */
 static __always_inline u32 host_reschedule(sched_t *s, u32 cpu, u32 running, u32 *keep)
 {
@@ -173,7 +177,7 @@ static __always_inline u32 host_reschedule(sched_t *s, u32 cpu, u32 running, u32
 	host_slot_t *slot = host_slot_of_task(prev);
 
 	if (running && !c->need_resched && !slot->yielded) {
-		*keep = true;	/* it has been dealt with in the meantime */
+		*keep = true;	/* the request was already served */
 		return ~0u;
 	}
 	if (!prev || running || !slot->queued) {
@@ -207,7 +211,7 @@ OPS(dispatch) void dispatch_op(u64 *ctx)
 		host_refresh_prev(s, p, slot);
 		host_yield(s, slot);
 	} else if (slot) {
-		slot->yielded = false;	/* another CPU has chosen it since */
+		slot->yielded = false;	/* another CPU chose it after the yield */
 	}
 	chosen = host_reschedule(s, cpu, running, &keep);
 	if (prev && !prev->on_cpu) {
@@ -249,28 +253,29 @@ OPS(quiescent) void quiescent_op(u64 *ctx)
 		slot->wake_flags = flags & DEQ_UNINTERRUPTIBLE ? ENQ_UNINTERRUPTIBLE : 0;
 		host_take_off(s, slot, flags, PREV_BLOCKED);
 	} else {
-		slot->why = PREV_BLOCKED;	/* it was about to move */
+		slot->why = PREV_BLOCKED;	/* it was to be requeued */
 	}
 	host_end(s, cpu, HOOK_DEQUEUE);
 }
 
 /*
- * Is a tick of the policy due?  The kernel's come some ns early or late, and one that is early must not be lost.
- * FIDELITY: at another rate than the kernel's a tick of the policy may come up to an eighth of its period early.
+ * Is a tick of the policy due?  The kernel's ticks come some ns early or late, and an early one
+ * must count.  FIDELITY: if the policy's rate differs from the kernel's, a tick may come up to
+ * an eighth of its period early.
  */
 static __always_inline u32 host_tick_is_due(sched_t *s, host_cpu_t *host)
 {
 	return s->now + s->tick_ns / 8 >= host->next_tick_ns;
 }
 
-/* Time has passed on a CPU, with or without a task: as many ticks of the policy as that is. */
+/* Calls tick() as often as the policy's period has passed; @t is NULL on an idle CPU. */
 static __always_inline void host_tick_cpu(sched_t *s, u32 cpu, task_t *t)
 {
 	host_cpu_t *host = host_cpu_of(cpu);
 	u32 ticks;
 
 	if (s->now > host->next_tick_ns + 16 * s->tick_ns)
-		host->next_tick_ns = s->now;	/* it idled; or nobody ran for long */
+		host->next_tick_ns = s->now;	/* the CPU had no tick for long */
 	repeat(s, ticks, 17) {
 		if (!host_tick_is_due(s, host))
 			return;
@@ -296,7 +301,10 @@ OPS(tick) void tick_op(u64 *ctx)
 		return;
 	if (cpu_curr(s, cpu) == &slot->t && slot->queued) {
 		host_tick_cpu(s, cpu, &slot->t);
-		/* Also when the kick that should have ended its run met a task of a higher class. */
+		/*
+		 * Needed if the kick that should end this run arrived while a task of a higher
+		 * class ran.
+		 */
 		resched = cpu_of(s, cpu)->need_resched;
 		((host_cpu_t *)s)->kicks[cpu / 64 % MASK_WORDS] &= ~(1ull << (cpu % 64));
 	}
@@ -305,7 +313,7 @@ OPS(tick) void tick_op(u64 *ctx)
 		scx_bpf_task_set_slice(p, 0);
 }
 
-/* The policy hears of it when the kernel asks who is next, which it does at once. */
+/* The policy's yield() hook runs in ops.dispatch(), which follows at once. */
 OPS(yield) bool_t yield_op(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
@@ -366,7 +374,10 @@ OPS(enable) void enable_op(u64 *ctx)
 		host_task_begins(p);
 }
 
-/* It dies, or it leaves for another class; should it come back it is a new one, for the kernel forgets its slot. */
+/*
+ * The task dies or changes its class.  If it returns, it is a new task: the kernel has
+ * forgotten its slot.
+ */
 OPS(disable) void disable_op(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * schedule.h - who runs: the same steps as in the simulator's schedule() and wakeups.
- */
+/* schedule.h - schedule() and wakeups, with the same steps as in the simulator. */
 #ifndef SCHEDLAB_BPF_SCHEDULE_H
 #define SCHEDLAB_BPF_SCHEDULE_H
 
 /* ---- statistics ---------------------------------------------------------------------- */
 
-/* The bucket of times below 256: four for each power of two, by its upper three bits. */
+/* The bucket of times below 256: four for each power of two, chosen by the three highest bits. */
 #define BUCKET_OF(n)	((n) < 4 ? (n) : (n) < 8 ? (n) : (n) < 16 ? 8 + ((n) - 8) / 2 :		\
 			 (n) < 32 ? 12 + ((n) - 16) / 4 : (n) < 64 ? 16 + ((n) - 32) / 8 :		\
 			 (n) < 128 ? 20 + ((n) - 64) / 16 : 24 + ((n) - 128) / 32)
@@ -18,7 +16,7 @@ static const u8 host_buckets[256] = {
 	BUCKETS_64(0), BUCKETS_64(64), BUCKETS_64(128), BUCKETS_64(192)
 };
 
-/* A step of the search below; the compiler is kept from doing it for everybody. */
+/* One step of the search below.  The assembly keeps the compiler from shifting unconditionally. */
 #define SHIFT_DOWN(by)								\
 	({									\
 		shift += (by);							\
@@ -26,7 +24,7 @@ static const u8 host_buckets[256] = {
 		__asm__ volatile("" : "+r"(ns));				\
 	})
 
-/* Each power of two adds four, so longer times are first shifted down to where the table is. */
+/* Longer times are first shifted into the table's range; each shifted bit adds four buckets. */
 static __always_inline u32 host_delay_bucket(u64 ns)
 {
 	u32 shift = 0;
@@ -63,7 +61,7 @@ static __always_inline u32 host_is_task(host_slot_t *slot)
 	return slot->seal == host_seal(slot) && slot->kernel;
 }
 
-/* The kernel hears what is wrong with the policy's answer. */
+/* Reports what is wrong with the task that pick_next() returned. */
 __apart u32 host_refuse_pick(task_t *next __in_arena, u32 cpu)
 {
 	host_slot_t *slot = host_slot_of_task(next);
@@ -83,7 +81,7 @@ __apart u32 host_refuse_pick(task_t *next __in_arena, u32 cpu)
 	return 0;
 }
 
-/* May the policy answer @next? */
+/* May pick_next() return @next for @cpu? */
 static __always_inline u32 host_check_pick(task_t *next, u32 cpu)
 {
 	host_slot_t *slot = host_slot_of_task(next);
@@ -94,7 +92,7 @@ static __always_inline u32 host_check_pick(task_t *next, u32 cpu)
 	return false;
 }
 
-/* Ticks that became due while the CPU idled are nobody's. */
+/* Ticks that became due while the CPU idled are not delivered. */
 __apart u32 host_skip_idle_ticks(sched_t *s __in_arena, u32 cpu)
 {
 	host_cpu_t *host = host_cpu_of(cpu);
@@ -128,7 +126,7 @@ static __always_inline void host_switch(sched_t *s, u32 cpu, task_t *prev, task_
 	call_hook(switched, s, cpu, prev, next);
 }
 
-/* Has the policy choose who runs on @cpu, which runs @prev. */
+/* Calls pick_next() on @cpu, whose current task is @prev. */
 static __always_inline void host_choose(sched_t *s, u32 cpu, task_t *prev, u32 why)
 {
 	task_t *next;
@@ -142,7 +140,7 @@ static __always_inline void host_choose(sched_t *s, u32 cpu, task_t *prev, u32 w
 		host_switch(s, cpu, prev, next);
 }
 
-/* Why does @slot's task not run on? */
+/* The reason why @slot's task stops running. */
 static __always_inline u32 host_prev_state(host_slot_t *slot)
 {
 	if (!slot->queued)
@@ -151,8 +149,8 @@ static __always_inline u32 host_prev_state(host_slot_t *slot)
 }
 
 /*
- * @slot's task has stopped, and its CPU has not chosen another one yet, being
- * busy with a task of a higher class.  Choose for it; it will find out.
+ * @slot's task has stopped, but its CPU runs a task of a higher class and has not chosen
+ * another one.  Choose for that CPU; it gets the result when it reschedules.
  */
 __apart u32 host_settle(sched_t *s __in_arena, host_slot_t *slot __in_arena)
 {
@@ -207,7 +205,10 @@ __apart u32 host_choose_cpu(sched_t *s __in_arena, task_t *t __in_arena, u32 fla
 	return host_first_allowed(s, t);
 }
 
-/* A runnable task that is in no run queue goes to one it may be in.  Its present one is locked; at the end the new one is. */
+/*
+ * Puts a runnable task that is in no run queue into one that it may use.  CPU @locked's lock is
+ * held at the start, the new CPU's at the end.
+ */
 __apart u64 host_requeue(sched_t *s __in_arena, host_slot_t *slot __in_arena, u32 locked)
 {
 	u32 to = host_choose_cpu(s, &slot->t, ENQ_MOVE);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * start.h - the machine comes up: memory, topology, and the policy's init().
- */
+/* start.h - start-up: memory, topology, and the policy's init(). */
 #ifndef SCHEDLAB_BPF_START_H
 #define SCHEDLAB_BPF_START_H
 
@@ -14,7 +12,7 @@ static __always_inline u64 __arena *host_allocate(u64 bytes)
 	return bpf_arena_alloc_pages(&host_arena, NULL, pages ? pages : 1, NUMA_NO_NODE, 0);
 }
 
-/* Where the CPU set of a slot is: behind the policy's state. */
+/* A slot's CPU set follows the policy's state of the task. */
 static __always_inline void host_lay_out(void)
 {
 	host_machine.mask_words = (host_config.nr_cpus + 63) / 64;
@@ -46,7 +44,7 @@ __apart u32 host_init_slots(sched_t *s __in_arena)
 		slot->seal = host_seal(slot);
 		slot->next_free = i + 1 < host_machine.max_tasks ? i + 2 : 0;
 		slot->t.allowed = (cpumask_t *)((u8 __arena *)slot + host_machine.mask_offset);
-		HOST_ONLY(&slot->t).moved_from = 0;		/* nobody reads who moved: do not record it */
+		HOST_ONLY(&slot->t).moved_from = 0;		/* nothing reads the list of moved tasks: do not record it */
 	}
 	host_machine.free = 1;
 	return 0;
@@ -76,7 +74,7 @@ __apart u32 host_init_cpu(u32 cpu, u64 __arena *global __in_arena, u64 __arena *
 	return 0;
 }
 
-/* 0, or a negative error number of the kernel. */
+/* Returns 0, or a negative error number of the kernel. */
 static __always_inline s32 host_init_machine(void)
 {
 	u64 __arena *global, *cpus;
@@ -113,7 +111,7 @@ SEC("struct_ops.s/init") s32 init_op(u64 *ctx)
 	if (code)
 		return code;
 	s = host_view(0);
-	host_init_timers(s);	/* before the policy, which may start some */
+	host_init_timers(s);	/* before init(), which may start timers */
 	return host_init_policy(s);
 }
 #endif

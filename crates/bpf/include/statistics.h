@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * statistics.h - adds up what all CPUs counted; user space runs it when it wants to know.
+ * statistics.h - adds the statistics of all CPUs; user space runs this program when it needs
+ * them.
  */
 #ifndef SCHEDLAB_BPF_STATISTICS_H
 #define SCHEDLAB_BPF_STATISTICS_H

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * tasks.h - tasks come, change and go.
- */
+/* tasks.h - tasks start, change and end. */
 #ifndef SCHEDLAB_BPF_TASKS_H
 #define SCHEDLAB_BPF_TASKS_H
 
 /* ---- slots ------------------------------------------------------------------------ */
 
-/* A free slot, NULL if there is none.  No lock: the tag makes each state of the list unique. */
+/*
+ * Takes a free slot; NULL if there is none.  No lock: the tag makes each state of the list
+ * unique.
+ */
 __apart u64 host_take_slot(sched_t *s __in_arena)
 {
 	u64 head = READ_ONCE(host_machine.free), seen;
@@ -41,7 +42,7 @@ __apart u32 host_return_slot(sched_t *s __in_arena, host_slot_t *slot __in_arena
 	return 0;
 }
 
-/* The kernel's task stays valid while it is here. */
+/* Holds a reference, so that the kernel's task stays valid. */
 static __always_inline void host_hold_task(u32 index, struct task_struct *p)
 {
 	struct host_kernel_task *entry = bpf_map_lookup_elem(&host_kernel_tasks, &index);
@@ -73,7 +74,10 @@ __apart u32 host_link_task(task_t *t __in_arena)
 	return 0;
 }
 
-/* Who walks the list without its lock (LOCK_PER_CPU) finds the way on from here. */
+/*
+ * Keeps t's own links: a CPU that walks the list without its lock (LOCK_PER_CPU) can continue
+ * from here.
+ */
 __apart u32 host_unlink_task(task_t *t __in_arena)
 {
 	if (!GLOBAL_LOCK)
@@ -96,8 +100,9 @@ static __always_inline u32 host_class_of(struct task_struct *p)
 }
 
 /*
- * Address spaces are numbered by where they are described: 64-byte lines, of which
- * 256 GiB hold no two alike.  Through the arena, since a pointer cannot be shifted.
+ * An address space is numbered by the address of its mm_struct.  The 32 bits above the lowest 6
+ * differ for all 64-byte lines within 256 GiB.  The value goes through the arena because the
+ * verifier does not allow shifts of a pointer.
  */
 static __always_inline void host_read_mm(struct task_struct *p, host_slot_t *slot)
 {
@@ -106,8 +111,8 @@ static __always_inline void host_read_mm(struct task_struct *p, host_slot_t *slo
 }
 
 /*
- * Must @p stay on its CPU?  A BPF program disables migration of the task it
- * interrupts, on kernels that have preemptible RCU; that one does not count.
+ * Must @p stay on its CPU?  On kernels with preemptible RCU, running a BPF program increments
+ * migration_disabled of the current task; that increment does not count.
  */
 static __always_inline u32 host_is_pinned(struct task_struct *p)
 {
@@ -152,11 +157,11 @@ static __always_inline void host_read_affinity(sched_t *s, struct task_struct *p
 		host_set_only_cpu(s, &slot->t, (u32)scx_bpf_task_cpu(p));
 		return;
 	}
-	slot->kernel_mask = (u64)p->cpus_ptr;	/* a pointer would not be an argument */
+	slot->kernel_mask = (u64)p->cpus_ptr;	/* an __apart function cannot take a kernel pointer */
 	host_read_cpus(s, slot);
 }
 
-/* The kernel says nothing when a task may not migrate for a while: look. */
+/* The kernel does not report that a task's migration was disabled, so test it. */
 static __always_inline void host_follow_affinity(sched_t *s, struct task_struct *p, host_slot_t *slot)
 {
 	u32 pinned = host_is_pinned(p);
@@ -168,7 +173,7 @@ static __always_inline void host_follow_affinity(sched_t *s, struct task_struct 
 	hook_set_cpumask(s, &slot->t);
 }
 
-/* Do CPU @cpu and the kernel agree that @p may run there? */
+/* May @p run on CPU @cpu, for the policy and for the kernel? */
 static __always_inline u32 host_may_run(struct task_struct *p, host_slot_t *slot, u32 cpu)
 {
 	return cpu_allowed(&slot->t, cpu) && (!slot->pinned || (u32)scx_bpf_task_cpu(p) == cpu);
@@ -185,7 +190,7 @@ __apart u32 host_clear(sched_t *s __in_arena, u64 __arena *words __in_arena, u32
 	return 0;
 }
 
-/* sched_setattr() notes what a task asks for, whoever schedules it. */
+/* The slice that the task asked for with sched_setattr(), in ns; 0 if none. */
 static __always_inline u64 host_slice_of(struct task_struct *p)
 {
 	return p->se.custom_slice ? p->se.slice : 0;
@@ -225,7 +230,7 @@ static __always_inline void host_set_parent(host_slot_t *slot, host_slot_t *pare
 	slot->t.parent = &parent->t;
 }
 
-/* A parent that is gone is nobody's parent any more. */
+/* Removes the parent if it has ended. */
 static __always_inline void host_check_parent(host_slot_t *slot)
 {
 	if (slot->parent && slot->parent->generation != slot->parent_generation) {
@@ -234,7 +239,7 @@ static __always_inline void host_check_parent(host_slot_t *slot)
 	}
 }
 
-/* Who forks @p now?  NULL for tasks that exist already. */
+/* The task that forks @p; NULL if @p existed before the scheduler was loaded. */
 static __always_inline host_slot_t *host_forking_parent(struct task_struct *p)
 {
 	if (!(p->__state & TASK_NEW))

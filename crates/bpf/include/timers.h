@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * timers.h - the policy's timers, those of the CPUs, and the tick of CPUs that idle.
- */
+/* timers.h - the policy's timers, the CPUs' hrticks, and the tick of idle CPUs. */
 #ifndef SCHEDLAB_BPF_TIMERS_H
 #define SCHEDLAB_BPF_TIMERS_H
 
-#define IDLE_TICK	MAX_TIMERS	/* number of our own timer, after the policy's */
-#define CPU_TIMERS	(MAX_TIMERS + 1)	/* number of CPU 0's */
+#define IDLE_TICK	MAX_TIMERS	/* our own timer's number, after the policy's */
+#define CPU_TIMERS	(MAX_TIMERS + 1)	/* number of CPU 0's timer */
 
 struct host_timer {
 	struct bpf_timer timer;
@@ -26,7 +24,7 @@ static __always_inline void host_start_timer(u32 id, u64 ns)
 		bpf_timer_start(&timer->timer, ns, 0);
 }
 
-/* A hook has set or stopped some.  What is stopped fires for nothing. */
+/* A hook has started or stopped timers.  A stopped timer still fires, with no effect. */
 static void host_arm_timers(sched_t *s)
 {
 	u32 id;
@@ -51,7 +49,7 @@ static __always_inline void host_arm_hrtick(sched_t *s, u32 cpu)
 		host_start_timer(CPU_TIMERS + cpu, expires > s->now ? expires - s->now : 1);
 }
 
-/* The timer of a CPU may fire on another: what it does there is what counts. */
+/* A CPU's timer may fire on another CPU; it acts on its own CPU's run queue. */
 static void host_arm_hrticks(sched_t *s)
 {
 	host_cpu_t *host = (host_cpu_t *)s;
@@ -60,7 +58,10 @@ static void host_arm_hrticks(sched_t *s)
 	host_take_cpus(s, host->hrticks, host_arm_hrtick);
 }
 
-/* As with the policy's: what was stopped fires for nothing, and what was put off is waited for. */
+/*
+ * As with the policy's timers: a stopped one has no effect, and a postponed one is started
+ * again.
+ */
 __apart u32 host_hrtick(u32 cpu)
 {
 	sched_t *s = host_begin(cpu);
@@ -79,7 +80,7 @@ __apart u32 host_hrtick(u32 cpu)
 	return 0;
 }
 
-/* With one lock for all it is held; else the hook takes the locks it needs. */
+/* With LOCK_GLOBAL the lock is held; otherwise the hook takes the locks that it needs. */
 static __always_inline void host_policy_timer(sched_t *s, u32 id)
 {
 	u64 expires = host_machine.timer_expires[id % MAX_TIMERS];

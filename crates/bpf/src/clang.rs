@@ -1,15 +1,15 @@
-// Finding clang and saying how it is called; the build script includes this file too.
+// Finds clang and its flags. The build script includes this file, too.
 
-/// The first release whose BPF back end knows the arena's address space well enough.
+/// The first release that supports the arena's address space.
 const FIRST_CLANG: u32 = 19;
 
-/// The clang to call: `BPF_CLANG`, or the first of the usual names that is new enough.
+/// The clang to run: `BPF_CLANG`, or the first of the usual names that is new enough.
 fn find_clang() -> Result<String, String> {
     if let Ok(chosen) = env::var("BPF_CLANG") {
         return match clang_version(&chosen) {
             Some(version) if version >= FIRST_CLANG => Ok(chosen),
             Some(version) => Err(format!("BPF_CLANG={chosen} is clang {version}; {FIRST_CLANG} or later is needed")),
-            None => Err(format!("BPF_CLANG={chosen} is no clang")),
+            None => Err(format!("BPF_CLANG={chosen} is not clang")),
         };
     }
     let versioned = (FIRST_CLANG..FIRST_CLANG + 8).map(|version| format!("clang-{version}"));
@@ -17,7 +17,7 @@ fn find_clang() -> Result<String, String> {
         .chain(versioned)
         .find(|name| clang_version(name).is_some_and(|version| version >= FIRST_CLANG))
         .ok_or_else(|| {
-            format!("there is no clang {FIRST_CLANG} or later (scripts/setup.sh installs one; BPF_CLANG chooses one)")
+            format!("no clang {FIRST_CLANG} or later was found (scripts/setup.sh installs one; BPF_CLANG chooses one)")
         })
 }
 
@@ -29,7 +29,7 @@ fn clang_version(program: &str) -> Option<u32> {
     version.split('.').next()?.parse().ok()
 }
 
-/// Everything but the source of the glue, which comes last.
+/// All arguments except the source file.
 fn flags(included: &[PathBuf], policy: &Path, object: &Path) -> Vec<String> {
     let mut flags: Vec<String> = include_str!("cflags.txt").split_whitespace().map(String::from).collect();
     flags.extend(included.iter().map(|folder| format!("-I{}", folder.display())));

@@ -1,8 +1,8 @@
 //! The BPF back end: policies as sched_ext schedulers.
 //!
-//! `main.bpf.c` and the headers beside it make any policy a scheduler of the running kernel. This
-//! crate carries the objects of all policies in `policies/`, compiled when it was built, and
-//! compiles a user's own policy in the same way. `schedlab-live` loads them.
+//! `main.bpf.c` and `include/` make any policy a scheduler of the running kernel. This crate
+//! contains the objects of all policies in `policies/`, compiled with the crate. It compiles a
+//! user's own policy in the same way. `schedlab-live` loads them.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -11,20 +11,20 @@ use std::process::{Command, Stdio};
 include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 include!("clang.rs");
 
-/// The glue: what makes a policy a sched_ext scheduler.
+/// The source that makes a policy a sched_ext scheduler.
 const GLUE: &str = include_str!("../main.bpf.c");
 
-/// Most lines shown of what a compiler says: the first mistake is what matters.
+/// Lines of a compiler's output that are shown; the first error matters most.
 const MOST_LINES: usize = 40;
 
-/// The object of a policy in `policies/`, if a compiler was there when this crate was built.
+/// The object of a policy in `policies/`; `None` if no clang was found when this crate was built.
 pub fn built_in(name: &str) -> Option<&'static [u8]> {
     let found = BUILT_IN.iter().find(|(n, _)| *n == name);
     found.map(|&(_, object)| object)
 }
 
-/// An object that holds no policy: "floor", the least a sched_ext scheduler can do, to see the
-/// price of a policy beside; "lists", the price of linked lists.
+/// An object without a policy: "floor", the smallest sched_ext scheduler, measures the cost of
+/// sched_ext itself; "lists" measures the cost of linked lists.
 pub fn other(name: &str) -> Option<&'static [u8]> {
     let found = OTHERS.iter().find(|(n, _)| *n == name);
     found.map(|&(_, object)| object)
@@ -33,13 +33,13 @@ pub fn other(name: &str) -> Option<&'static [u8]> {
 /// Why a policy cannot be compiled.
 #[derive(Debug, thiserror::Error)]
 pub enum CompileError {
-    /// There is no clang that can.
+    /// No suitable clang was found.
     #[error("{0}")]
     NoCompiler(String),
-    /// A file or a program that cannot be read, written or started; which.
+    /// A file or program that cannot be read, written or started, and the reason.
     #[error("{0}: {1}")]
     Io(String, std::io::Error),
-    /// What the compiler says; of which file.
+    /// The source file, and the compiler's output.
     #[error("{0} does not compile for the kernel:\n{1}")]
     Rejected(String, String),
 }
@@ -62,7 +62,7 @@ pub fn compile(source: &Path) -> Result<Vec<u8>, CompileError> {
     let source = source.canonicalize().map_err(failed(source))?;
     let output = Command::new(&clang)
         .args(flags(&included, &source, &object))
-        // Objects of equal sources are equal, whatever the temporary folder is called.
+        // Equal sources give equal objects, whatever the temporary folder's name is.
         .arg(format!("-ffile-prefix-map={}=schedlab", at.display()))
         .arg(at.join("main.bpf.c"))
         .stdin(Stdio::null())
@@ -77,7 +77,7 @@ pub fn compile(source: &Path) -> Result<Vec<u8>, CompileError> {
     std::fs::read(&object).map_err(failed(&object))
 }
 
-/// Writes the contract, the families, the policies and the glue into a folder.
+/// Writes the contract, the policies, their shared headers and the glue into a folder.
 fn write_sources(folder: &Path) -> std::io::Result<()> {
     schedlab_policy::write_headers(folder)?;
     let headers = folder.join("bpf");

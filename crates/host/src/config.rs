@@ -6,7 +6,7 @@ use std::path::Path;
 
 use flate2::read::GzDecoder;
 
-/// Ticks per second of the running kernel, and the file that says so.
+/// Ticks per second of the running kernel, and the file with that value.
 pub(crate) fn hz(root: &Path) -> Option<(u32, String)> {
     let (text, file) = text(root)?;
     let value = text
@@ -15,7 +15,7 @@ pub(crate) fn hz(root: &Path) -> Option<(u32, String)> {
     Some((value.trim().parse().ok()?, file))
 }
 
-/// The preemption model as the kernel was built.
+/// The preemption model chosen when the kernel was built.
 pub(crate) fn preemption(root: &Path) -> Option<&'static str> {
     let (text, _) = text(root)?;
     let on = |option: &str| {
@@ -38,7 +38,7 @@ pub(crate) fn preemption(root: &Path) -> Option<&'static str> {
 fn text(root: &Path) -> Option<(String, String)> {
     if let Ok(packed) = fs::File::open(root.join("proc/config.gz")) {
         let mut text = String::new();
-        // A configuration is some hundred KiB; nothing longer is read.
+        // A configuration has some hundred KiB; a limit guards against larger files.
         GzDecoder::new(packed)
             .take(1 << 24)
             .read_to_string(&mut text)

@@ -1,4 +1,4 @@
-//! A machine description in TOML, with where each number comes from.
+//! Writes a machine description in TOML; each number names its source.
 
 use std::fmt::Write;
 
@@ -8,23 +8,24 @@ use crate::layout::{ranges, CacheSize};
 use crate::measure::{Measured, Results};
 use crate::{Layout, Place, Surroundings};
 
-/// Assumed where no source says so: the line of nearly all caches of today.
+/// Assumed if no source gives the size; nearly all current caches have it.
 const LINE_BYTES: u64 = 64;
 
-/// Cores of one kind around one cache.
+/// Cores of equal speed that share a cache.
 #[derive(Clone, PartialEq, Eq)]
 struct Cluster {
     cores: usize,
-    /// CPU numbers: of the cores' first threads, of their second ones and so on.
+    /// CPU numbers: the first threads of all cores, then the second threads, and so on.
     numbers: Vec<Vec<u32>>,
     package: u32,
     node: u32,
     capacity: u32,
-    /// None: the cache of the cluster before.
+    /// `None`: the same cache as the previous cluster.
     cache: Option<CacheSize>,
 }
 
-/// The description of a machine.  What was not measured is that of `base`, a machine that comes with schedlab.
+/// Describes a machine. Values that were not measured come from `base`, a machine that comes with
+/// schedlab.
 pub fn describe(
     layout: &Layout,
     around: &Surroundings,
@@ -38,11 +39,11 @@ pub fn describe(
     line(
         &mut out,
         &format!("base = {}", quoted(&base.name)),
-        "where what is not said here comes from",
+        "source of all values that this file does not set",
     );
     let (hz, source) = match &around.hz {
         Some((hz, file)) => (*hz, format!("{file}: CONFIG_HZ")),
-        None => (base.hz, "assumed: the kernel does not say".into()),
+        None => (base.hz, "assumed: the kernel's value is unknown".into()),
     };
     line(&mut out, &format!("hz = {}", hz.clamp(10, 10_000)), &source);
     line(
@@ -107,7 +108,7 @@ pub fn describe(
     out.push_str("\n[costs]\n");
     for (key, assumed) in base.costs.named() {
         let (ns, source) = match results.costs.get(key) {
-            // A measured switch holds a call of schedule(), which has its own key.
+            // A measured switch includes a call of schedule(), which has its own key.
             Some(switch) if key == "context_switch" => (
                 (switch.median - base.costs.schedule.0 as f64).max(0.0),
                 format!("{}, less schedule", switch.source("ns")),
@@ -115,7 +116,7 @@ pub fn describe(
             Some(measured) => (measured.median.max(0.0), measured.source("ns")),
             None => (assumed.0 as f64, format!("assumed: as {}", base.name)),
         };
-        // No cost is longer than a second.
+        // A cost is at most one second.
         let ns = ns.min(1e9);
         line(&mut out, &format!("{key} = \"{ns:.0}ns\""), &source);
     }
@@ -123,7 +124,7 @@ pub fn describe(
 }
 
 fn head(out: &mut String, layout: &Layout, around: &Surroundings) {
-    let _ = writeln!(out, "# Written by \"schedlab machine\".  Each number names its source; what was not measured says \"assumed\".");
+    let _ = writeln!(out, "# Written by \"schedlab machine\".  Each number names its source; a value that was not measured is marked \"assumed\".");
     if let Some(model) = around.preemption {
         let _ = writeln!(
             out,
@@ -156,7 +157,7 @@ fn quoted(text: &str) -> String {
     format!("\"{clean}\"")
 }
 
-/// A line and its comment, with comments below each other.
+/// A line with a comment; the comments are aligned.
 fn line(out: &mut String, text: &str, comment: &str) {
     let _ = match comment {
         "" => writeln!(out, "{text}"),
@@ -238,7 +239,7 @@ fn write_cluster(
     }
 }
 
-/// The cores of a machine in clusters: neighbours of one kind at one cache.
+/// Groups the cores into clusters: neighbours of one kind that share a cache.
 fn clusters(layout: &Layout) -> Vec<Cluster> {
     let fastest = layout
         .cpus
@@ -252,7 +253,7 @@ fn clusters(layout: &Layout) -> Vec<Cluster> {
     cpus.sort_by_key(|cpu| (cpu.cache, cpu.core, cpu.number));
     for cpu in cpus {
         match cores.last_mut().filter(|core| core[0].core == cpu.core) {
-            // More threads than a description can have are cores of their own.
+            // A description allows eight threads a core; further threads become a new core.
             Some(core) if core.len() < 8 => core.push(cpu),
             _ => cores.push(vec![cpu]),
         }
@@ -288,7 +289,7 @@ fn clusters(layout: &Layout) -> Vec<Cluster> {
     clusters
 }
 
-/// Capacities are in 1024ths of the fastest CPU.
+/// A capacity in 1024ths of the fastest CPU.
 fn capacity(speed: u32, fastest: u32) -> u32 {
     let capacity = u64::from(speed) * 1024 / u64::from(fastest);
     (capacity as u32).clamp(1, 1024)

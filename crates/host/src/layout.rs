@@ -1,8 +1,9 @@
-//! Where the CPUs of a machine sit.
+//! The topology of a machine's CPUs.
 
 use std::collections::BTreeMap;
 
-/// A logical CPU.  Core, package, node and cache are any numbers that tell one from another.
+/// A logical CPU. Core, package, node and cache are arbitrary numbers; equal numbers mean the same
+/// object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
     /// Its number in the kernel.
@@ -15,7 +16,7 @@ pub struct Place {
     pub node: u32,
     /// Last-level cache.
     pub cache: u32,
-    /// Speed relative to the fastest CPU in any unit: 1,024, MHz or a rating of the firmware.
+    /// Speed in any unit, equal for all CPUs: 1,024, MHz or a rating of the firmware.
     pub speed: u32,
 }
 
@@ -28,33 +29,33 @@ pub struct CacheSize {
     pub line_bytes: u64,
 }
 
-/// A machine as files describe it.
+/// The topology of a machine.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Layout {
     /// The processor's name; empty if unknown.
     pub model: String,
     /// CPUs that are online, by number.
     pub cpus: Vec<Place>,
-    /// Last-level caches, by the numbers the CPUs use.
+    /// Last-level caches, by the numbers in `cpus`.
     pub caches: BTreeMap<u32, CacheSize>,
-    /// Distances between the nodes, by their order; empty if unknown.
+    /// Distances between the nodes, in the order of their numbers; empty if unknown.
     pub distances: Vec<Vec<u32>>,
-    /// Idle states but the shallowest: residency and exit latency in microseconds.
+    /// Idle states except the shallowest: residency and exit latency in microseconds.
     pub idle_states_us: Vec<(u64, u64)>,
-    /// Where speeds come from, for a comment.
+    /// Source of the speeds, for a comment.
     pub speeds_from: &'static str,
-    /// What was missing or odd: sentences for the head of the description.
+    /// Missing or unusual data: sentences for the head of the description.
     pub notes: Vec<String>,
 }
 
 impl Layout {
-    /// The same machine with dense numbers: CPUs 0 to n - 1, nodes, packages and caches likewise, in their order.
+    /// Renumbers CPUs, nodes, packages and caches from 0 on, in their order.
     pub fn dense(mut self) -> Layout {
         self.cpus.sort_by_key(|cpu| cpu.number);
         if (0..).zip(&self.cpus).any(|(n, cpu)| cpu.number != n) {
             let numbers: Vec<u32> = self.cpus.iter().map(|cpu| cpu.number).collect();
             self.notes.push(format!(
-                "CPUs {} are online; here they are numbered from 0 on.",
+                "CPUs {} are online; this file numbers them from 0.",
                 ranges(&numbers)
             ));
         }
@@ -75,7 +76,7 @@ impl Layout {
         self
     }
 
-    /// Threads of each core, at most.
+    /// Largest number of threads of a core.
     pub fn most_threads(&self) -> usize {
         let mut threads: BTreeMap<u32, usize> = BTreeMap::new();
         for cpu in &self.cpus {
@@ -85,7 +86,8 @@ impl Layout {
     }
 }
 
-/// Gives numbers from 0 on in the order of the old ones.  Returns the new number of each old one.
+/// Renumbers a field from 0 on, in the order of the old numbers. Returns the new number of each old
+/// one.
 fn renumber(cpus: &mut [Place], field: impl Fn(&mut Place) -> &mut u32) -> BTreeMap<u32, u32> {
     let mut old: Vec<u32> = cpus.iter_mut().map(|cpu| *field(cpu)).collect();
     old.sort_unstable();
@@ -98,7 +100,7 @@ fn renumber(cpus: &mut [Place], field: impl Fn(&mut Place) -> &mut u32) -> BTree
     new
 }
 
-/// Sorted numbers as the kernel prints them: "0-3,8".
+/// Sorted numbers in the kernel's list format: "0-3,8".
 pub(crate) fn ranges(numbers: &[u32]) -> String {
     let runs = numbers.chunk_by(|a, b| a + 1 == *b);
     let texts = runs.map(|run| match run {

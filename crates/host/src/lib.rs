@@ -1,8 +1,9 @@
-//! An existing machine as a machine description.
+//! Describes an existing machine as a machine description.
 //!
-//! [`Layout`] says where the CPUs sit: read from sysfs ([`from_sysfs`]), from `lscpu -J` or from an XML file of
-//! hwloc's `lstopo` ([`from_file`]).  [`measure`] takes what operations cost on the machine it runs on, with
-//! small programs.  [`describe`] writes both as TOML; what was not measured is marked "assumed".
+//! [`Layout`] is the CPU topology, read from sysfs ([`from_sysfs`]), from `lscpu -J`, or from an
+//! XML file of hwloc's `lstopo` ([`from_file`]). [`measure`] runs small programs on this machine to
+//! find the costs of operations. [`describe`] writes both as TOML; values that were not measured
+//! are marked "assumed".
 
 mod config;
 mod describe;

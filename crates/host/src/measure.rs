@@ -1,7 +1,7 @@
-//! What operations cost on the machine this runs on.
+//! Measures the costs of operations on this machine.
 //!
-//! Each figure is the median of rounds, with the quartiles beside it.  A figure that is the difference of two is
-//! the median of differences of neighbouring rounds.
+//! Each value is the median of rounds, with its quartiles. If a value is a difference of two
+//! values, it is the median of the differences of neighbouring rounds.
 
 mod echo;
 mod memory;
@@ -15,10 +15,10 @@ use std::time::Instant;
 
 use crate::Layout;
 
-/// How often each figure is taken.
+/// Rounds for each value.
 const ROUNDS: usize = 21;
 
-/// A measured figure.
+/// A measured value.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Measured {
     /// Median.
@@ -31,7 +31,7 @@ pub struct Measured {
     pub rounds: usize,
 }
 
-/// All figures that could be measured.
+/// All values that could be measured.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Results {
     /// Costs in ns, by their keys in a description.
@@ -40,12 +40,12 @@ pub struct Results {
     pub refill_line: Option<Measured>,
     /// Speed of a CPU while its sibling computes, in thousandths.
     pub smt_speed_milli: Option<Measured>,
-    /// Figures that could not be taken, and why.
+    /// Values that could not be measured, with the reason.
     pub failed: Vec<String>,
 }
 
 impl Measured {
-    /// Of figures of rounds, at least one.
+    /// The quartiles of at least one round.
     fn of(mut rounds: Vec<f64>) -> Measured {
         rounds.sort_by(f64::total_cmp);
         let at = |quarter: usize| rounds[(rounds.len() - 1) * quarter / 4];
@@ -58,16 +58,16 @@ impl Measured {
     }
 }
 
-/// Takes a figure in several rounds.
+/// Measures a value in several rounds.
 fn rounds(figure: impl FnMut() -> io::Result<f64>) -> io::Result<Measured> {
     let mut figure = figure;
-    // The first one warms up.
+    // The first round warms the caches.
     figure()?;
     let all: io::Result<Vec<f64>> = (0..ROUNDS).map(|_| figure()).collect();
     Ok(Measured::of(all?))
 }
 
-/// Nanoseconds for each of `count` calls.
+/// Mean time of `count` calls, in ns.
 fn each_ns(count: u32, mut call: impl FnMut() -> io::Result<()>) -> io::Result<f64> {
     let begun = Instant::now();
     for _ in 0..count {
@@ -76,8 +76,8 @@ fn each_ns(count: u32, mut call: impl FnMut() -> io::Result<()>) -> io::Result<f
     Ok(begun.elapsed().as_nanos() as f64 / f64::from(count))
 }
 
-/// Measures what it can on the machine this runs on, which `layout` describes.  `tell` is told what is measured
-/// next; `stop` ends it early, with what there is so far.
+/// Measures this machine, which `layout` describes. `tell` is called with the name of each value
+/// before it is measured. If `stop` returns true, the results are incomplete.
 pub fn measure(layout: &Layout, tell: &dyn Fn(&str), stop: &dyn Fn() -> bool) -> Results {
     let mut results = Results::default();
     let allowed = thread::allowed();

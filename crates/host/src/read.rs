@@ -12,23 +12,23 @@ use crate::Layout;
 
 pub use sysfs::from_sysfs;
 
-/// The layout in a file: the output of `lscpu -J`, or XML of `lstopo`.
+/// Reads a layout from a file: the output of `lscpu -J`, or XML of `lstopo`.
 ///
 /// # Errors
-/// The file cannot be read, is neither, or describes no CPU.
+/// The file cannot be read, has another format, or describes no CPU.
 pub fn from_file(path: &Path) -> Result<Layout, Diagnostic> {
     let (file, text) = (path.display().to_string(), read_text(path)?);
     let layout = match text.trim_start().chars().next() {
         Some('{') => lscpu::read(&file, &text)?,
         Some('<') => hwloc::read(&file, &text)?,
         _ => {
-            return Err(Diagnostic::new("this is neither JSON nor XML")
+            return Err(Diagnostic::new("the file is neither JSON nor XML")
                 .at(file, 1)
                 .expected("the output of \"lscpu -J\", or of \"lstopo --of xml\""))
         }
     };
     match layout.cpus.is_empty() {
-        true => Err(Diagnostic::new("there is no CPU in this file").at(file, 1)),
+        true => Err(Diagnostic::new("the file describes no CPU").at(file, 1)),
         false => Ok(layout.dense()),
     }
 }

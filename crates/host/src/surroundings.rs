@@ -1,11 +1,11 @@
-//! What a process can know about the machine beside its topology.
+//! Facts about the machine that are not topology.
 
 use std::fs;
 use std::path::Path;
 
 use crate::config;
 
-/// The kernel's tick and preemption, and what hides the real machine.
+/// The kernel's tick and preemption model, and limits of what this process can see.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Surroundings {
     /// Ticks per second and the file that says so.
@@ -16,7 +16,7 @@ pub struct Surroundings {
     pub notes: Vec<String>,
 }
 
-/// What is known of the machine whose files are below `root`: "/" for this one.
+/// Reads the facts about a machine; `root` is as in `from_sysfs`.
 pub fn surroundings(root: &Path) -> Surroundings {
     let mut found = Surroundings {
         hz: config::hz(root),
@@ -35,7 +35,7 @@ pub fn surroundings(root: &Path) -> Surroundings {
     }
     if let Some(percent) = steal_percent(&read("proc/stat")).filter(|&percent| percent > 0.1) {
         found.notes.push(format!(
-            "Since it came up {percent:.1} % of its CPU time was stolen by the host; this is not modelled."
+            "Since boot the host has stolen {percent:.1} % of its CPU time; this is not modelled."
         ));
     }
     if root.join(".dockerenv").exists() || root.join("run/.containerenv").exists() {
@@ -57,14 +57,14 @@ pub fn surroundings(root: &Path) -> Surroundings {
     found
 }
 
-/// The share of stolen time in the first line of /proc/stat.
+/// Stolen time in percent, from the first line of /proc/stat.
 fn steal_percent(stat: &str) -> Option<f64> {
     let line = stat.lines().next()?.strip_prefix("cpu ")?;
     let times: Vec<u64> = line
         .split_whitespace()
         .map_while(|n| n.parse().ok())
         .collect();
-    // user nice system idle iowait irq softirq steal; guest times are within user's.
+    // user nice system idle iowait irq softirq steal; guest time is part of user time.
     let all: u64 = times.iter().take(8).sum();
     let steal = *times.get(7)?;
     (all > 0).then(|| 100.0 * steal as f64 / all as f64)

@@ -1,4 +1,4 @@
-//! Attaching the scheduler in a BPF object, as its author's loader would, but for what only that loader knows.
+//! Attaches the scheduler in a BPF object without the loader that its author wrote.
 
 use std::path::Path;
 
@@ -6,14 +6,14 @@ use libbpf_rs::btf::types::{DataSec, Enum, Enum64, Var};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::{AsRawLibbpf, MapMut, MapType, Object, ObjectBuilder, OpenObject};
 
-/// What an object calls the constants of the kernel: this and the enumerator's name.
+/// Prefix of the kernel's constants in an object; the enumerator's name follows.
 const KERNELS: &str = "__";
 
-/// Opens, loads and attaches the scheduler in an object, with these numbers among its constants changed, then waits to
-/// be killed.
+/// Opens an object, sets the constants in `set`, loads it, attaches its scheduler and waits until
+/// this process is killed.
 ///
 /// # Errors
-/// What libbpf says.
+/// The error that libbpf returned.
 pub fn attach_object(path: &Path, set: &[(String, i64)]) -> Result<(), String> {
     libbpf_rs::set_print(Some((libbpf_rs::PrintLevel::Warn, |_, text| {
         eprint!("{text}");
@@ -32,7 +32,8 @@ pub fn attach_object(path: &Path, set: &[(String, i64)]) -> Result<(), String> {
 fn attach(object: &mut Object) -> Result<Vec<libbpf_rs::Link>, String> {
     let mut links = Vec::new();
     for program in object.progs_mut() {
-        // Tracing programs; those of a table are attached with it, and others by nobody but their loader.
+        // libbpf attaches the struct_ops programs with their map; other types need their own
+        // loader.
         if program.prog_type() == libbpf_rs::ProgramType::Tracing {
             links.push(program.attach().map_err(|error| error.to_string())?);
         }
@@ -48,7 +49,10 @@ fn attach(object: &mut Object) -> Result<Vec<libbpf_rs::Link>, String> {
             );
             Ok(links)
         }
-        tables => Err(format!("it has {} schedulers, not one", tables.len())),
+        tables => Err(format!(
+            "the object has {} schedulers; expected one",
+            tables.len()
+        )),
     }
 }
 
@@ -57,13 +61,13 @@ fn map_type(map: &MapMut) -> MapType {
     map.map_type()
 }
 
-/// Gives constants their values: those of the kernel, and those that are set.
+/// Sets constants: the kernel's enumerators, and those in `set`.
 fn fill(object: &mut OpenObject, set: &[(String, i64)]) -> Result<(), String> {
     // SAFETY: the object lives as long as the types that are read from it here.
     let raw = unsafe { object.as_libbpf_object().as_ref() };
     let places = match Btf::from_bpf_object(raw) {
         Ok(Some(btf)) => constants(&btf),
-        _ => return Err("it has no BTF".into()),
+        _ => return Err("the object has no BTF".into()),
     };
     let kernel = Btf::from_vmlinux().map_err(|error| error.to_string())?;
     for mut map in object.maps_mut() {
@@ -86,7 +90,7 @@ fn fill(object: &mut OpenObject, set: &[(String, i64)]) -> Result<(), String> {
     Ok(())
 }
 
-/// Names, offsets and sizes of an object's constants that are no larger than a number.
+/// Names, offsets and sizes of an object's constants of at most 8 bytes.
 fn constants(btf: &Btf) -> Vec<(String, usize, usize)> {
     let Some(section) = btf.type_by_name::<DataSec>(".rodata") else {
         return Vec::new();

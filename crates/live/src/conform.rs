@@ -1,9 +1,9 @@
-//! The same script of scheduling events through the native build and through the BPF program.
+//! Compares the native build of a policy with its BPF build.
 //!
-//! A script is made by a random kernel driving the native host: which task blocks, wakes or forks
-//! depends on what the policy decided. Every hook call is recorded with what it answered and what
-//! it asked for. The BPF program, loaded but not attached, then plays the calls, and must give the
-//! same answers.
+//! A random kernel drives the native host and so makes a script: the policy's decisions determine
+//! which tasks can block, wake or fork. Every hook call is recorded with its result and the
+//! requests it made. The BPF program, loaded but not attached, then plays the same calls and must
+//! give the same results.
 
 mod kernel;
 mod recorder;
@@ -19,17 +19,17 @@ use recorder::{Event, HookOutcome, Recorder};
 /// `SCRIPT_EVENTS` in conform.h.
 const BATCH: usize = 2048;
 
-/// How many random steps a script has; each is a few hook calls.
+/// Random steps of a script; each is a few hook calls.
 const STEPS: u32 = 60;
 
-/// What a comparison found.
+/// Result of a comparison.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Conformance {
     /// Scripts played.
     pub scripts: u64,
     /// Hook calls compared.
     pub calls: u64,
-    /// The first that differed, described; none if all were alike.
+    /// The first call whose results differ; `None` if all are equal.
     pub difference: Option<String>,
 }
 
@@ -52,7 +52,7 @@ pub enum ConformError {
     Failed(u64),
 }
 
-/// The topology of every script: two cores of two CPUs each, on a node each.
+/// The topology of every script: two CPUs share a core, a last-level cache and a node.
 pub(crate) fn places(nr: usize) -> Vec<Place> {
     (0..nr as u32)
         .map(|cpu| Place {
@@ -103,7 +103,7 @@ fn record(tuned: &Tuned, seed: u64) -> Result<Recorder, ConformError> {
     script.map_err(|fault| ConformError::Native { seed, fault })
 }
 
-/// Scripts that are played at a time.
+/// Scripts that one run of the BPF program plays.
 #[derive(Default)]
 struct Batch {
     events: Vec<Event>,
@@ -143,7 +143,7 @@ impl Arm {
         }
     }
 
-    /// The first difference, described.
+    /// Plays the scripts; returns a description of the first difference.
     fn play(&mut self, batch: &Batch) -> Result<Option<String>, ConformError> {
         if batch.events.is_empty() {
             return Ok(None);
@@ -165,7 +165,8 @@ impl Arm {
             .variables(".data.script")
             .ok_or(Error::NotOurs)?;
         let failed = u32::from_ne_bytes(played[4..8].try_into().expect("four bytes"));
-        // Calls before the one that failed were answered.  If an answer differed, what came after made no sense to it.
+        // The calls before the failed one have results. A difference among them is the cause of the
+        // failure, so it is reported first.
         let answered = failed
             .checked_sub(1)
             .map_or(batch.events.len(), |at| at as usize);
@@ -177,7 +178,7 @@ impl Arm {
     }
 }
 
-/// The first of the answers that is not the native one.
+/// The first BPF result that differs from the native one.
 fn first_difference(batch: &Batch, played: &[u8]) -> Option<String> {
     let all = batch
         .outcomes

@@ -1,40 +1,40 @@
-//! Why a scheduler is no longer the machine's.
+//! Why the kernel or this program ended a scheduler.
 
 use std::ffi::CStr;
 use std::fmt;
 
-/// Why it ended, in the kernel's words.
+/// Why a scheduler ended, as the kernel reports it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ending {
-    /// Whose doing it was.
+    /// Who ended it.
     pub kind: Kind,
-    /// The kernel's name for that, as "runnable task stall".
+    /// The kernel's name of the reason, such as "runnable task stall".
     pub reason: String,
     /// Details; may be empty.
     pub message: String,
-    /// The state of all CPUs and tasks at that moment, for errors.
+    /// For errors: the state of all CPUs and tasks at that time.
     pub dump: String,
     /// Exit code of the kernel or of the scheduler.
     pub code: i64,
 }
 
-/// Whose doing an ending was.
+/// Who ended a scheduler.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// This program asked for it.
+    /// This program.
     Unloaded,
-    /// The kernel needs another start, as when a CPU came or went.
+    /// The kernel, for example because a CPU went online or offline.
     Kernel,
-    /// Somebody pressed Alt-SysRq-S.
+    /// A user, with Alt-SysRq-S.
     SysRq,
-    /// The scheduler did something wrong, or found its own state wrong.
+    /// The scheduler reported an error, or the kernel found one.
     Error,
-    /// A task that could run did not for the time of the watchdog.
+    /// The watchdog: a runnable task did not run within its timeout.
     Stall,
 }
 
 impl Ending {
-    /// Reads `struct host_exit_record`; none while the scheduler lives.
+    /// Reads `struct host_exit_record`; `None` while the scheduler is attached.
     pub(crate) fn read(record: &[u8]) -> Option<Ending> {
         const REASON: usize = 8;
         const MESSAGE: usize = REASON + 128;
@@ -63,7 +63,7 @@ impl Ending {
         })
     }
 
-    /// Did the kernel throw the scheduler out?
+    /// Did the kernel end the scheduler because of an error?
     pub fn is_failure(&self) -> bool {
         matches!(self.kind, Kind::Error | Kind::Stall)
     }

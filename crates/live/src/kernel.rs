@@ -1,4 +1,4 @@
-//! What the running kernel can do, and what it does now.
+//! The running kernel's support for sched_ext and its current state.
 
 use std::fs;
 use std::path::Path;
@@ -8,16 +8,16 @@ use crate::Error;
 const SCHED_EXT: &str = "/sys/kernel/sched_ext";
 const BTF: &str = "/sys/kernel/btf/vmlinux";
 
-/// What sched_ext is doing.
+/// State of sched_ext.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Status {
-    /// "enabled", "disabled", or on the way from one to the other.
+    /// The kernel's word: "enabled", "disabled", or a transition between them.
     pub state: String,
-    /// The loaded scheduler's name; none if there is none.
+    /// The loaded scheduler's name, if any.
     pub scheduler: Option<String>,
-    /// How many schedulers have been enabled since the kernel came up, as far as it says.
+    /// Number of schedulers enabled since boot, if the kernel reports it.
     pub enabled_so_far: Option<u64>,
-    /// Only tasks of class SCHED_EXT are scheduled by it.
+    /// Only tasks of class SCHED_EXT are scheduled by it (SCX_OPS_SWITCH_PARTIAL).
     pub partial: bool,
 }
 
@@ -39,7 +39,7 @@ pub fn status() -> Result<Status, Error> {
     })
 }
 
-/// How often CPUs have come and gone; the kernel refuses a scheduler that has missed one.
+/// The kernel's count of CPUs going online or offline. It refuses a scheduler with an old count.
 pub(crate) fn hotplug_seq() -> u64 {
     fs::read_to_string(Path::new(SCHED_EXT).join("hotplug_seq"))
         .ok()
@@ -47,7 +47,7 @@ pub(crate) fn hotplug_seq() -> u64 {
         .unwrap_or(0)
 }
 
-/// Can a scheduler be loaded here and now?
+/// Can this process load a scheduler into this kernel?
 pub(crate) fn check() -> Result<(), Error> {
     let status = status()?;
     if !Path::new(BTF).exists() {

@@ -1,7 +1,7 @@
 //! Policies in the running kernel, through sched_ext.
 //!
-//! [`load`] turns a policy's BPF object into the machine's scheduler; dropping the [`Loaded`] it
-//! returns, or the death of this process, gives the machine back to the kernel's own.
+//! [`load`] makes a policy's BPF object the system's scheduler. When the returned [`Loaded`] is
+//! dropped, or this process dies, the kernel's own scheduler schedules all tasks again.
 
 mod attach;
 mod conform;

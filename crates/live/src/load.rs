@@ -20,28 +20,28 @@ pub enum Error {
         "this kernel has no sched_ext (Linux 6.12 or later, built with CONFIG_SCHED_CLASS_EXT=y)"
     )]
     NoSchedExt,
-    /// The kernel does not describe its own types.
-    #[error("this kernel does not describe its types (CONFIG_DEBUG_INFO_BTF=y): /sys/kernel/btf/vmlinux is missing")]
+    /// The kernel has no BTF.
+    #[error("this kernel has no BTF: /sys/kernel/btf/vmlinux is missing (it needs CONFIG_DEBUG_INFO_BTF=y)")]
     NoBtf,
     /// Not root.
     #[error("loading a scheduler needs root: try sudo")]
     NotRoot,
-    /// There is a scheduler already.
+    /// A scheduler is already loaded.
     #[error("another sched_ext scheduler is loaded: {0}; end it first")]
     Occupied(String),
-    /// The object is not one of ours.
-    #[error("this is no scheduler built from crates/bpf/main.bpf.c")]
+    /// The object was not built by this program.
+    #[error("this object was not built from crates/bpf/main.bpf.c")]
     NotOurs,
     /// The kernel refused the program.
     #[error("the kernel refuses the program: {0}")]
     Refused(String),
-    /// The kernel took the program, but not as its scheduler.
+    /// The verifier accepted the program, but the kernel does not attach the scheduler.
     #[error("the kernel does not attach the scheduler: {0}")]
     NotAttached(String),
 }
 
 impl Error {
-    /// The verifier's last words say more than an error number.
+    /// Adds the last lines of the verifier's log to the error.
     pub(crate) fn open(error: libbpf_rs::Error) -> Error {
         let said = LOG.lock().map(|log| log.join("")).unwrap_or_default();
         match said.is_empty() {
@@ -54,11 +54,12 @@ impl Error {
 /// How a scheduler is loaded.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Only tasks of class SCHED_EXT; all others stay with the kernel's own scheduler.
+    /// Schedule only tasks of class SCHED_EXT; the kernel's own scheduler keeps the others.
     pub partial: bool,
-    /// A runnable task that does not run for so long ends the scheduler; up to 30 s.
+    /// The watchdog's timeout: a task that is runnable for this long without running ends the
+    /// scheduler; at most 30 s.
     pub timeout: Duration,
-    /// Most tasks at a time.
+    /// Most tasks at once.
     pub max_tasks: u32,
 }
 
@@ -76,11 +77,11 @@ impl Default for Options {
 pub struct Program<'a> {
     /// The policy with its tunables.
     pub tuned: &'a Tuned,
-    /// What [`schedlab_bpf`] made of it.
+    /// The object that [`schedlab_bpf`] compiled.
     pub code: &'a [u8],
 }
 
-/// The machine's scheduler, as long as this lives.
+/// A loaded scheduler; dropping it unloads it.
 pub struct Loaded {
     object: Object,
     link: Option<Link>,
@@ -90,13 +91,13 @@ pub struct Loaded {
 /// Tasks of a comparison: `SCRIPT_TASKS` in conform.h.
 pub(crate) const SMALL: u32 = 64;
 
-/// The rate of the tick for policies that do not say: 100 Hz.
+/// Tick rate in Hz for policies without a tunable `hz`.
 const DEFAULT_HZ: u32 = 100;
 
-/// Makes a policy the machine's scheduler.
+/// Makes a policy the system's scheduler.
 ///
 /// # Errors
-/// The kernel cannot, or does not want to.
+/// The kernel does not support it or refuses it.
 pub fn load(program: &Program, options: &Options) -> Result<Loaded, Error> {
     kernel::check()?;
     let object = prepare(program, options)?;
@@ -106,8 +107,8 @@ pub fn load(program: &Program, options: &Options) -> Result<Loaded, Error> {
     Ok(loaded)
 }
 
-/// Makes the least of all schedulers, "floor" of [`schedlab_bpf::other`], the machine's.  It counts nothing.
-/// Who wakes may preempt who runs, or waits until that one stops.
+/// Loads the smallest scheduler, "floor" of [`schedlab_bpf::other`]. It has no statistics. With
+/// `preempts` a woken task preempts the running one.
 ///
 /// # Errors
 /// As [`load`].
@@ -118,11 +119,11 @@ pub fn load_floor(code: &[u8], preempts: bool, options: &Options) -> Result<Load
     attach(open_floor(code, preempts)?, &operations)
 }
 
-/// Runs programs that are no scheduler, one after the other, so many times each; see
+/// Runs programs that are not part of a scheduler, one after the other, `times` times each; see
 /// [`crate::count_calls`].
 ///
 /// # Errors
-/// The kernel refuses them, or one does not end well.
+/// The kernel refuses them, or one returns an error.
 pub fn run_programs(
     code: &[u8],
     names: &[&str],
@@ -136,7 +137,7 @@ pub fn run_programs(
             object
                 .run(name)
                 .filter(|&answer| answer == 0)
-                .ok_or_else(|| Error::Refused(format!("{name} does not end well")))?;
+                .ok_or_else(|| Error::Refused(format!("{name} returned an error")))?;
         }
     }
     Ok(object.calls())
@@ -192,29 +193,29 @@ fn prepare(program: &Program, options: &Options) -> Result<libbpf_rs::OpenObject
 }
 
 impl Loaded {
-    /// What it has counted so far.
+    /// Counts since the scheduler was loaded.
     pub fn statistics(&mut self) -> Option<Statistics> {
         self.object.run("add_up")?;
         let totals = self.object.variables(".data.totals")?;
         Statistics::read(&totals, self.counters)
     }
 
-    /// Why it ended; none while it is the machine's scheduler.
+    /// Why it ended; `None` while it is loaded.
     pub fn ending(&mut self) -> Option<Ending> {
         Ending::read(&self.object.variables(".data.exit")?)
     }
 
-    /// Instructions the verifier looked at, for each program.
+    /// Instructions that the verifier processed, for each program.
     pub fn verified_instructions(&self) -> Vec<(String, u32)> {
         self.object.verified_instructions()
     }
 
-    /// How often the kernel ran each program, and for how long; see [`crate::count_calls`].
+    /// Calls of each program and their total time; see [`crate::count_calls`].
     pub fn calls(&self) -> Vec<(String, Calls)> {
         self.object.calls()
     }
 
-    /// Gives the machine back to the kernel's own scheduler and says why it ended.
+    /// Unloads the scheduler and says why it ended.
     pub fn unload(&mut self) -> Option<Ending> {
         let parked = self.link.is_some().then(Parked::if_emulated);
         self.link.take();

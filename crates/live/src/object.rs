@@ -1,4 +1,4 @@
-//! A policy's BPF object: its constants filled in, loaded, its variables read.
+//! A policy's BPF object: sets its constants, loads it, reads its variables.
 
 use std::mem::size_of;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
@@ -10,7 +10,7 @@ use schedlab_policy::{Tuned, MAX_CPUS};
 use crate::topology::Place;
 use crate::Error;
 
-/// A loaded object: its programs have passed the verifier, nothing runs yet.
+/// A loaded object: the verifier has accepted its programs; none of them runs yet.
 pub struct Object {
     inner: libbpf_rs::Object,
 }
@@ -53,7 +53,7 @@ impl Config {
 /// The first fields of `struct sched_ext_ops` in kernel.h.
 pub(crate) struct Operations {
     pub name: String,
-    /// The glue wants to hear more than the kernel tells by itself.
+    /// Ask the kernel for all optional calls of ops.enqueue().
     pub hears_all: bool,
     pub partial: bool,
     pub timeout_ms: u32,
@@ -98,7 +98,7 @@ pub(crate) fn open_plain(code: &[u8]) -> Result<OpenObject, Error> {
         .map_err(Error::open)
 }
 
-/// Opens the least of all schedulers, preempting or not.
+/// Opens the object of the smallest scheduler and sets whether it preempts.
 pub(crate) fn open_floor(code: &[u8], preempts: bool) -> Result<OpenObject, Error> {
     let mut object = open_plain(code)?;
     let value = u32::from(preempts).to_ne_bytes();
@@ -110,7 +110,7 @@ pub(crate) fn open_floor(code: &[u8], preempts: bool) -> Result<OpenObject, Erro
     Ok(object)
 }
 
-/// Opens an object and fills in what must be known before its programs are verified.
+/// Opens an object and sets the constants that the verifier must know.
 pub(crate) fn open(code: &[u8], tuned: &Tuned, config: &Config) -> Result<OpenObject, Error> {
     let mut object = open_plain(code)?;
     let tunables: Vec<u8> = tuned
@@ -131,7 +131,7 @@ pub(crate) fn open(code: &[u8], tuned: &Tuned, config: &Config) -> Result<OpenOb
     Ok(object)
 }
 
-/// Writes what the kernel is told about the scheduler.
+/// Writes the members of `struct sched_ext_ops` that are not functions.
 pub(crate) fn set_operations(
     object: &mut OpenObject,
     operations: &Operations,
@@ -152,7 +152,7 @@ impl Object {
         Ok(Object { inner })
     }
 
-    /// Instructions the verifier looked at, for each program.
+    /// Instructions that the verifier processed, for each program.
     pub fn verified_instructions(&self) -> Vec<(String, u32)> {
         self.of_programs(|info| (info.verified_insns > 0).then_some(info.verified_insns))
     }
@@ -187,7 +187,7 @@ impl Object {
         self.inner.maps_mut().find(|map| map.name() == name)
     }
 
-    /// The contents of a map of global variables.
+    /// Reads a map of global variables.
     pub(crate) fn variables(&mut self, name: &str) -> Option<Vec<u8>> {
         let map = self.map(name)?;
         map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY)
@@ -195,13 +195,13 @@ impl Object {
             .flatten()
     }
 
-    /// Sets the contents of a map of global variables.
+    /// Writes a map of global variables.
     pub(crate) fn set_variables(&mut self, name: &str, value: &[u8]) -> Option<()> {
         let map = self.map(name)?;
         map.update(&0u32.to_ne_bytes(), value, MapFlags::ANY).ok()
     }
 
-    /// Runs a program that is no part of the scheduler.
+    /// Runs a program that is not part of the scheduler.
     pub(crate) fn run(&mut self, name: &str) -> Option<u32> {
         let program: ProgramMut = self
             .inner
@@ -212,7 +212,7 @@ impl Object {
     }
 }
 
-/// How often the kernel ran a program, and for how long in all.
+/// How often the kernel ran a program, and how long in total.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Calls {
     /// Times it ran.
@@ -221,10 +221,10 @@ pub struct Calls {
     pub ns: u64,
 }
 
-/// The kernel counts [`Calls`] of all programs as long as this lives.
+/// The kernel counts [`Calls`] of all BPF programs until this is dropped.
 ///
 /// # Errors
-/// The kernel does not let us.
+/// The kernel refuses it.
 pub fn count_calls() -> std::io::Result<OwnedFd> {
     // SAFETY: a system call with a plain number.
     match unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) } {

@@ -1,25 +1,27 @@
-//! Keeping the other CPUs idle while the kernel patches its own code, where that is needed: in QEMU's emulation.
+//! Keeps the other CPUs idle while the kernel patches its own code. Only QEMU's emulation needs
+//! this.
 //!
-//! Attaching and detaching a scheduler switches static keys: the kernel writes a breakpoint over the first byte of an
-//! instruction, then the other bytes, then the first byte, and has all CPUs serialise after each step
-//! (arch/x86/kernel/alternative.c).  QEMU with a thread for each CPU breaks the rule this relies on: a store to
-//! translated code first drops the translation and then writes the bytes (accel/tcg/cputlb.c, `notdirty_write()`,
-//! QEMU 10).  A CPU that executes the instruction in between translates the old bytes, the breakpoint among them,
-//! and keeps that translation.  The next time it executes it the kernel panics.
+//! Attaching and detaching a scheduler switches static keys. The kernel writes a breakpoint over
+//! the first byte of an instruction, then the other bytes, then the first byte. After each step all
+//! CPUs serialise (arch/x86/kernel/alternative.c). QEMU with one thread for each CPU does not keep
+//! the order this relies on: a store to translated code drops the translation before it writes the
+//! bytes (accel/tcg/cputlb.c, `notdirty_write()`, QEMU 10). A CPU that executes the instruction in
+//! between translates the old bytes, including the breakpoint, and keeps that translation. When it
+//! executes the instruction again, the kernel panics.
 //!
-//! So no other CPU may execute the scheduler's code meanwhile.  An idle one does not: it has no tick, and the
-//! interrupts that make it serialise do not call the scheduler.  While a [`Parked`] lives all tasks are confined to
-//! one CPU, so the others idle.
+//! So no other CPU may execute the scheduler's code at that time. An idle CPU does not: it has no
+//! tick, and the interrupts that make it serialise do not call the scheduler. While a [`Parked`]
+//! exists, all tasks are confined to one CPU and the others idle.
 
 use std::arch::x86_64::__cpuid;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// What QEMU's emulation calls itself in the hypervisor's CPUID leaf.
+/// QEMU's emulation in the hypervisor's CPUID leaf.
 const EMULATION: &[u8] = b"TCGTCGTCGTCG";
 
-/// Passes over all tasks: those that are forked during one are found in the next.
+/// Passes over all tasks; a pass finds the tasks that were forked during the one before.
 const MOST_PASSES: usize = 5;
 
 /// A set of CPUs, one bit each.
@@ -28,15 +30,15 @@ type Cpus = [u64; 16];
 /// The number of a thread.
 type Task = libc::pid_t;
 
-/// All tasks that may be moved are on one CPU as long as this lives.
+/// Confines all movable tasks to one CPU until it is dropped.
 pub struct Parked {
     only: Cpus,
-    /// Where each task could run before.
+    /// The affinity of each task before.
     before: BTreeMap<Task, Cpus>,
 }
 
 impl Parked {
-    /// None where there is one CPU, or where code can be patched safely.
+    /// `None` on one CPU, and outside of QEMU's emulation.
     pub fn if_emulated() -> Option<Parked> {
         let own = affinity(0)?;
         let nr: u32 = own.iter().map(|word| word.count_ones()).sum();
@@ -55,7 +57,7 @@ impl Parked {
         Parked { only, before }
     }
 
-    /// Where a task could run before: if it is younger, where its process or its parent could.
+    /// A task's affinity before; for a younger task, that of its process or parent.
     fn before(&self, task: Task) -> Option<&Cpus> {
         let of = |task| self.before.get(&task);
         let relative = |field| of(number_in_status(task, field)?);
@@ -76,8 +78,8 @@ impl Drop for Parked {
     }
 }
 
-/// Where the task could run until now; none if nothing changes: it has ended, or is a thread of the kernel that
-/// belongs to its CPU.
+/// Returns the task's affinity before; `None` if it did not change: the task has ended, or is a
+/// kernel thread bound to a CPU.
 fn confine(task: Task, only: &Cpus) -> Option<Cpus> {
     let before = affinity(task).filter(|before| before != only)?;
     set_affinity(task, only).then_some(before)
@@ -106,7 +108,7 @@ fn number_in_status(task: Task, field: &str) -> Option<Task> {
     value.trim().parse().ok()
 }
 
-/// The CPUs a task may use; 0 is this one.
+/// The CPUs that a task may use; task 0 is the calling thread.
 fn affinity(task: Task) -> Option<Cpus> {
     let mut cpus = Cpus::default();
     let at = (&raw mut cpus).cast();
@@ -142,7 +144,7 @@ mod tests {
         assert_eq!(first_of(&cpus), only);
     }
 
-    /// Of two threads of this process, one of which is born on the only CPU left.
+    /// Two threads of this process, one of which starts after the CPUs are parked.
     #[test]
     fn affinities_come_back() {
         let own = affinity(0).unwrap();

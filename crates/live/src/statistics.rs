@@ -1,17 +1,17 @@
-//! What a loaded scheduler has counted.
+//! What a loaded scheduler counts.
 
 /// Counts since the scheduler was loaded.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Statistics {
     /// Calls of pick_next().
     pub schedule_calls: u64,
-    /// Tasks looked at in them.
+    /// Tasks examined in these calls.
     pub examined: u64,
-    /// Passes over all tasks to renew counters or priorities.
+    /// Passes over all tasks that recalculate counters or priorities.
     pub recalculations: u64,
-    /// Tasks those passes touched.
+    /// Tasks recalculated in these passes.
     pub recalculated: u64,
-    /// Times a CPU changed from one task, or idling, to another.
+    /// Context switches, including those from and to idle.
     pub switches: u64,
     /// Switches to a task that had run on another CPU before.
     pub migrations: u64,
@@ -19,15 +19,15 @@ pub struct Statistics {
     pub wakeups: u64,
     /// Ticks of the policy.
     pub ticks: u64,
-    /// Locks of other CPUs' run queues taken.
+    /// Second run-queue locks taken.
     pub locks: u64,
-    /// Such locks not had, because the other CPU held it for long.
+    /// Second run-queue locks refused, because another CPU held them.
     pub failed_locks: u64,
-    /// From runnable to running.
+    /// Times from runnable to running.
     pub delay: Histogram,
     /// The policy's own counters, in the order it declares them.
     pub counters: Vec<u64>,
-    /// Tasks it knows now.
+    /// Tasks that the scheduler has now.
     pub tasks: u32,
 }
 
@@ -93,13 +93,13 @@ impl Statistics {
         }
     }
 
-    /// Tasks examined in the mean call of pick_next().
+    /// Mean number of tasks examined by a call of pick_next().
     pub fn examined_per_call(&self) -> f64 {
         self.examined as f64 / (self.schedule_calls.max(1)) as f64
     }
 }
 
-/// Times, in buckets a quarter of a power of two wide.
+/// A histogram of times; each power of two has four buckets.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Histogram {
     counts: [u32; BUCKETS],
@@ -114,12 +114,13 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// How many times there are.
+    /// The number of times.
     pub fn total(&self) -> u64 {
         self.counts.iter().map(|&n| u64::from(n)).sum()
     }
 
-    /// An upper bound, in ns and at most a quarter too high, of what `share` of the times do not exceed.
+    /// An upper bound, in ns and at most a quarter too high, of the times' quantile `share` (0 to
+    /// 1).
     pub fn percentile_ns(&self, share: f64) -> Option<u64> {
         let total = self.total();
         let wanted = ((total as f64 * share).ceil() as u64).max(1);
@@ -133,7 +134,7 @@ impl Histogram {
             .map(|b| lower_bound_ns(b + 1) - 1)
     }
 
-    // Counts of one bucket may wrap in days; differences are right all the same.
+    // A bucket's count wraps after days; the difference is still correct.
     fn since(&self, earlier: &Histogram) -> Histogram {
         let mut counts = [0; BUCKETS];
         for (i, count) in counts.iter_mut().enumerate() {
@@ -143,7 +144,7 @@ impl Histogram {
     }
 }
 
-/// The least time of a bucket, as delay_bucket() in schedule.h fills them.
+/// The lower bound of a bucket; delay_bucket() in schedule.h fills the buckets.
 fn lower_bound_ns(bucket: usize) -> u64 {
     if bucket < 4 {
         return bucket as u64;

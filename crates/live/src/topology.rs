@@ -1,4 +1,4 @@
-//! Where the CPUs of this machine sit, as the kernel says.
+//! The topology of this machine's CPUs, from sysfs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub(crate) fn places() -> Vec<Place> {
         .collect()
 }
 
-/// Cores and caches are named by the first CPU they have.
+/// A core, a cache and a node are named by their first CPU.
 fn place(cpu: u32) -> Place {
     let folder = PathBuf::from(format!("{CPUS}/cpu{cpu}"));
     let first_of = |file: PathBuf| {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* dialect.h - the native reading of the policy dialect: plain C, plain pointers. */
+/* dialect.h - the policy dialect as plain C with plain pointers. */
 #ifndef SCHEDLAB_NATIVE_DIALECT_H
 #define SCHEDLAB_NATIVE_DIALECT_H
 
@@ -23,10 +23,10 @@ typedef long long s64;
 #define TUNABLES_STORAGE(...)
 #define tun(s)	((const struct tunables *)(s)->host_only.tunables)
 
-/* A loop may run another round if this hook call has budget left. */
+/* A loop may run another iteration if this hook call has budget left. */
 #define may_loop(s)	((s)->host_only.loops_left ? ((s)->host_only.loops_left--, 1) : 0)
 
-/* For the kernel's verifier only: see bpf/dialect.h. */
+/* Only the BPF back end needs it: see crates/bpf/include/dialect.h. */
 #define __apart		static inline __unused
 #define __in_arena
 #define __on_stack
@@ -37,12 +37,15 @@ typedef long long s64;
 /* The CPUs to reschedule are a list. */
 #define note_resched(s, c, cpu)	((c)->host_only.resched_next = (s)->host_only.resched, (s)->host_only.resched = (cpu) + 1)
 
-/* So are those whose hrtick has changed; each is on it once. */
+/* The CPUs whose hrtick has changed are a list, too; each is on it once. */
 #define note_hrtick(s, c, cpu)							\
 	((c)->host_only.hrtick_next ? (void)0 :						\
 	 (void)((c)->host_only.hrtick_next = (s)->host_only.hrticks ? (s)->host_only.hrticks : (cpu) + 1, (s)->host_only.hrticks = (cpu) + 1))
 
-/* One hook runs at a time, so the second lock is free, unless a test has it refused: see crates/native/src/disturbance.rs. */
+/*
+ * One hook runs at a time, so the second lock is free, except in tests: see
+ * crates/native/src/disturbance.rs.
+ */
 #define take_rq_lock(s, cpu)							\
 	(!(s)->host_only.disturb || (s)->host_only.disturb((s)->host_only.disturbance, (s), (cpu)))
 #define drop_rq_lock(s, cpu)	((void)0)

@@ -1,4 +1,4 @@
-//! What a policy may ask of its host, for hooks in Rust: `policy/host.h` once more.
+//! The requests of policy/host.h, for hooks written in Rust.
 //!
 //! A test in `tests/suite` compares them with the C functions.
 
@@ -7,7 +7,7 @@ use std::ffi::c_char;
 use crate::ffi::RESCHED;
 use crate::{ffi, MAX_CPUS};
 
-/// resched_cpu(): have pick_next() called on a CPU as soon as it can be.
+/// resched_cpu(): request a call of pick_next() on a CPU as soon as possible.
 ///
 /// # Safety
 /// As for all functions here: `s` and `p` are what a hook was given, and the CPU exists.
@@ -47,7 +47,7 @@ pub unsafe fn move_task(s: *mut ffi::Sched, p: *mut ffi::Task, cpu: u32) {
     }
 }
 
-/// examined(): so many more tasks were looked at.
+/// examined(): count tasks that were examined.
 ///
 /// # Safety
 /// As for [`resched_cpu`].
@@ -71,7 +71,7 @@ pub unsafe fn timer_start(s: *mut ffi::Sched, id: u32, delay_ns: u64) {
     }
 }
 
-/// timer_stop(): forget a timer.
+/// timer_stop(): stop a timer.
 ///
 /// # Safety
 /// As for [`resched_cpu`].
@@ -84,7 +84,8 @@ pub unsafe fn timer_stop(s: *mut ffi::Sched, id: u32) {
     }
 }
 
-/// policy_error(): stop; the first one counts.  `what` must live until the host has read it, after the hook.
+/// policy_error(): report an error; the first one counts. `what` must live until the host has read
+/// it, after the hook.
 ///
 /// # Safety
 /// As for [`resched_cpu`]; `p` may be null.

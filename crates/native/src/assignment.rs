@@ -1,4 +1,4 @@
-//! Assignments of values to tunables, by users and variants.
+//! Values that users and variants assign to tunables.
 
 use schedlab_input::Diagnostic;
 
@@ -9,9 +9,9 @@ pub struct Assignment {
     pub file: String,
     /// The tunable.
     pub name: String,
-    /// The row it is for; none: the whole tunable.
+    /// The row of a table; `None`: the whole tunable.
     pub row: Option<usize>,
-    /// The values, each with the line it was written on, from 1, or 0.
+    /// The values, each with its line, from 1; 0 without a line.
     pub values: Vec<(usize, i64)>,
 }
 
@@ -64,7 +64,7 @@ impl Assignment {
     }
 }
 
-/// "quantum[45]" is row 45 of quantum; none if the brackets hold something else.
+/// "quantum[45]" is row 45 of quantum; `None` if the brackets do not contain a number.
 fn split_row(target: &str) -> Option<(&str, Option<usize>)> {
     let Some((name, rest)) = target.split_once('[') else {
         return Some((target, None));

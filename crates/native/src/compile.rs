@@ -1,4 +1,4 @@
-//! Compiling a policy at run time: `--policy path/to/name.c`.
+//! Compiles a policy at run time: `--policy path/to/name.c`.
 
 use std::collections::BTreeSet;
 use std::os::unix::process::CommandExt;
@@ -15,18 +15,18 @@ use tempfile::TempDir;
 use crate::source;
 use crate::{crash, ffi, Policy};
 
-/// The files a policy includes, so that a binary without its sources can compile one: the contract, shared headers
-/// of families, the policies themselves, and the native dialect.  Path and text.
+/// Files that a policy may include, as path and text, so that a binary without the sources can
+/// compile one: the contract, shared headers, the policies, and the native dialect.
 pub(crate) const INCLUDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/included.rs"));
 
-/// Where a policy's includes are found, in a folder that [`write_headers`] filled.
+/// The include folders of a policy, in a folder that [`write_headers`] filled.
 pub const INCLUDE_FOLDERS: [&str; 3] = ["policy", "policies", "native"];
 
 /// The flags policies are compiled with, one a line.
 pub const COMPILER_FLAGS: &str = include_str!("cflags.txt");
 
-/// Added by [`check_undefined`]: undefined behaviour ends in a trap, and uninitialised variables get a
-/// conspicuous value.
+/// Flags added after [`check_undefined`]: undefined behaviour ends in a trap, and uninitialised
+/// variables get a conspicuous value.
 const CHECKING_FLAGS: [&str; 3] = [
     "-fsanitize=undefined",
     "-fsanitize-undefined-trap-on-error",
@@ -40,7 +40,7 @@ pub fn check_undefined(yes: bool) {
     CHECKS_UNDEFINED.store(yes, Ordering::Relaxed);
 }
 
-/// Are policies compiled with these checks?
+/// Are policies compiled with these flags?
 pub(crate) fn checks_undefined() -> bool {
     CHECKS_UNDEFINED.load(Ordering::Relaxed)
 }
@@ -60,7 +60,7 @@ pub enum CompileError {
     /// The C compiler refused it.
     #[error("{0} does not compile:\n{1}")]
     Rejected(String, String),
-    /// It compiled, but into something else.
+    /// The compiled policy has another name than its file.
     #[error("{0} does not end with POLICY({1}, ...): a policy must have the name of its file")]
     NoTable(String, String),
     /// It compiled, but cannot be loaded.
@@ -87,7 +87,7 @@ impl Policy {
         Policy::compile_unless(source, &|| false)
     }
 
-    /// The same, but gives up as soon as `stop` says so.
+    /// As [`Policy::compile`], but stops when `stop` returns true.
     ///
     /// # Errors
     /// See [`CompileError`].
@@ -148,7 +148,7 @@ fn policy_name(file: &Path, extension: &str) -> Option<String> {
     (is_file && is_name && !name.is_empty()).then(|| name.to_string())
 }
 
-/// Writes what a policy may include into [`INCLUDE_FOLDERS`] of a folder.
+/// Writes the files that a policy may include into [`INCLUDE_FOLDERS`] of a folder.
 ///
 /// # Errors
 /// The folder cannot be written to.
@@ -176,8 +176,8 @@ fn run_compiler(
     Ok(())
 }
 
-/// Compiles a C file into a shared library with `CC` and -O2.  Returns the compiler's warnings.  Beside the library a
-/// file of messages is left.
+/// Compiles a C file into a shared library with `CC` and -O2. Returns the compiler's warnings,
+/// which remain in a file beside the library, too.
 ///
 /// # Errors
 /// See [`CompileError`].
@@ -191,7 +191,7 @@ pub fn compile_shared(
     let shown = || source.display().to_string();
     let wrap = |e| CompileError::Io(shown(), e);
     let messages = fs::File::create(&said).map_err(wrap)?;
-    // CC may hold options, as in make: CC="ccache gcc".
+    // CC may contain options, as in make: CC="ccache gcc".
     let compiler = env::var("CC").unwrap_or_default();
     let mut words = compiler.split_whitespace();
     let program = words.next().unwrap_or("cc");
@@ -223,7 +223,7 @@ pub fn compile_shared(
     ))
 }
 
-/// Prints the compiler's warnings about a policy, the first time.
+/// Prints the compiler's warnings about a policy once.
 fn warn_once(source: &Path, said: &str) {
     static WARNED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     let mut warned = WARNED
@@ -244,8 +244,8 @@ fn wait_unless(mut child: Child, stop: &dyn Fn() -> bool) -> io::Result<Option<E
             return Ok(Some(status));
         }
         if stop() {
-            // SAFETY: a plain system call; the child leads a process group of its own and has not
-            // been waited for, so the number is still its.  SIGTERM lets it remove its files.
+            // SAFETY: a system call with numbers. The child leads its own process group and has not
+            // been waited for, so its id is valid. SIGTERM lets it remove its files.
             unsafe { libc::kill(-(child.id() as libc::pid_t), libc::SIGTERM) };
             child.wait()?;
             return Ok(None);
@@ -270,8 +270,8 @@ fn shortened(messages: &str) -> String {
 fn load(library: &Path, shown: &str, name: &str) -> Result<Policy, CompileError> {
     let symbol = format!("schedlab_policy_{name}");
     let file = fs::File::open(library).map_err(|e| CompileError::Io(shown.into(), e))?;
-    // SAFETY: the library is freestanding C without constructors; the symbol, if it is there, was
-    // defined by POLICY().  The library is leaked, so the table lives as long as the process.
+    // SAFETY: the library is freestanding C without constructors; if the symbol exists, POLICY()
+    // defined it. The library is leaked, so the table lives as long as the process.
     unsafe {
         let library = libloading::Library::new(library)
             .map_err(|e| CompileError::NotLoaded(shown.into(), e))?;

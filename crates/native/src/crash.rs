@@ -1,7 +1,8 @@
 //! Reports a policy that crashes or hangs before the process ends.
 //!
-//! Hooks are C: one can follow a stray pointer, or call itself for ever.  The kernel's verifier
-//! excludes this in the BPF back end.  Natively the process dies, after it has named the policy and the hook.
+//! Hooks are C: a hook can follow a stray pointer or recurse without end. In the BPF back end the
+//! kernel's verifier excludes this. Natively the process ends, after it has printed the policy and
+//! the hook.
 
 use std::cell::Cell;
 use std::ffi::CString;
@@ -18,7 +19,7 @@ use crate::source_line::source_line;
 use crate::text::Text;
 use crate::{ffi, Hook, Policy};
 
-/// Unfinished files, as a list that only grows: the newest first.
+/// Unfinished files, as a list that only grows; the newest is first.
 static UNFINISHED: AtomicPtr<Unfinished> = AtomicPtr::new(ptr::null_mut());
 
 struct Unfinished {
@@ -26,9 +27,9 @@ struct Unfinished {
     next: *mut Unfinished,
 }
 
-/// A crash removes the file at `path`, if there is one by then.
+/// A crash removes the file at `path`, if it exists then.
 pub fn remove_on_crash(path: &Path) {
-    // A path of the file system holds no NUL.
+    // A path contains no NUL.
     let Ok(path) = CString::new(path.as_os_str().as_bytes()) else {
         return;
     };
@@ -41,7 +42,7 @@ pub fn remove_on_crash(path: &Path) {
     }
 }
 
-/// Only async-signal-safe calls: unlink(2).
+/// Makes only async-signal-safe calls: unlink(2).
 fn remove_unfinished() {
     let mut entry = UNFINISHED.load(Ordering::Acquire);
     // SAFETY: entries are leaked boxes that never change once they are in the list.
@@ -57,10 +58,10 @@ fn remove_unfinished() {
 struct Call {
     policy: Policy,
     hook: Hook,
-    /// The machine it is called for; it outlives the call.
+    /// The machine of the call; it outlives the call.
     machine: *const ffi::Sched,
     task: Option<TaskId>,
-    /// How often a [`HookTimer`] has fired in this call.
+    /// Number of signals of a [`HookTimer`] during this call.
     met: u32,
 }
 
@@ -68,7 +69,7 @@ thread_local! {
     static RUNNING: Cell<Option<Call>> = const { Cell::new(None) };
 }
 
-/// Notes which hook runs on this thread.
+/// Records that a hook runs on this thread.
 #[inline]
 pub(crate) fn enter(policy: Policy, hook: Hook, machine: *const ffi::Sched, task: Option<TaskId>) {
     RUNNING.set(Some(Call {
@@ -80,15 +81,15 @@ pub(crate) fn enter(policy: Policy, hook: Hook, machine: *const ffi::Sched, task
     }));
 }
 
-/// Notes that no hook runs on this thread.
+/// Records that no hook runs on this thread.
 #[inline]
 pub(crate) fn leave() {
     RUNNING.set(None);
 }
 
-/// From now on a crash within a hook prints time, CPU, task, policy, hook and line and ends the process with
-/// status 3; any other crash, or the end of memory, ends it as before.  All remove unfinished files.
-/// A file that grows larger than the system allows becomes an error of its writer.
+/// From now on a crash in a hook prints time, CPU, task, policy, hook and line, and ends the
+/// process with status 3. Other crashes, and the end of memory, end the process as before. All of
+/// them remove unfinished files. Writing a file larger than the system allows becomes an I/O error.
 pub fn install_crash_handler() {
     use libc::{SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV};
     const STACK: usize = 64 * 1024;
@@ -112,19 +113,21 @@ pub fn install_crash_handler() {
 
 type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void);
 
-/// Only async-signal-safe calls, and dladdr(3), which waits for no lock that a hook could hold.
+/// Makes only async-signal-safe calls, and dladdr(3), which waits for no lock that a hook could
+/// hold.
 extern "C" fn on_crash(signal: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
     match RUNNING.get() {
         Some(call) => die(call, reason(signal), program_counter(context)),
         None => {
             remove_unfinished();
-            // SAFETY: the default action is back (SA_RESETHAND); die of the same signal.
+            // SAFETY: the default action is restored (SA_RESETHAND); the process ends with the same
+            // signal.
             unsafe { libc::raise(signal) };
         }
     }
 }
 
-/// Where the program was when the signal came; 0 on processors we do not know.
+/// The program counter at the signal; 0 on unknown processors.
 fn program_counter(context: *mut libc::c_void) -> usize {
     let context: *const libc::ucontext_t = context.cast();
     // SAFETY: the kernel gives a handler with SA_SIGINFO such a structure.
@@ -140,7 +143,7 @@ fn program_counter(context: *mut libc::c_void) -> usize {
 /// The most likely cause.
 fn reason(signal: i32) -> &'static str {
     match signal {
-        libc::SIGFPE => "crashed (division by zero, or of the least number by -1)",
+        libc::SIGFPE => "crashed (division by zero, or of the smallest number by -1)",
         libc::SIGILL if checks_undefined() => "crashed (undefined behaviour, found by --sanitize)",
         libc::SIGILL => "crashed (it reached code marked unreachable)",
         _ => "crashed (stray pointer or endless recursion)",
@@ -186,18 +189,18 @@ mod timer {
 
     use super::{die, program_counter, Handler, RUNNING};
 
-    /// Signals within one call before it counts as stuck.
+    /// Signals during one call after which it counts as stuck.
     const MEETINGS: u32 = 10;
 
     /// While this exists, a hook call on this thread that takes more CPU time than allowed is reported,
     /// and the process ends with status 3.
     ///
-    /// The loops of a policy are bounded and end before; recursion that the compiler turned into a loop
-    /// does not.  The thread's own CPU clock sends it a signal ten times within the allowed time; a
-    /// call that gets all of these signals, and one more, is stuck.  Calls have no extra cost.
+    /// The loops of a policy are bounded and end earlier; recursion that the compiler turned into a
+    /// loop is not. The thread's CPU clock sends ten signals within the allowed time. A call that
+    /// receives one more is stuck. Calls have no additional cost.
     pub struct HookTimer {
         timer: libc::timer_t,
-        /// The timer belongs to the thread that made it.
+        /// The timer belongs to the thread that created it.
         not_send: PhantomData<*const ()>,
     }
 
@@ -262,7 +265,7 @@ mod timer {
         }
     }
 
-    /// Counts signals within the running call.  A call that ends in time is not affected.
+    /// Counts the signals during the current call.
     extern "C" fn on_beat(_: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
         let Some(mut call) = RUNNING.get() else {
             return;

@@ -1,15 +1,15 @@
-//! For tests: lock refusals and clock differences, as policies meet them in a real kernel.
+//! For tests: refuses locks and changes clocks as a real kernel does.
 //!
-//! The simulator runs one hook at a time, so its second lock is always free and time does not advance
-//! during a hook.  In a kernel a second lock may be refused, and hooks of several CPUs overlap: a
-//! hook begins with the time of its first lock; a hook on another CPU has a later time and writes
-//! it into its own run queue; rq_lock() renews the first hook's time when it gets the lock of that
-//! run queue.
+//! The simulator runs one hook at a time, so its second lock is always free and time does not
+//! advance during a hook. In a kernel a second lock may be refused, and hooks of several CPUs
+//! overlap. A hook begins with the time of its first lock. A hook on another CPU may have a later
+//! time and write it into its own run queue. When rq_lock() gets the lock of that run queue, it
+//! renews the first hook's time.
 //!
-//! A disturbed host does both.  A hook begins up to [`Disturbance::delay_ns`] after the event that
-//! calls it, and a successful rq_lock() renews its time to the latest any hook of that event can
-//! have.  Times never go back where a kernel orders the hooks: on one CPU, under one run queue's
-//! lock, and for one task.
+//! A disturbed host does both. A hook begins up to [`Disturbance::delay_ns`] after its event, and a
+//! successful rq_lock() sets its time to the latest that any hook of that event can have. Times
+//! never go back where a kernel orders the hooks: on one CPU, under one run queue's lock, and for
+//! one task.
 
 use std::ffi::c_void;
 
@@ -31,7 +31,7 @@ pub struct Disturbance {
 pub struct Met {
     /// When it began.
     pub began_ns: u64,
-    /// The result of each of its calls of rq_lock(): none for a refusal, else the least time from then on.
+    /// The result of each rq_lock(): `None` is a refusal, otherwise the earliest time after it.
     pub locks: Vec<Option<u64>>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Order {
     pub task: Option<usize>,
 }
 
-/// A disturbance at work.
+/// The state of a disturbance.
 pub(crate) struct Disturber {
     chosen: Disturbance,
     /// State of the generator (xorshift64*), never 0.
@@ -70,7 +70,7 @@ impl Disturber {
         }
     }
 
-    /// The time with which a hook begins that is called at `event_ns`.
+    /// The start time of a hook of an event at `event_ns`.
     pub fn begin(&mut self, event_ns: u64, this_cpu: u32, order: Order) -> u64 {
         self.event_ns = event_ns;
         let drawn = event_ns + u64::from(self.draw()) % (self.chosen.delay_ns + 1);
@@ -91,7 +91,7 @@ impl Disturber {
         }
     }
 
-    /// The times that a hook must not fall behind.
+    /// The times before which a hook must not begin.
     fn before(&mut self, this_cpu: u32, order: Order) -> [Option<&mut u64>; 3] {
         [
             self.on_cpu.get_mut(this_cpu as usize),
@@ -102,12 +102,12 @@ impl Disturber {
         ]
     }
 
-    /// Latest time of a hook under the lock of this CPU's run queue.
+    /// Latest time of a hook that held the lock of this CPU's run queue.
     pub fn lock_ns(&self, cpu: u32) -> u64 {
         self.under_lock[cpu as usize]
     }
 
-    /// None: the lock of this CPU's run queue is refused; else the new time.
+    /// Locks this CPU's run queue: `None` is a refusal, otherwise the new time.
     fn lock(&mut self, cpu: u32) -> Option<u64> {
         let answer = self.answer(cpu);
         self.met.locks.push(answer);

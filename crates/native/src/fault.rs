@@ -69,9 +69,9 @@ pub struct Fault {
     pub policy: String,
     /// The hook.
     pub hook: Hook,
-    /// The task it was called for, if for any.
+    /// The task of the call, if it has one.
     pub task: Option<TaskId>,
-    /// What it did.
+    /// The fault.
     pub kind: FaultKind,
 }
 
@@ -102,9 +102,9 @@ pub enum FaultKind {
     NotATask,
     /// The policy has no such hook, and there is no default for it.
     Missing,
-    /// A timer it started expired far too often; see timer_start() in host.h.
+    /// A timer expired far too often; see timer_start() in host.h.
     TimerStorm,
-    /// It rescheduled or moved something onto a CPU that does not exist.
+    /// It named a CPU that does not exist.
     NoSuchCpu(CpuId),
 }
 

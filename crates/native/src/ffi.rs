@@ -272,7 +272,7 @@ impl Policy {
     };
 }
 
-// SAFETY: tables are constants; nothing writes to them or to what they point to.
+// SAFETY: tables are constants; nothing writes to them or to the data they point to.
 unsafe impl Sync for Policy {}
 
 #[cfg(test)]

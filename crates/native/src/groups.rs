@@ -1,4 +1,4 @@
-//! Control groups: their memory, the hooks about them, and what policies say of throttling.
+//! Control groups: their memory, their hooks, and throttling by the policy.
 
 use std::ptr::null_mut;
 
@@ -11,15 +11,15 @@ use crate::{ffi, Fault, Hook};
 /// The public fields of a group that is about to exist.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NewGroup {
-    /// The group it is in; none: the root.
+    /// Its parent group; `None`: the root.
     pub parent: Option<GroupId>,
-    /// What it weighs against the other groups and tasks there.
+    /// Its weight against other groups and tasks of its parent.
     pub weight: GroupWeight,
     /// Its limit, if it has one.
     pub max: Option<CpuMax>,
 }
 
-/// A group's memory: the public fields with the policy's state behind them, and the same for each CPU.
+/// A group's memory: the public fields followed by the policy's state, and the same for each CPU.
 struct Memory {
     public: Block,
     cpus: Block,
@@ -44,12 +44,12 @@ impl Groups {
         }
     }
 
-    /// Where a group is; null for the root.
+    /// The address of a group; null for the root.
     pub fn pointer(&self, group: Option<GroupId>) -> *mut ffi::Group {
         group.map_or(null_mut(), |g| self.all[g.index()].public.as_ptr())
     }
 
-    /// One more zeroed group.
+    /// Adds a zeroed group.
     fn push(&mut self) -> GroupId {
         let id = GroupId(self.all.len() as u32);
         let memory = Memory {
@@ -63,14 +63,14 @@ impl Groups {
 }
 
 impl Host {
-    /// Tells a policy that asks for names how a group is called; before its group_init().
+    /// Passes a group's name to a policy that wants names, before group_init().
     pub fn name_group(&mut self, group: GroupId, name: &str) {
         if let Some(instance) = &mut self.instance {
             instance.name_group(group, name);
         }
     }
 
-    /// A new group with the next free number, told to the policy.  Its parent is there already.
+    /// Adds a group with the next free number and calls group_init(). Its parent must exist.
     ///
     /// # Panics
     /// If groups nest deeper than [`MAX_GROUP_DEPTH`](crate::MAX_GROUP_DEPTH).
@@ -133,7 +133,7 @@ impl Host {
         );
     }
 
-    /// Changes what a group weighs and tells the policy.  It stays as idle as it was.
+    /// Changes a group's weight and tells the policy. The group's idle flag does not change.
     pub fn set_group_weight(&mut self, group: GroupId, weight: GroupWeight) -> Result<(), Fault> {
         let g = self.groups.pointer(Some(group));
         self.write_weight(g, weight);
@@ -171,14 +171,14 @@ impl Host {
         })
     }
 
-    /// The group a task is in; none: the root.
+    /// A task's group; `None`: the root.
     #[inline]
     pub fn task_group(&self, task: TaskId) -> Option<GroupId> {
         let group = get!(self.task_ptr(task), group);
         (!group.is_null()).then(|| GroupId(get!(group, id)))
     }
 
-    /// Is this group, or one that it is in, throttled on this CPU?
+    /// Is this group or an outer group throttled on this CPU?
     pub fn throttled(&self, group: GroupId, cpu: CpuId) -> bool {
         let mut g = self.groups.pointer(Some(group));
         while !g.is_null() {
@@ -193,7 +193,8 @@ impl Host {
         false
     }
 
-    /// The next group whose throttling on a CPU the hooks have changed since the last call, and what it is now.
+    /// The next group whose throttling on a CPU has changed since the last call, with the CPU and
+    /// the new state.
     #[inline]
     pub fn take_throttled(&mut self) -> Option<(GroupId, CpuId, bool)> {
         let of_cpu = get!(self.s(), host_only.throttles);

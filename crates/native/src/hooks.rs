@@ -1,4 +1,4 @@
-//! The hooks of a policy, in the order of a task's life, each with what the host does around it.
+//! The policy's hooks in the order of a task's life, with the host's work around each.
 
 use std::ptr;
 
@@ -29,7 +29,7 @@ impl Host {
         self.guarded(Hook::Exit, Subject::task(task), || unsafe { hook(s, p, r) })
     }
 
-    /// The CPU on which the task is to be queued.  Checked against its affinity.
+    /// The CPU on which the task is to be queued, checked against its affinity.
     #[inline]
     pub fn select_cpu(&mut self, task: TaskId, flags: u32) -> Result<CpuId, Fault> {
         let public = self.task(task);
@@ -85,7 +85,7 @@ impl Host {
         })
     }
 
-    /// The task that runs on this CPU next.  Clears the CPU's request to reschedule first.
+    /// The next task of this CPU. Clears the CPU's reschedule request first.
     #[inline]
     pub fn pick_next(
         &mut self,
@@ -152,7 +152,7 @@ impl Host {
         })
     }
 
-    /// The running task calls sched_yield().  Should pick_next() be asked?
+    /// The running task calls sched_yield(). Must pick_next() be called?
     #[inline]
     pub fn yield_task(&mut self, task: TaskId) -> Result<bool, Fault> {
         let Some(hook) = self.table.yield_ else {
@@ -188,7 +188,7 @@ impl Host {
         })
     }
 
-    /// Changes the slice a task asks for, 0 for none, and tells the policy.
+    /// Changes the slice that a task asks for (0: none) and tells the policy.
     pub fn set_slice(&mut self, task: TaskId, slice: Ns) -> Result<(), Fault> {
         set!(self.task_ptr(task), slice_ns, slice.0);
         let Some(hook) = self.table.set_slice else {
@@ -200,14 +200,15 @@ impl Host {
         })
     }
 
-    /// Changes a task's utilisation clamps, which its policy looks at when it next places it.
+    /// Changes a task's utilisation clamps; the policy reads them when it next places the task.
     pub fn set_clamps(&mut self, task: TaskId, clamps: Clamps) {
         let p = self.task_ptr(task);
         set!(p, util_min, u32::from(clamps.min));
         set!(p, util_max, u32::from(clamps.max));
     }
 
-    /// Changes the CPUs a task may use (a number from [`Host::add_cpu_set`]) and tells the policy.
+    /// Changes the CPUs that a task may use (a number from [`Host::add_cpu_set`]) and tells the
+    /// policy.
     pub fn set_cpus(&mut self, task: TaskId, cpu_set: u32) -> Result<(), Fault> {
         let (mask, count) = &self.masks[cpu_set as usize];
         let p = self.task_ptr(task);
@@ -248,7 +249,7 @@ impl Host {
         })
     }
 
-    /// The task's priority in the policy's own numbers; none if the policy does not say.
+    /// The task's priority in the policy's own numbers; `None` without a priority() hook.
     #[inline]
     pub fn priority(&mut self, task: TaskId) -> Result<Option<i32>, Fault> {
         let Some(hook) = self.table.priority else {
@@ -261,7 +262,7 @@ impl Host {
         .map(Some)
     }
 
-    /// Would pick_next() still find this waiting task?  True if the policy does not say.
+    /// Would pick_next() find this waiting task? True without a queued() hook.
     #[inline]
     pub fn queued(&mut self, task: TaskId) -> Result<bool, Fault> {
         let Some(hook) = self.table.queued else {

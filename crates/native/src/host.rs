@@ -1,7 +1,7 @@
 //! One machine under one policy.
 //!
-//! Rust and C share the machine, its CPUs and tasks.  Rust reaches them through raw pointers, field
-//! by field, and makes no reference to what a hook may change (`get!`, `set!`, `replace!`).
+//! Rust and C share the machine, its CPUs and tasks. Rust accesses them field by field through raw
+//! pointers (`get!`, `set!`, `replace!`) and makes no reference to a field that a hook may change.
 
 use std::ffi::{c_void, CStr};
 use std::ptr::{self, null_mut, NonNull};
@@ -17,7 +17,7 @@ use crate::{
     crash, ffi, Disturbance, Instance, LockScope, Met, NewTask, Platform, Policy, Tuned, MAX_CPUS,
 };
 
-/// Reads a field behind a pointer to shared memory of a [`Host`].
+/// Reads a field through a pointer into a [`Host`]'s shared memory.
 macro_rules! get {
     ($at:expr, $($field:ident).+) => {
         // SAFETY: a host's pointers are to its own memory, aligned and initialised.
@@ -25,7 +25,7 @@ macro_rules! get {
     };
 }
 
-/// Writes such a field.
+/// Writes a field.
 macro_rules! set {
     ($at:expr, $($field:ident).+, $value:expr) => {{
         let value = $value;
@@ -34,7 +34,7 @@ macro_rules! set {
     }};
 }
 
-/// Writes such a field and returns what it was.
+/// Writes a field and returns its old value.
 macro_rules! replace {
     ($at:expr, $($field:ident).+, $value:expr) => {{
         let value = $value;
@@ -45,13 +45,13 @@ macro_rules! replace {
 
 pub(crate) use {get, replace, set};
 
-/// How often the loops of one hook call may go round: what the kernel allows a BPF program.
+/// Most loop iterations of one hook call, as the kernel allows a BPF program.
 pub const LOOP_BUDGET: u32 = 8 * 1024 * 1024;
 
-/// How often one timer of a policy may expire within a millisecond.
+/// Most expiries of one timer within a millisecond.
 pub const MOST_EXPIRIES_PER_MS: u32 = 10_000;
 
-/// One machine: all state of one policy, and the only way to its hooks.
+/// One machine: all state of one policy, and the only access to its hooks.
 pub struct Host {
     pub(crate) tuned: Tuned,
     pub(crate) table: &'static ffi::Policy,
@@ -61,23 +61,24 @@ pub struct Host {
     pub(crate) tasks: TaskSlab,
     pub(crate) groups: Groups,
     pub(crate) masks: Vec<(Box<ffi::CpuMask>, u32)>,
-    // What the C side points to.
+    // Memory that the C side points to.
     states: [Block; 2],
     _tunables: Box<[i64]>,
-    /// Of each policy timer, then of each CPU's hrtick: since when expiries are counted, and how many.
+    /// For each policy timer, then each CPU's hrtick: start of the count of expiries, and the
+    /// count.
     expiries: Vec<(u64, u32)>,
-    /// State of the policy's generator before it drew from it.
+    /// State of the policy's generator before the first draw.
     first_rng: u64,
-    /// Owned; what rq_lock() is given (tests only).
+    /// Owned; refuses locks and changes times in tests.
     pub(crate) disturber: Option<NonNull<Disturber>>,
-    /// Of a policy in Rust.
+    /// Only for a policy in Rust.
     pub(crate) instance: Option<Box<dyn Instance>>,
 }
 
-/// What a hook call is about, as far as it is about any.
+/// The CPU and task of a hook call, if it has them.
 #[derive(Clone, Copy)]
 pub(crate) struct Subject {
-    /// The CPU the kernel holds the run-queue lock of; none: that of the task's run queue.
+    /// The CPU whose run-queue lock the kernel holds; `None`: that of the task's run queue.
     pub cpu: Option<CpuId>,
     pub task: Option<TaskId>,
 }
@@ -107,10 +108,10 @@ impl Subject {
 unsafe impl Send for Host {}
 
 impl Host {
-    /// A machine that has just come up: the policy has initialised its state, no task exists.
+    /// A machine after start: the policy has initialised its state, and no task exists.
     ///
     /// # Errors
-    /// A hook every policy needs is missing, or init() failed.
+    /// A required hook is missing, or init() failed.
     ///
     /// # Panics
     /// If the platform has no CPU or more than [`MAX_CPUS`].
@@ -174,7 +175,7 @@ impl Host {
         }
     }
 
-    /// A policy in Rust finds its instance at the beginning of its state.
+    /// Stores the address of a Rust policy's instance at the start of its state.
     fn make_instance(&mut self, platform: &Platform, seed: u64) -> Result<(), Fault> {
         let Some(maker) = self.tuned.policy.1 else {
             return Ok(());
@@ -219,15 +220,15 @@ impl Host {
         get!(self.s(), tick_ns)
     }
 
-    /// The next hook calls happen at `now` on `cpu`.
+    /// Sets the time and CPU of the next hook calls.
     #[inline]
     pub fn at(&mut self, now: Time, cpu: CpuId) {
         set!(self.s(), now, now.0);
         set!(self.s(), this_cpu, cpu.0);
     }
 
-    /// From now on hooks meet refused locks and overlapping times; see [`Disturbance`].  For
-    /// tests.  Does nothing to a policy with one lock for all: the kernel refuses it none.
+    /// From now on hooks see refused locks and overlapping times; see [`Disturbance`]. For tests. A
+    /// policy with one lock for all CPUs is not disturbed: the kernel refuses it no lock.
     pub fn disturb(&mut self, chosen: Disturbance) {
         if self.tuned.policy.lock_scope() == LockScope::Global {
             return;
@@ -244,7 +245,7 @@ impl Host {
         set!(self.s(), host_only.disturbance, disturber.as_ptr().cast());
     }
 
-    /// What the last hook met; none if the host is not disturbed.
+    /// The last hook's delay and locks; `None` if the host is not disturbed.
     pub fn met(&self) -> Option<&Met> {
         // SAFETY: leaked in disturb(); no hook runs now, and the next one needs the host for itself.
         self.disturber
@@ -299,7 +300,7 @@ impl Host {
 
     // ---- tasks ------------------------------------------------------------------
 
-    /// A new task with the next free number.  Nothing is said to the policy yet.
+    /// A new task with the next free number. The policy does not know it yet.
     pub fn add_task(&mut self, new: &NewTask, parent: Option<TaskId>) -> TaskId {
         let id = TaskId(self.tasks.len() as u32);
         let parent = parent.map_or(null_mut(), |p| self.task_ptr(p));
@@ -326,14 +327,14 @@ impl Host {
         id
     }
 
-    /// Tells a policy that asks for names how a task is called; before its fork().
+    /// Passes a task's name to a policy that wants names, before fork().
     pub fn name_task(&mut self, task: TaskId, name: &str) {
         if let Some(instance) = &mut self.instance {
             instance.name_task(task, name);
         }
     }
 
-    /// Does the policy ask for names of tasks?
+    /// Does the policy want the names of tasks?
     pub fn wants_names(&self) -> bool {
         self.instance.is_some()
     }
@@ -351,7 +352,7 @@ impl Host {
         set!(self.s(), nr_tasks, get!(self.s(), nr_tasks) + 1);
     }
 
-    /// Takes a reaped task out of the list of all tasks; its children lose their parent.
+    /// Removes a reaped task from the list of all tasks; its children lose their parent.
     pub fn forget(&mut self, task: TaskId) {
         let task = self.task_ptr(task);
         let (next, prev) = (get!(task, all.next), get!(task, all.prev));
@@ -377,7 +378,7 @@ impl Host {
     #[inline]
     pub fn allowed(&self, task: TaskId, cpu: CpuId) -> bool {
         let mask = get!(self.task_ptr(task), allowed);
-        // SAFETY: masks live as long as the host, and nobody writes to them.
+        // SAFETY: masks live as long as the host and are never written again.
         let word = unsafe { (*mask).bits[cpu.index() / 64] };
         word >> (cpu.0 % 64) & 1 != 0
     }
@@ -390,13 +391,13 @@ impl Host {
             .expect("CPU sets are not empty")
     }
 
-    /// The task belongs to another CPU's run queue from now on.
+    /// Assigns the task to another CPU's run queue.
     pub fn set_task_cpu(&mut self, task: TaskId, cpu: CpuId) {
         set!(self.task_ptr(task), cpu, cpu.0);
     }
 
-    /// A periodic task: what it needs in each period, when after a wakeup that is due, and the period.  Before its
-    /// fork().
+    /// Sets a periodic task's runtime in each period, its deadline after a wakeup, and its period.
+    /// Called before fork().
     pub fn set_period(&mut self, task: TaskId, runtime: Ns, deadline: Ns, period: Ns) {
         let t = self.task_ptr(task);
         set!(t, runtime_ns, runtime.0);
@@ -404,35 +405,36 @@ impl Host {
         set!(t, period_ns, period.0);
     }
 
-    /// How much CPU time the task needs from now until it sleeps or ends, for policies that know the future.
+    /// Sets the CPU time that the task needs until it sleeps or ends, for policies that may know
+    /// it.
     pub fn set_work_left(&mut self, task: TaskId, left: Ns, now: Time) {
         let t = self.task_ptr(task);
         set!(t, host_only.work_left_ns, left.0);
         set!(t, host_only.work_left_at, now.0);
     }
 
-    /// exec(): the task's address space is another one.
+    /// exec(): changes the task's address space.
     pub fn set_mm(&mut self, task: TaskId, mm: u32) {
         set!(self.task_ptr(task), mm, mm);
     }
 
-    /// Where a task is, to compare with another task's parent.
+    /// A task's address, to compare with another task's parent.
     pub fn task_pointer(&self, task: TaskId) -> *mut ffi::Task {
         self.task_ptr(task)
     }
 
-    /// Bytes of policy state behind a task's public fields, for tests that look inside.
+    /// The policy's state of a task, for tests.
     pub fn task_state(&self, task: TaskId) -> *const u8 {
         // SAFETY: one past the public fields is still within the slot.
         unsafe { self.task_ptr(task).add(1).cast() }
     }
 
-    /// The policy's state of the whole machine, for tests that look inside.
+    /// The policy's state of the machine, for tests.
     pub fn global_state(&self) -> *const u8 {
         self.states[0].as_ptr()
     }
 
-    /// The policy's state of one CPU, for tests that look inside.
+    /// The policy's state of a CPU, for tests.
     pub fn cpu_state(&self, cpu: CpuId) -> *const u8 {
         let size = self.table.cpu_size as usize;
         assert!(cpu.index() < self.nr_cpus(), "CPU {cpu}");
@@ -465,7 +467,7 @@ impl Host {
         }
     }
 
-    /// Runs a hook that may change things.
+    /// Runs a hook that may change state.
     #[inline]
     pub(crate) fn guarded<T>(
         &mut self,
@@ -479,7 +481,7 @@ impl Host {
         }
     }
 
-    /// Runs a hook with a fresh loop budget and looks for errors after it.
+    /// Runs a hook with a fresh loop budget and checks for errors afterwards.
     #[inline]
     pub(crate) fn observed<T>(
         &mut self,
@@ -527,7 +529,7 @@ impl Host {
         answer
     }
 
-    /// The time at which a CPU switches: that of the pick_next() before it.
+    /// The time of a context switch: that of the pick_next() before it.
     pub fn switch_ns(&self, cpu: CpuId) -> u64 {
         let now = get!(self.s(), now);
         match self.disturber {

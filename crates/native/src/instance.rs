@@ -1,8 +1,8 @@
-//! Policies whose hooks are Rust code with a machine of their own behind it.
+//! Policies whose hooks are Rust code with state in Rust.
 //!
-//! A policy compiled from C keeps its state in memory that the host allocates zeroed.  One written in Rust has
-//! more than bytes: an [`Instance`], made anew for each host.  Its address is the first word of the policy's state
-//! of the machine, where the hooks find it ([`instance_of`]).
+//! A policy compiled from C keeps its state in zeroed memory of the host. A policy in Rust has an
+//! [`Instance`] instead, created for each host. The first word of the policy's state of the machine
+//! is its address; hooks read it with [`instance_of`].
 
 use std::ffi::c_void;
 
@@ -10,28 +10,28 @@ use schedlab_trace::{GroupId, TaskId};
 
 use crate::{ffi, Platform};
 
-/// Makes the instances of a policy; shared by all hosts.
+/// Creates the instances of a policy; shared by all hosts.
 pub trait InstanceMaker: Sync {
     /// An instance for one machine; `seed` is the run's.
     ///
     /// # Errors
-    /// What is wrong, for the user.
+    /// A message for the user.
     fn make(&self, platform: &Platform, seed: u64) -> Result<Box<dyn Instance>, String>;
 }
 
-/// What a policy in Rust has for one machine; dropped with its host.
+/// The state of a policy in Rust for one machine; dropped with its host.
 pub trait Instance: Send {
-    /// What the hooks are given.
+    /// The address that the hooks get.
     fn address(&mut self) -> *mut c_void;
 
-    /// A task is about to be forked, under this name.
+    /// A task with this name is about to be forked.
     fn name_task(&mut self, task: TaskId, name: &str);
 
-    /// A group is about to be made, under this name.
+    /// A group with this name is about to be created.
     fn name_group(&mut self, _group: GroupId, _name: &str) {}
 }
 
-/// The address of the instance whose hook is being called.
+/// The address of the instance of the current hook call.
 ///
 /// # Safety
 /// `s` is what the hook was given, and the policy has an [`InstanceMaker`].

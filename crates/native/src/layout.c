@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* layout.c - the sizes and offsets ffi.rs must agree with, in the order its test lists them. */
+/* layout.c - sizes and offsets that ffi.rs must match, in the order of its test. */
 #include "types.h"
 
 #define OFFSET(of, member)	__builtin_offsetof(struct of, member)

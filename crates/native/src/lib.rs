@@ -1,9 +1,9 @@
 //! The native back end: policies compiled into this process, and their host.
 //!
-//! [`Policy`] finds a policy and holds its declarations, [`Tuned`] chooses a variant and its
-//! tunables, and [`Host`] is one machine under one policy: it owns all state and calls the
-//! hooks.  The simulator drives a host with the events of a simulation, a hook-level test
-//! with a script.  Nothing here is global: hosts live side by side.
+//! [`Policy`] finds a policy and contains its declarations. [`Tuned`] chooses a variant and its
+//! tunables. [`Host`] is one machine under one policy: it owns all state and calls the hooks. The
+//! simulator drives a host with the events of a simulation, a hook-level test with a script. There
+//! are no globals: hosts are independent.
 
 pub mod ask;
 mod assignment;

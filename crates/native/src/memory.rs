@@ -65,7 +65,7 @@ impl TaskSlab {
         self.len
     }
 
-    /// One more zeroed task.
+    /// Adds a zeroed task.
     pub(crate) fn push(&mut self) -> *mut ffi::Task {
         if self.len == self.chunks.len() * CHUNK {
             self.chunks.push(Block::new(CHUNK * self.stride));

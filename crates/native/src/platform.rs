@@ -1,10 +1,10 @@
-//! What a host is told: the machine its policy runs on, and tasks that come into being.
+//! Inputs of a host: the machine of its policy, and new tasks.
 
 use schedlab_trace::{CpuId, GroupId, Ns};
 
 use crate::Class;
 
-/// Where a CPU sits.
+/// The place and speed of a CPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Topology {
     /// Physical core; CPUs with the same one are SMT siblings.
@@ -27,14 +27,14 @@ impl Topology {
     };
 }
 
-/// What a policy runs on.
+/// The machine of a policy.
 #[derive(Clone, Copy, Debug)]
 pub struct Platform<'a> {
     /// One entry for each CPU; 1 to [`MAX_CPUS`].
     pub cpus: &'a [Topology],
-    /// The kernel is built for several CPUs.
+    /// The kernel is built with CONFIG_SMP.
     pub smp: bool,
-    /// The kernel preempts lazily where a policy lets it (PREEMPT_LAZY).
+    /// The kernel has lazy preemption (PREEMPT_LAZY), which a policy may use.
     pub lazy: bool,
     /// Tick rate for policies without a tunable "hz".
     pub hz: u32,
@@ -43,18 +43,18 @@ pub struct Platform<'a> {
 /// Utilisation clamps of a task (uclamp), in 1/1024 of the fastest CPU's capacity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Clamps {
-    /// It counts as using at least this much.
+    /// The lower bound of its utilisation.
     pub min: u16,
-    /// It counts as using at most this much.
+    /// The upper bound of its utilisation.
     pub max: u16,
 }
 
 impl Clamps {
-    /// What a task has that asked for none.
+    /// The clamps of a task that sets none.
     pub const NONE: Clamps = Clamps { min: 0, max: 1024 };
 }
 
-/// The public fields of a task that is about to exist.
+/// The public fields of a new task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NewTask {
     /// nice, -20 to 19.
@@ -67,11 +67,11 @@ pub struct NewTask {
     pub mm: u32,
     /// CPU set: a number from [`Host::add_cpu_set`]; 0: all CPUs.
     pub cpu_set: u32,
-    /// The CPU it starts on unless the policy chooses another.
+    /// Its first CPU, unless the policy chooses another.
     pub cpu: CpuId,
-    /// It is of the group a user looks at.
+    /// It is in the user's foreground; see `TASK_FOREGROUND` in types.h.
     pub foreground: bool,
-    /// The group it is in; none: the root.
+    /// Its group; `None`: the root.
     pub group: Option<GroupId>,
     /// The slice it asks for; 0: the policy's own.
     pub slice: Ns,

@@ -1,4 +1,4 @@
-//! Finding policies and reading what they declare.
+//! Finds policies and reads their declarations.
 
 use std::ffi::{c_char, CStr, CString};
 
@@ -6,14 +6,15 @@ use crate::{ffi, InstanceMaker};
 
 include!(concat!(env!("OUT_DIR"), "/policies.rs"));
 
-/// A policy: its table of hooks and declarations; of one in Rust, also what makes its instances.
+/// A policy: its table of hooks and declarations; for a policy in Rust also the maker of its
+/// instances.
 #[derive(Clone, Copy)]
 pub struct Policy(
     pub(crate) &'static ffi::Policy,
     pub(crate) Option<&'static dyn InstanceMaker>,
 );
 
-/// What the run-queue lock covers.
+/// The scope of the run-queue lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LockScope {
     /// One lock for the machine.
@@ -27,20 +28,20 @@ pub enum LockScope {
 pub struct Promise {
     /// A CPU never idles while a task waits on its own run queue.
     pub conserving: bool,
-    /// nice changes something.
+    /// The meaning of nice values.
     pub nice: Nice,
     /// Longest wait of a runnable normal task in ns, if the policy has a bound.
     pub starvation_bound_ns: Option<u64>,
 }
 
-/// What nice means to a policy.
+/// The effect of nice on a policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Nice {
-    /// Nothing.
+    /// No effect.
     Ignored,
-    /// Lower nice never gets less.
+    /// A lower nice value never gets less CPU time.
     Ordered,
-    /// Lower nice gets a larger share.
+    /// A lower nice value gets a larger share of CPU time.
     Weighted,
 }
 
@@ -49,7 +50,7 @@ pub enum Nice {
 pub struct Tunable {
     /// Its name for `--set`.
     pub name: &'static str,
-    /// Its value unless a variant or the user says otherwise; of a table, the value of each row.
+    /// Its value unless a variant or the user sets it; one value for each row of a table.
     pub initial: &'static [i64],
     /// Least allowed value.
     pub min: i64,
@@ -71,7 +72,7 @@ impl Tunable {
 pub struct Variant {
     /// Its name, as in `POLICY:VARIANT`.
     pub name: &'static str,
-    /// What it is.
+    /// Its description.
     pub doc: &'static str,
     /// "name=value name=value …"
     pub set: &'static str,
@@ -83,7 +84,7 @@ impl Policy {
         BUILT_IN
     }
 
-    /// Those of them that a kernel can run: all that do not know the future.
+    /// The policies that a kernel can run: all that do not know the future.
     pub fn for_kernels() -> impl Iterator<Item = &'static Policy> {
         BUILT_IN.iter().filter(|policy| !policy.knows_future())
     }
@@ -93,7 +94,7 @@ impl Policy {
         BUILT_IN.iter().find(|p| p.name() == name).copied()
     }
 
-    /// A policy whose hooks are Rust code: its table, and what makes an instance for each host.
+    /// A policy with hooks in Rust: its table, and the maker of an instance for each host.
     ///
     /// # Safety
     /// The hooks are sound when called as policy.h says, with an instance of this maker.  `global_size` is at least
@@ -120,8 +121,8 @@ impl Policy {
         self.1.is_some()
     }
 
-    /// Does it do things that nobody asked for when a timer expires, so that a task may wait for one while all CPUs
-    /// idle?
+    /// Does it make tasks runnable when a timer expires, so that a task may wait for a timer while
+    /// all CPUs idle?
     pub fn acts_on_timers(&self) -> bool {
         self.1.is_some()
     }
@@ -162,7 +163,7 @@ impl Policy {
             .collect()
     }
 
-    /// Names of its own counters.
+    /// Names of the policy's counters.
     pub fn counters(&self) -> Vec<&'static str> {
         slice(self.0.counters, self.0.nr_counters)
             .iter()
@@ -170,7 +171,7 @@ impl Policy {
             .collect()
     }
 
-    /// What its run-queue lock covers.
+    /// The scope of its run-queue lock.
     pub fn lock_scope(&self) -> LockScope {
         if self.0.lock == 0 {
             LockScope::Global
@@ -179,22 +180,22 @@ impl Policy {
         }
     }
 
-    /// Does it say on which CPU a task should wake?
+    /// Does it choose the CPU of a woken task?
     pub fn selects_cpu(&self) -> bool {
         self.0.select_cpu.is_some()
     }
 
-    /// Does it know groups?  If not, all tasks compete as if they were in the root.
+    /// Does it support groups? If not, all tasks compete in the root group.
     pub fn has_groups(&self) -> bool {
         self.0.group_init.is_some()
     }
 
-    /// Does it know limits of groups?  If not, they have no effect.
+    /// Does it support limits of groups? If not, they have no effect.
     pub fn has_quotas(&self) -> bool {
         self.0.group_set_quota.is_some()
     }
 
-    /// Does it know slices that tasks ask for?  If not, they have no effect.
+    /// Does it support slices that tasks ask for? If not, they have no effect.
     pub fn has_custom_slices(&self) -> bool {
         self.0.set_slice.is_some()
     }
@@ -204,12 +205,12 @@ impl Policy {
         self.0.tick_when_idle != 0
     }
 
-    /// Does it ask how much work a task has left?  Only a simulator can tell.
+    /// Does it use the work that a task has left? Only a simulator knows that.
     pub fn knows_future(&self) -> bool {
         self.0.knows_future != 0
     }
 
-    /// What it can be held to.
+    /// Its promises, which the checks test.
     pub fn promise(&self) -> Promise {
         let promise = self.0.promise;
         Promise {
@@ -223,7 +224,7 @@ impl Policy {
         }
     }
 
-    /// Bytes of state it keeps for each task, the public fields not counted.
+    /// Bytes of its state for each task, without the public fields.
     pub fn task_size(&self) -> usize {
         self.0.task_size as usize
     }

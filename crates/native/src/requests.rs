@@ -8,14 +8,14 @@ use crate::host::{get, replace, set, Host};
 use crate::{ffi, MAX_CPUS};
 
 impl Host {
-    /// Did the hooks since the last call ask for anything, or count anything?
+    /// Is there a new request or count of a hook since the last call?
     #[inline]
     pub fn take_requests(&mut self) -> bool {
         replace!(self.s(), host_only.requests, 0) != 0
     }
 
-    /// The next CPU the policy wants rescheduled, each once.  Its request stays noted in the
-    /// public state until [`Host::pick_next`] is called for it.
+    /// The next CPU that the policy wants rescheduled, each once. The request stays in the public
+    /// state until [`Host::pick_next`] is called for the CPU.
     #[inline]
     pub fn take_resched(&mut self) -> Option<CpuId> {
         let cpu = CpuId(get!(self.s(), host_only.resched).checked_sub(1)?);
@@ -30,13 +30,13 @@ impl Host {
         get!(self.cpu(cpu), need_resched) != 0
     }
 
-    /// Is such a request pending that is not a lazy one?
+    /// Is a request to reschedule pending that is not lazy?
     #[inline]
     pub fn need_resched_now(&self, cpu: CpuId) -> bool {
         get!(self.cpu(cpu), need_resched) & ffi::RESCHED != 0
     }
 
-    /// The tick turns a lazy request into one that is not, as sched_tick() does from 6.13 on.
+    /// The tick turns a lazy request into a normal one, as sched_tick() does since 6.13.
     #[inline]
     pub fn upgrade_lazy_resched(&mut self, cpu: CpuId) {
         if self.need_resched(cpu) {
@@ -44,13 +44,13 @@ impl Host {
         }
     }
 
-    /// Notes that this CPU must reschedule, as if the policy had asked.
+    /// Requests a reschedule of this CPU, as a hook does.
     pub fn set_need_resched(&mut self, cpu: CpuId) {
         let lazy = get!(self.cpu(cpu), need_resched);
         set!(self.cpu(cpu), need_resched, lazy | ffi::RESCHED);
     }
 
-    /// The next task the policy moved, with the CPU it came from; its new CPU is in [`Host::task`].
+    /// The next task that the policy moved, with its old CPU; the new CPU is in [`Host::task`].
     #[inline]
     pub fn take_moved(&mut self) -> Option<(TaskId, CpuId)> {
         let task = get!(self.s(), host_only.moved);
@@ -63,20 +63,20 @@ impl Host {
         Some((TaskId(get!(task, id)), CpuId(from)))
     }
 
-    /// What the hooks counted since the last call: examined tasks, recalculations, locks.
+    /// Counts of the hooks since the last call: examined tasks, recalculations, locks.
     #[inline]
     pub fn take_work(&mut self) -> ffi::Work {
         replace!(self.s(), host_only.work, ffi::Work::default())
     }
 
-    /// When each policy timer expires, if any changed since the last call; 0: not armed.
+    /// The expiry of each policy timer, if one has changed since the last call; 0: stopped.
     #[inline]
     pub fn take_timers(&mut self) -> Option<[u64; ffi::MAX_TIMERS]> {
         let changed = replace!(self.s(), host_only.timers_changed, 0) != 0;
         changed.then(|| self.timers())
     }
 
-    /// The next CPU whose hrtick has changed since the last call, and when it expires; 0: not armed.
+    /// The next CPU whose hrtick has changed since the last call, and its expiry; 0: stopped.
     #[inline]
     pub fn take_hrtick(&mut self) -> Option<(CpuId, u64)> {
         let cpu = CpuId(get!(self.s(), host_only.hrticks).checked_sub(1)?);
@@ -86,17 +86,17 @@ impl Host {
         Some((cpu, get!(self.cpu(cpu), hrtick_expires)))
     }
 
-    /// Is this timer armed for now or earlier?
+    /// Has this timer's expiry been reached?
     pub fn timer_due(&self, id: u32, now: Time) -> bool {
         (1..=now.0).contains(&self.timers()[id as usize])
     }
 
-    /// When each policy timer expires; 0: not armed.
+    /// The expiry of each policy timer; 0: stopped.
     pub fn timers(&self) -> [u64; ffi::MAX_TIMERS] {
         get!(self.s(), host_only.timer_expires)
     }
 
-    /// When the hrtick of each CPU expires, 0 for never; none if the policy uses none.
+    /// The expiry of each CPU's hrtick, 0: stopped; empty if the policy uses none.
     pub fn hrticks(&self) -> impl Iterator<Item = u64> + '_ {
         let cpus = match self.table.hrtick {
             Some(_) => get!(self.s(), nr_cpus),
@@ -105,7 +105,7 @@ impl Host {
         (0..cpus).map(|cpu| get!(self.cpu(CpuId(cpu)), hrtick_expires))
     }
 
-    /// Is the hrtick of this CPU armed for now or earlier?
+    /// Has the expiry of this CPU's hrtick been reached?
     pub fn hrtick_due(&self, cpu: CpuId, now: Time) -> bool {
         (1..=now.0).contains(&get!(self.cpu(cpu), hrtick_expires))
     }

@@ -1,8 +1,8 @@
 //! The initial state of the policies' random generator.
 
-/// The state from which the generator of policies starts in a run with this seed, on this CPU (the
-/// native host has one generator, that of CPU 0).  Different seeds have different states; 0 is not
-/// one of them, because xorshift never leaves it.  `crates/bpf/include/machine.h` computes the same.
+/// The first state of the policies' generator in a run with this seed, on this CPU (the native host
+/// has one generator, that of CPU 0). Different seeds have different states. 0 is excluded, because
+/// xorshift never leaves it. `crates/bpf/include/machine.h` computes the same.
 pub fn first_state(seed: u64, cpu: u32) -> u64 {
     match mix(mix(seed).wrapping_add(u64::from(cpu))) {
         0 => 1,
@@ -35,7 +35,8 @@ mod tests {
 
     #[test]
     fn mixing_is_splitmix64() {
-        // The first numbers of the generator from 0 and from 1234567, as its authors' program prints them.
+        // The first numbers of the generator from 0 and from 1234567, as printed by its authors'
+        // program.
         assert_eq!(mix(0), 0xe220_a839_7b1d_cdaf);
         assert_eq!(mix(1_234_567), 6_457_827_717_110_365_317);
     }

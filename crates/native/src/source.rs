@@ -1,4 +1,4 @@
-//! The C source of a policy, which identifies it in addition to its name, and the library it was compiled into.
+//! The C source of a policy, which identifies it together with its name, and its shared library.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::{fs, ptr};
 use crate::compile::INCLUDED;
 use crate::policy::Policy;
 
-/// What is kept of a policy compiled in this process.
+/// The sources and the library of a policy compiled in this process.
 #[derive(Clone)]
 struct Compiled {
     sources: BTreeMap<String, String>,
@@ -19,8 +19,8 @@ struct Compiled {
 static COMPILED: Mutex<BTreeMap<usize, Compiled>> = Mutex::new(BTreeMap::new());
 
 impl Policy {
-    /// The policy's own C file and everything it includes, as path and text in the order of paths.
-    /// Files the compiler found elsewhere are not among them.
+    /// The policy's C file and everything it includes, as path and text, in the order of paths.
+    /// Files from other include folders are not contained.
     pub fn sources(&self) -> BTreeMap<String, String> {
         let compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
         match compiled.get(&ptr::from_ref(self.0).addr()) {
@@ -33,7 +33,7 @@ impl Policy {
         }
     }
 
-    /// Takes over what is kept of a policy that was compiled in this process.
+    /// Copies the sources and library of another policy.
     pub(crate) fn share_source_of(&self, other: Policy) {
         let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(own) = compiled.get(&ptr::from_ref(other.0).addr()).cloned() {
@@ -41,7 +41,7 @@ impl Policy {
         }
     }
 
-    /// The shared library that a policy was compiled into in this process, for a process elsewhere.
+    /// The shared library of a policy compiled in this process; another process can load it.
     pub fn library(&self) -> Option<Vec<u8>> {
         let compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
         let own = compiled.get(&ptr::from_ref(self.0).addr())?;
@@ -49,7 +49,7 @@ impl Policy {
     }
 }
 
-/// Keeps the sources and the library of a policy compiled from a file.
+/// Stores the sources and the library of a policy compiled from a file.
 pub(crate) fn remember(policy: Policy, source: &Path, library: Vec<u8>) {
     let text = fs::read_to_string(source).unwrap_or_default();
     let name = source.file_name().unwrap_or_default().to_string_lossy();
@@ -59,13 +59,13 @@ pub(crate) fn remember(policy: Policy, source: &Path, library: Vec<u8>) {
     compiled.insert(ptr::from_ref(policy.0).addr(), own);
 }
 
-/// The text of a file that comes with the program, by its path.
+/// The text of a file that is part of the program, by its path.
 fn shipped(path: &str) -> Option<&'static str> {
     let found = INCLUDED.iter().find(|(name, _)| *name == path);
     found.map(|(_, text)| *text)
 }
 
-/// A file and what it includes, from `folder` or from what comes with the program.
+/// A file and all files that it includes, from `folder` or from the program.
 fn closure(file: &str, text: &str, folder: Option<&Path>) -> BTreeMap<String, String> {
     let mut sources = BTreeMap::new();
     let mut next = vec![(file.to_string(), text.to_string())];

@@ -1,7 +1,7 @@
-//! The line of a policy's source at a program counter, from within a signal handler.
+//! The source line of a program counter in a policy, for a signal handler.
 //!
-//! addr2line (binutils) reads the debug information of this program, or of the object a policy was
-//! compiled into at run time.  That object's file is deleted by then, but kept open.
+//! addr2line (binutils) reads the debug information of this program, or of an object compiled at
+//! run time. That object's file is deleted, but a descriptor of it stays open.
 
 use std::fs::File;
 use std::os::fd::IntoRawFd;
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use crate::ffi;
 use crate::text::Text;
 
-/// Objects of policies compiled at run time, as a list that only grows: the newest first.
+/// Objects of policies compiled at run time, as a list that only grows; the newest is first.
 static OBJECTS: AtomicPtr<Object> = AtomicPtr::new(ptr::null_mut());
 
 struct Object {
@@ -20,7 +20,7 @@ struct Object {
     next: *mut Object,
 }
 
-/// Keeps the object open that holds this policy's table.
+/// Keeps the object with this policy's table open.
 pub(crate) fn keep_object(table: *const ffi::Policy, object: File) {
     let fd = object.into_raw_fd();
     let next = OBJECTS.load(Ordering::Acquire);
@@ -32,7 +32,7 @@ pub(crate) fn keep_object(table: *const ffi::Policy, object: File) {
     }
 }
 
-/// "file.c:12" for a place in the code of a policy; empty if it is unknown.
+/// "file.c:12" for a program counter in a policy; empty if unknown.
 pub(crate) fn source_line(pc: usize, table: *const ffi::Policy) -> Text {
     let mut line = Text::new();
     let (Some(base), Some(path)) = (base_of(pc), object_path(pc, table)) else {
@@ -41,7 +41,7 @@ pub(crate) fn source_line(pc: usize, table: *const ffi::Policy) -> Text {
     let mut offset = Text::new();
     offset.hex(pc - base);
     run_addr2line(&path, &offset, &mut line);
-    // It answers "??:0" or "file.c:?" if it does not know, and may add remarks.
+    // addr2line prints "??:0" or "file.c:?" for an unknown line, and may add remarks.
     let end = line
         .as_str()
         .find(['\n', ' '])
@@ -53,7 +53,7 @@ pub(crate) fn source_line(pc: usize, table: *const ffi::Policy) -> Text {
     line
 }
 
-/// Where the object that holds an address is mapped.
+/// The load address of the object that contains an address.
 fn base_of(address: usize) -> Option<usize> {
     // SAFETY: a plain call with a valid structure.
     unsafe {
@@ -63,7 +63,7 @@ fn base_of(address: usize) -> Option<usize> {
     }
 }
 
-/// The file of that object: this program, or the policy's own.
+/// The file of that object: this program, or the policy's object.
 fn object_path(pc: usize, table: *const ffi::Policy) -> Option<Text> {
     let base = base_of(pc)?;
     let mut path = Text::new();
@@ -84,10 +84,10 @@ fn object_path(pc: usize, table: *const ffi::Policy) -> Option<Text> {
     None
 }
 
-/// Longest that addr2line may take, in s.
+/// Most time for addr2line, in s.
 const PATIENCE: u32 = 10;
 
-/// Appends what addr2line prints.  Only async-signal-safe calls.
+/// Appends the output of addr2line. Makes only async-signal-safe calls.
 fn run_addr2line(path: &Text, offset: &Text, line: &mut Text) {
     let program = c"/usr/bin/addr2line";
     let arguments = [

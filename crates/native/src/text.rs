@@ -4,7 +4,7 @@ use std::ffi::c_char;
 
 const BYTES: usize = 512;
 
-/// A short text that ends with a NUL; the part that does not fit is dropped.
+/// A short text that ends with NUL; text beyond its size is dropped.
 pub(crate) struct Text {
     bytes: [u8; BYTES],
     len: usize,
@@ -33,7 +33,7 @@ impl Text {
         self.str("0x").digits(number as u64, 16, 1)
     }
 
-    /// A time in seconds, as everywhere else.
+    /// A time in seconds.
     pub fn seconds(&mut self, ns: u64) -> &mut Text {
         self.decimal(ns / 1_000_000_000).str(".");
         self.digits(ns % 1_000_000_000, 10, 9)
@@ -58,7 +58,7 @@ impl Text {
         }
     }
 
-    /// Appends the rest of a file.  Only async-signal-safe calls.
+    /// Appends the rest of a file. Makes only async-signal-safe calls.
     pub fn read_from(&mut self, fd: i32) {
         loop {
             let free = &mut self.bytes[self.len..BYTES - 1];

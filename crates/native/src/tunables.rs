@@ -1,4 +1,4 @@
-//! The values a policy's tunables have in one run.
+//! The values of a policy's tunables in one run.
 
 use std::ops::Range;
 
@@ -19,13 +19,13 @@ pub struct Tuned {
 }
 
 impl Tuned {
-    /// The policy as its papers have it: default variant, initial values.
+    /// The default variant with its initial values.
     pub fn defaults(policy: Policy) -> Tuned {
         Tuned::new(policy, None, &[])
             .expect("a policy's own defaults are valid; the tests check each")
     }
 
-    /// A variant (none: the default one) with some tunables set by name, or name[row].
+    /// A variant (`None`: the default one) with some tunables set by name, or name[row].
     ///
     /// # Errors
     /// An unknown variant or tunable, or a value out of range: a [`Diagnostic`] about `--policy` or `--set`.
@@ -55,7 +55,7 @@ impl Tuned {
         Ok(tuned)
     }
 
-    /// The same settings of another policy that has the same tunables.
+    /// The same settings for another policy with the same tunables.
     pub fn with_policy(self, policy: Policy) -> Tuned {
         Tuned { policy, ..self }
     }
@@ -90,25 +90,27 @@ impl Tuned {
         Ok(())
     }
 
-    /// What the user set, in the order given.
+    /// The user's assignments, in the order given.
     pub fn changed(&self) -> &[Assignment] {
         &self.changed
     }
 
-    /// "o1:2.6.11", or with what the user set: "o1:2.6.11:max_timeslice_ms=50".
+    /// "o1:2.6.11"; with the user's assignments "o1:2.6.11:max_timeslice_ms=50".
     pub fn full_name(&self) -> String {
         let set = self.changed.iter();
         let set = set.map(|set| format!(":{}={}", set.target(), set.values_text()));
         [self.name()].into_iter().chain(set).collect()
     }
 
-    /// The value of a tunable, the first row of a table; none if the policy has no such tunable.
+    /// The value of a tunable, or the first row of a table; `None` if the policy has no such
+    /// tunable.
     pub fn get(&self, name: &str) -> Option<i64> {
         let (_, all) = self.find(name)?;
         Some(self.values[all.start])
     }
 
-    /// The rows of a table; one value for a plain tunable; none if the policy has no such tunable.
+    /// The rows of a table, or the one value of a plain tunable; `None` if the policy has no such
+    /// tunable.
     pub fn table(&self, name: &str) -> Option<&[i64]> {
         let (_, all) = self.find(name)?;
         Some(&self.values[all])
@@ -119,7 +121,7 @@ impl Tuned {
         &self.values
     }
 
-    /// A tunable and where its values are.
+    /// A tunable and the range of its values.
     fn find(&self, name: &str) -> Option<(Tunable, Range<usize>)> {
         let mut start = 0;
         for tunable in self.policy.tunables() {
@@ -169,13 +171,15 @@ impl Tuned {
     }
 }
 
-/// The rows an assignment has a value for, each one.
+/// The rows that an assignment sets.
 fn rows(tunable: &Tunable, wanted: &Assignment) -> Result<Range<usize>, Diagnostic> {
     let nr = tunable.initial.len();
     let rows = match (wanted.row, tunable.rows()) {
         (Some(_), None) => {
-            return Err(mistake(wanted, "this is a single number, not a table")
-                .expected(format!("{}=VALUE", tunable.name)))
+            return Err(
+                mistake(wanted, "the tunable is a single number, not a table")
+                    .expected(format!("{}=VALUE", tunable.name)),
+            )
         }
         (Some(row), Some(_)) if row >= nr => {
             return Err(mistake(wanted, format!("there is no row {row}"))

@@ -9,16 +9,16 @@ use rustix::pipe::pipe;
 
 use crate::Cost;
 
-/// What a process does.
+/// The work of a process.
 pub(crate) type Work = Box<dyn FnOnce() -> io::Result<()>>;
 
-/// A pipe: its reading and its writing end.
+/// A pipe: its read end and its write end.
 pub(crate) fn channel() -> io::Result<(File, File)> {
     let (reader, writer): (OwnedFd, OwnedFd) = pipe()?;
     Ok((reader.into(), writer.into()))
 }
 
-/// Forks a process for each piece of work and waits for all; one that fails ends the others.
+/// Forks a process for each piece of work and waits for all. If one fails, the others are killed.
 pub(crate) fn run(works: Vec<Work>) -> io::Result<Cost> {
     let count = works.len();
     let (mut all_ready, mut ready) = channel()?;
@@ -44,7 +44,7 @@ pub(crate) fn run(works: Vec<Work>) -> io::Result<Cost> {
     })
 }
 
-/// Our children, in a process group named after the first.
+/// The children, in a process group named after the first.
 #[derive(Default)]
 struct Family {
     group: libc::pid_t,
@@ -58,13 +58,14 @@ impl Family {
             -1 => Err(io::Error::last_os_error()),
             0 => {
                 let failed = join(self.group).and_then(|()| work()).is_err();
-                // SAFETY: ends this process without touching what belongs to the parent.
+                // SAFETY: ends this process; no destructor of the parent's data runs.
                 unsafe { libc::_exit(i32::from(failed)) }
             }
             child => {
                 self.group = if self.group == 0 { child } else { self.group };
                 self.alive += 1;
-                // Both processes do this, since either may be first; the child reports its own failure.
+                // Both processes do this, since either may run first; the child reports its own
+                // error.
                 // SAFETY: a plain system call.
                 unsafe { libc::setpgid(child, self.group) };
                 Ok(())
@@ -72,7 +73,7 @@ impl Family {
         }
     }
 
-    /// Waits for one of them to end successfully; returns how often it left a CPU.
+    /// Waits for a child to end successfully; returns its number of context switches.
     fn wait(&mut self) -> io::Result<u64> {
         let mut status = 0;
         // SAFETY: an all-zero `rusage` is a valid one.
@@ -90,10 +91,10 @@ impl Family {
 }
 
 impl Drop for Family {
-    /// Ends the others, which would wait for a process that has ended.
+    /// Kills the others, which may wait for a process that has ended.
     fn drop(&mut self) {
         if self.alive > 0 {
-            // SAFETY: plain system calls; the group has no members but our children.
+            // SAFETY: system calls with numbers; the group contains only our children.
             unsafe { libc::kill(-self.group, libc::SIGKILL) };
             while unsafe { libc::waitpid(-self.group, std::ptr::null_mut(), 0) } > 0 {}
         }

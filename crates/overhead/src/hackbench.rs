@@ -7,22 +7,22 @@ use std::sync::Arc;
 use crate::family::{run, Work};
 use crate::Cost;
 
-/// Bytes of a message, as hackbench has it.
+/// Bytes of a message, as in hackbench.
 const MESSAGE_BYTES: usize = 100;
 
 /// The size of the workload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Hackbench {
-    /// Groups, which do not communicate.
+    /// Groups; tasks of different groups do not communicate.
     pub groups: u32,
-    /// Senders in a group, and receivers.
+    /// Senders in a group; the number of receivers is the same.
     pub pairs: u32,
     /// Messages from each sender to each receiver of its group.
     pub messages: u32,
 }
 
 impl Hackbench {
-    /// Runs it.
+    /// Runs hackbench.
     ///
     /// # Errors
     /// A process cannot be started, or fails.

@@ -1,8 +1,8 @@
-//! The cost of a scheduler: programs that do little but switch, and a clock.
+//! The cost of a scheduler, measured with programs that do little except switch.
 //!
-//! On a virtual machine's deterministic clock an instruction takes a nanosecond, so the times are
-//! exact counts of instructions.  The same program under another scheduler shows which part of them
-//! is the scheduler's.
+//! On a virtual machine's deterministic clock an instruction takes a nanosecond, so times are exact
+//! counts of instructions. The difference between two schedulers for the same program is the
+//! difference of their costs.
 
 mod family;
 mod hackbench;
@@ -21,7 +21,7 @@ pub use yields::yields;
 pub struct Cost {
     /// The time from the start of all its processes to the end of the last.
     pub ns: u64,
-    /// How often its processes left a CPU for another task.
+    /// Context switches of its processes.
     pub switches: u64,
 }
 
@@ -43,7 +43,7 @@ impl Sub for Cost {
     }
 }
 
-/// The cost of `rounds` rounds of a program, without its begin and its end.
+/// The cost of `rounds` rounds of a program, without its start and its end.
 ///
 /// # Errors
 /// The error of a run.
@@ -53,15 +53,15 @@ pub fn marginal(rounds: u64, program: impl Fn(u64) -> io::Result<Cost>) -> io::R
     Ok(program(warm_up + rounds)? - short)
 }
 
-/// `SCHED_EXT` of the kernel's user-space interface.
+/// `SCHED_EXT` in include/uapi/linux/sched.h.
 const SCHED_EXT: libc::c_int = 7;
 
-/// From now on this process, with all it starts, is of class SCHED_EXT.
+/// Moves this process to class SCHED_EXT; its future children inherit the class.
 ///
 /// # Errors
-/// The kernel has no such class, or does not permit it.
+/// The kernel lacks the class, or does not permit it.
 pub fn join_sched_ext() -> io::Result<()> {
-    // SAFETY: an all-zero `sched_param` is a valid one, and all this class takes.
+    // SAFETY: an all-zero `sched_param` is valid; this class has no parameters.
     let parameters = unsafe { std::mem::zeroed() };
     // SAFETY: the parameters live through the call.
     match unsafe { libc::sched_setscheduler(0, SCHED_EXT, &parameters) } {

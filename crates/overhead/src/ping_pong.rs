@@ -1,4 +1,4 @@
-//! Two processes and two pipes: each process answers the other's messages.
+//! Two processes and two pipes: each process replies to the other's messages.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -6,7 +6,8 @@ use std::io::{self, Read, Write};
 use crate::family::{channel, run, Work};
 use crate::Cost;
 
-/// A word to the other process and back, `rounds` times; on one CPU each direction is a switch.
+/// Sends a word to the other process and back, `rounds` times; on one CPU each direction is a
+/// context switch.
 ///
 /// # Errors
 /// A process cannot be started, or fails.

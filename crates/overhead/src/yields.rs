@@ -1,4 +1,4 @@
-//! Processes that only yield, as in the kernel's own measurements of 2001.
+//! Processes that only yield, as in the Linux scheduler measurements of 2001.
 
 use std::io;
 use std::thread::yield_now;

@@ -1,7 +1,7 @@
 //! A task of a play: a thread or process that executes the task's program.
 //!
-//! It executes the same operations as the simulator, draws the same numbers, and waits by the
-//! same rules; the kernel decides how long they take and which task runs.
+//! It executes the operations of the simulator, draws the same random numbers and waits by the same
+//! rules. The kernel decides how long operations take and which task runs.
 
 mod attributes;
 mod processes;
@@ -98,7 +98,7 @@ impl Play {
         set_cpus(thread, &there).map_err(cpus)
     }
 
-    /// Executes a task to its end.
+    /// Executes a task's program to its end, then ends the task.
     pub fn act(self, slot: TaskSlot, born: Born) {
         let mut actor = Actor::new(self, slot);
         match actor.play(born) {
@@ -129,7 +129,7 @@ struct Actor {
     work: Work,
     start: Time,
     clock: Time,
-    /// The clock that came with the message it received last.
+    /// The clock in the message that it received last.
     received_clock: Time,
     own_timers: [Option<Time>; MAX_OWN_TIMERS],
 }
@@ -179,11 +179,13 @@ impl Actor {
         if spec.dormant {
             let first = self.cursor.step(self.ops);
             let Some(Op::SemWait(semaphore) | Op::SemSleep(semaphore)) = first else {
-                return Err(self.problem("is dormant, but does not begin with a semaphore"));
+                return Err(
+                    self.problem("is dormant, but its program does not begin with a semaphore")
+                );
             };
             self.play.stage.lie_down(self.me, semaphore);
         }
-        // Warms up, so that nothing happens for the first time in the measured part.
+        // Warms the caches before the measured part.
         self.work.run_a_moment();
         self.slot.get_ready();
         self.slot.park();
@@ -191,7 +193,7 @@ impl Actor {
         Ok(())
     }
 
-    /// The task ends.
+    /// Ends the task and tells the tasks that wait for it.
     fn bow(&self, born: Born) {
         let stage = self.play.stage;
         self.slot.dead.store(1, SeqCst);
@@ -223,7 +225,7 @@ impl Actor {
             Op::SleepUntil(since_start) => sleep_until(stage.start() + since_start),
             Op::Rest => self.rest(),
             Op::Uninterruptible | Op::WorkingSet(_) | Op::Exec | Op::Exit => {}
-            // The cursor has done what these do.
+            // The cursor executes these operations.
             Op::Loop { .. } | Op::EndLoop { .. } => {}
             Op::TimedSleep(amount) => {
                 let amount = self.amount(amount);
@@ -282,7 +284,9 @@ impl Actor {
                 self.play.bind(stage.slot(task).thread.load(SeqCst), set)
             })?,
             Op::SetGroup(_) | Op::Regroup(..) | Op::Weigh(..) | Op::Limit(..) => {
-                return Err(self.problem("changes control groups, which programs cannot yet"));
+                return Err(
+                    self.problem("changes its control group, which programs do not support yet")
+                );
             }
             Op::Mark { mark, count } => stage.mark(self.me, mark, What::Count(count)),
             Op::StartClock => self.clock = now(),
@@ -302,7 +306,7 @@ impl Actor {
     }
 
     fn misuse(&self, _: NotOwner) -> Problem {
-        self.problem("releases a mutex it does not hold")
+        self.problem("releases a mutex that it does not hold")
     }
 
     // ---- time ---------------------------------------------------------------------------
@@ -321,7 +325,7 @@ impl Actor {
 
     fn wait_for_timer(&mut self, timer: TimerScope, period: Ns, relative: bool) {
         let (now, start) = (now(), self.start);
-        // Whether the period has been missed, and when the timer expires next.
+        // Returns whether the period was missed, and when the timer expires next.
         let advance = |last: Time| {
             let next = last + period;
             let missed = next <= now;

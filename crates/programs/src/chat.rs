@@ -7,9 +7,9 @@
 //!     └───────────────────────── socket ◀──┼──── Sender ◀───── own queue
 //! ```
 //!
-//! VolanoMark's users take turns, its messages are confirmed and its threads yield; chat's users
-//! send all at once.  The options are those of the built-in workloads: the CPU time of each step
-//! is computed in addition to what sockets and threads cost here.
+//! VolanoMark's users take turns, messages are confirmed and threads yield. chat's users send all
+//! messages at once. The options are those of the built-in workloads; the CPU time of each step is
+//! added to the cost of sockets and threads.
 
 mod client;
 mod server;
@@ -50,7 +50,7 @@ pub struct Plan {
     pub put: Ns,
     /// Standard deviation of the logarithm of these times, in thousandths.
     pub sigma_milli: u32,
-    /// Do users take turns, messages get confirmed, threads yield?
+    /// VolanoMark: users take turns, messages are confirmed, threads yield.
     pub polite: bool,
 }
 
@@ -74,9 +74,9 @@ impl From<&VolanoMark> for Plan {
 pub struct Score {
     /// Messages the clients sent.
     pub sent: u64,
-    /// Messages they received, confirmations apart.
+    /// Messages they received, without confirmations.
     pub received: u64,
-    /// From the moment all users were ready to the last message.
+    /// Time from the moment when all users were ready to the last message.
     pub time: Ns,
 }
 
@@ -102,9 +102,9 @@ pub fn run(plan: Plan) -> io::Result<Score> {
     }
 }
 
-/// Starts a process that only does this; returns its id.
+/// Starts a process that runs `life`; returns its id.
 fn child(name: &str, life: impl FnOnce() -> io::Result<()>) -> io::Result<i32> {
-    // SAFETY: this process has one thread that does anything in the child.
+    // SAFETY: in the child only the calling thread exists, and no lock is held.
     match unsafe { fork() }? {
         Some(pid) => Ok(pid as i32),
         None => {
@@ -120,7 +120,7 @@ fn child(name: &str, life: impl FnOnce() -> io::Result<()>) -> io::Result<i32> {
     }
 }
 
-/// The raw status a child ended with.
+/// The raw exit status of a child.
 fn wait_for(pid: i32) -> i32 {
     let mut status = 0;
     // SAFETY: the place lives through the call.
@@ -157,7 +157,7 @@ impl Counts {
     }
 }
 
-/// A thread's own work: the time of each step, drawn as in the simulator.
+/// The CPU time of each step, drawn as in the simulator.
 struct Labour {
     work: Work,
     numbers: Stream,
@@ -200,7 +200,7 @@ impl Message {
         bytes
     }
 
-    /// The next one; none at the end of the stream.
+    /// The next message; `None` at the end of the stream.
     fn read(socket: &mut TcpStream) -> io::Result<Option<Message>> {
         let mut bytes = [0; MESSAGE_BYTES];
         match socket.read_exact(&mut bytes) {

@@ -1,8 +1,8 @@
 //! late: applications that compute and sleep, and how late they run.
 //!
-//! As the ULE paper (BSDCon 2003) describes its tool: the work is copying memory, calibrated; all
-//! tasks wait for SIGUSR1 and start at the same time; then they set their nice value.  The paper
-//! names varying and bursty loads, and threads, as wishes; these are options here.
+//! As in the ULE paper (BSDCon 2003): the work is copying memory, calibrated; all tasks wait for
+//! SIGUSR1, start at the same time and then set their nice value. The paper wishes for varying and
+//! bursty loads and for threads; they are options here.
 
 mod report;
 mod task;
@@ -27,19 +27,19 @@ pub use report::{each_second, total};
 pub struct Plan<'a> {
     /// The kinds of tasks.
     pub kinds: Vec<LateTask>,
-    /// The end of the run; none: when all tasks that end have ended.
+    /// Duration of the run; `None`: until all tasks with a limited program have ended.
     pub duration: Option<Ns>,
-    /// Do sleepers begin at the same time rather than at random in their first period?
+    /// Sleepers start at the same time, not at a random time in their first period.
     pub aligned: bool,
     /// Seed of every random draw.
     pub seed: u64,
     /// Called each second with a line of progress.
     pub tell: &'a mut dyn FnMut(&str),
-    /// Polled: shall it end at once?
+    /// Polled; true ends the run.
     pub stop: &'a dyn Fn() -> bool,
 }
 
-/// What a task has measured so far, in memory shared with its parent.
+/// The measurements of a task, in memory shared with its parent.
 #[derive(Clone, Copy)]
 pub struct Tally(&'static [AtomicU64]);
 
@@ -61,7 +61,7 @@ pub(crate) enum What {
     RealNs,
     Voluntary,
     Involuntary,
-    /// The number of the other variants.
+    /// Number of the variants above.
     Count,
 }
 
@@ -83,16 +83,16 @@ impl Tally {
     }
 }
 
-/// The tasks of one kind, with what they measured.
+/// The tasks of one kind and their measurements.
 pub struct Kind {
     pub(crate) task: LateTask,
     pub(crate) tallies: Vec<Tally>,
 }
 
-/// Time between two looks at the tasks.
+/// Time between two checks of the tasks.
 const BEAT: Duration = Duration::from_millis(10);
 
-/// Runs late; returns what all tasks measured, by kind, and how long it took.
+/// Runs late; returns the measurements of all tasks, by kind, and the elapsed time.
 ///
 /// # Errors
 /// No memory, no processes, or a nice value that is not permitted.
@@ -118,7 +118,7 @@ pub fn run(plan: Plan) -> io::Result<(Vec<Kind>, Ns)> {
     let processes = stage.start_all()?;
     let outcome = stage.oversee(plan.duration, plan.tell, plan.stop);
     for pid in processes {
-        // SAFETY: they take numbers; the child has not been waited for.
+        // SAFETY: the calls take numbers; the child has not been waited for.
         unsafe {
             libc::kill(pid, libc::SIGKILL);
             libc::waitpid(pid, std::ptr::null_mut(), 0);
@@ -139,7 +139,7 @@ struct Stage {
     work: Work,
     aligned: bool,
     seed: u64,
-    /// When all tasks began.
+    /// Start time of all tasks.
     start: &'static AtomicU64,
     /// The error number of a task that failed.
     failed: &'static AtomicU64,
@@ -157,7 +157,7 @@ impl Stage {
             };
             for first in (0..kind.tallies.len()).step_by(size) {
                 let members = first..first + size;
-                // SAFETY: this process has one thread that does anything in the child.
+                // SAFETY: in the child only the calling thread exists, and no lock is held.
                 match unsafe { fork() }? {
                     Some(pid) => processes.push(pid as i32),
                     None => self.process(number, members),
@@ -224,7 +224,7 @@ impl Stage {
         }
     }
 
-    /// Have all tasks ended that do?
+    /// Have all tasks with a limited program ended?
     fn all_ended(&self) -> bool {
         let mut ending = self.kinds.iter().filter(|kind| kind.task.ends()).peekable();
         ending.peek().is_some()

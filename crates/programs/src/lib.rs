@@ -1,4 +1,4 @@
-//! Real programs: they execute on a real kernel what the simulator models.
+//! Real programs: they execute on a real kernel the workloads that the simulator models.
 //!
 //! [`play`](fn@play) executes a [`Workload`](schedlab_workload::Workload) with threads and
 //! processes: the same operations, draws and rules as in the simulator, but the kernel decides

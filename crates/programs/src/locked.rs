@@ -18,11 +18,11 @@ pub struct Locked<T> {
 // SAFETY: the value is reached only through the lock.
 unsafe impl<T: Send> Sync for Locked<T> {}
 
-/// The right to use what a lock protects.
+/// Access to a locked value; dropping it unlocks.
 pub struct Guard<'a, T>(&'a Locked<T>);
 
 impl<T> Locked<T> {
-    /// Waits for the right to use it.
+    /// Waits for the lock.
     pub fn lock(&self) -> Guard<'_, T> {
         if self.state.compare_exchange(0, 1, Acquire, Relaxed).is_err() {
             while self.state.swap(2, Acquire) != 0 {

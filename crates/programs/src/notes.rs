@@ -9,7 +9,7 @@ use schedlab_recording::{Noted, NotedEvent, NotedTask, Notes, NOTES_VARIABLE};
 use crate::play::Played;
 use crate::stage::What;
 
-/// A play as notes to a recording.
+/// The tasks and marks of a play as notes for its recording.
 pub fn notes(marks: &[String], played: &Played) -> Notes {
     let threads: HashMap<u32, u32> = played
         .tasks
@@ -46,7 +46,7 @@ pub fn notes(marks: &[String], played: &Played) -> Notes {
     }
 }
 
-/// Writes the notes to the file the recorder asks for, if there is a recorder.
+/// Writes the notes to the file that the recorder named, if there is a recorder.
 ///
 /// # Errors
 /// The file cannot be written.

@@ -31,7 +31,7 @@ use crate::system::{
 };
 use crate::work::Work;
 
-/// The priority of threads that are not part of the play.
+/// The scheduling attributes of threads that are not tasks of the workload.
 const OBSERVER: Standing = Standing {
     class: TaskClass::Fifo,
     rt_priority: 2,
@@ -46,7 +46,7 @@ const BEAT: Duration = Duration::from_secs(1);
 /// Stack of a task's thread.
 const STACK_BYTES: usize = 128 << 10;
 
-/// What ends a play without a result.
+/// An error of a play.
 #[derive(Debug, thiserror::Error)]
 pub enum PlayError {
     /// The machine does not provide something.
@@ -60,13 +60,13 @@ pub enum PlayError {
     Interrupted,
 }
 
-/// How a workload is played.
+/// Options of a play.
 pub struct Options<'a> {
-    /// When it ends; none: what the workload says, or when its foreground tasks have ended.
+    /// Its duration; `None`: the workload's, or until all foreground tasks have ended.
     pub duration: Option<Ns>,
     /// Seed of every random draw.
     pub seed: u64,
-    /// Polled: shall it end at once?
+    /// Polled; true ends the play.
     pub stop: &'a dyn Fn() -> bool,
 }
 
@@ -104,7 +104,7 @@ pub struct PlayedTask {
 /// No memory, no processes, no permission; or a program that misuses a mutex.
 pub fn play(workload: Workload, options: &Options) -> Result<Played, PlayError> {
     let end = options.duration.or(workload.duration);
-    // It also works without permission.
+    // Without permission it works with normal priority.
     let _ = set_standing(0, OBSERVER);
     sleep_exactly();
     let stage = Stage::new(&workload).map_err(|e| PlayError::System("memory", e))?;
@@ -127,7 +127,7 @@ pub fn play(workload: Workload, options: &Options) -> Result<Played, PlayError> 
     }
 }
 
-/// How many CPUs this process may use, counted by the highest.
+/// The highest number of a CPU that this process may use, plus 1.
 fn nr_cpus() -> u32 {
     let set = rustix::thread::sched_getaffinity(None);
     let highest = |set: rustix::thread::CpuSet| {
@@ -151,7 +151,7 @@ fn conduct(play: Play, duration: Option<Ns>, stop: &dyn Fn() -> bool) -> Result<
         let left = match end {
             Some(end) if end <= now() => return Ok(()),
             Some(end) => Duration::from_nanos(end.since(now()).0).min(BEAT),
-            // It is about to begin.
+            // The play is about to begin.
             None if duration.is_some() => Duration::from_millis(10),
             None => BEAT,
         };
@@ -213,7 +213,7 @@ impl Crew {
         self.threads[number].store(thread_id(), SeqCst);
     }
 
-    /// The tasks that exist from the start, in their order.
+    /// The tasks that exist from the start, in order; `None` if there are too many.
     fn cast(&self) -> Option<Vec<TaskSlot>> {
         let mut cast = Vec::new();
         for (number, spec) in self.play.workload.tasks.iter().enumerate() {
@@ -342,9 +342,9 @@ impl Manager {
         let failed = |what| move |error| PlayError::System(what, error);
         let pipe = pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from);
         let (reader, writer) = pipe.map_err(failed("a pipe"))?;
-        // Orphaned descendants become our children, to be reaped.
+        // Orphaned descendants become children of this process, which reaps them.
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
-        // SAFETY: the conductor has one thread that does anything in the child.
+        // SAFETY: in the child only the calling thread exists, and no lock is held.
         match unsafe { fork() }.map_err(failed("a process"))? {
             Some(pid) => {
                 let pid = Pid::from_raw(pid as i32).expect("a child has an id");
@@ -365,7 +365,7 @@ impl Manager {
 
     /// Ends all processes and waits for them.
     fn end(mut self) {
-        // They may have ended already.
+        // An error means that they have ended.
         let _ = kill_process_group(self.pid, Signal::KILL);
         self.life = None;
         while let Err(rustix::io::Errno::INTR) | Ok(_) = wait(WaitOptions::empty()) {}

@@ -45,11 +45,11 @@ pub struct Barrier {
 pub struct Channel {
     pub capacity: u32,
     messages: u32,
-    /// The message at the front is the `taken`th.
+    /// Number of messages taken so far.
     taken: u64,
     senders: Queue,
     receivers: Queue,
-    /// The start and length of its ring in the stage's clocks.
+    /// Start and length of its ring in the stage's clocks.
     pub clocks: Option<(u32, u32)>,
 }
 
@@ -98,7 +98,7 @@ impl Stage {
         task.inspect(|task| self.slot(*task).unpark()).is_some()
     }
 
-    /// Waits for a signal, meanwhile without the mutex.
+    /// Releases the mutex, waits for a signal, and takes the mutex again.
     pub fn wait_for_signal(
         &self,
         me: TaskSlot,
@@ -180,7 +180,7 @@ impl Stage {
         while self.wake(waiters.pop(self)) {}
     }
 
-    /// The time at which a disk will have served a request of this length that comes now.
+    /// The time when a disk has finished a request of this length that is issued now.
     pub fn disk(&self, disk: u32, now: Time, service_ns: u64) -> Time {
         let mut d = self.disks[disk as usize].lock();
         d.free_at = d.free_at.max(now.0) + service_ns;
@@ -207,7 +207,7 @@ impl Stage {
         }
     }
 
-    /// Takes messages as they come, waking a sender for each; returns the clock of the last.
+    /// Takes messages one by one, waking a sender for each; returns the clock of the last.
     pub fn receive(&self, me: TaskSlot, channel: u32, count: u32) -> Option<Time> {
         let mut clock = None;
         for _ in 0..count {
@@ -238,7 +238,7 @@ impl Stage {
         (taken, clock)
     }
 
-    /// The channel, locked, once it has a message.
+    /// Waits for a message; returns the locked channel.
     fn await_message(&self, me: TaskSlot, channel: u32) -> Guard<'_, Channel> {
         loop {
             let mut c = self.channels[channel as usize].lock();

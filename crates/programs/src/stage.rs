@@ -108,13 +108,13 @@ const TIMED: u32 = 1 << 31;
 /// A mark that was made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Marked {
-    /// When.
+    /// Its time.
     pub time: Time,
     /// The task that made it.
     pub slot: TaskSlot,
-    /// What was marked.
+    /// Its name.
     pub mark: MarkId,
-    /// How many, or how long.
+    /// Its count or duration.
     pub what: What,
 }
 
@@ -185,7 +185,7 @@ impl Stage {
 
     // ---- tasks ------------------------------------------------------------------------
 
-    /// A slot for a new task of this specification; none if there have been too many.
+    /// A slot for a new task of this specification; `None` if there are too many tasks.
     pub fn new_slot(&self, spec: u32, background: bool) -> Option<TaskSlot> {
         let number = self.head.nr_slots.fetch_add(1, SeqCst);
         if number >= MAX_TASKS {
@@ -202,19 +202,19 @@ impl Stage {
         Some(TaskSlot(number))
     }
 
-    /// All tasks there have been.
+    /// All tasks, including those that have ended.
     pub fn all_slots(&self) -> impl Iterator<Item = (TaskSlot, &'static Slot)> {
         let nr_slots = self.head.nr_slots.load(SeqCst).min(MAX_TASKS);
         let slots = self.slots[..nr_slots as usize].iter().enumerate();
         slots.map(|(number, slot)| (TaskSlot(number as u32), slot))
     }
 
-    /// One of them.
+    /// The task in a slot.
     pub fn slot(&self, slot: TaskSlot) -> &'static Slot {
         &self.slots[slot.0 as usize]
     }
 
-    /// A foreground task has ended, or will not end and is not waited for.
+    /// A foreground task has ended, or nothing waits for its end.
     pub fn leave_foreground(&self) {
         if self.head.foreground.fetch_sub(1, SeqCst) == 1 {
             self.finish(Progress::Finished);
@@ -233,7 +233,7 @@ impl Stage {
         Time(self.head.start.load(SeqCst))
     }
 
-    /// When it ended, if it did by itself.
+    /// When the foreground tasks had ended or a task failed, if so.
     pub fn end(&self) -> Option<Time> {
         Some(Time(self.head.end.load(SeqCst))).filter(|end| *end > Time::ZERO)
     }
@@ -299,7 +299,7 @@ impl Stage {
     pub fn marks(&self) -> (Vec<Marked>, u64) {
         let made = self.head.nr_records.load(SeqCst) as usize;
         let kept = &self.records[..made.min(MAX_RECORDS)];
-        // One without a time was being written when its task was ended.
+        // A record without a time is incomplete: its task was killed while writing it.
         let marks = kept.iter().filter(|record| record.time.load(Acquire) > 0);
         let marks = marks.map(|record| {
             let (mark, value) = (record.mark.load(Relaxed), record.value.load(Relaxed));
@@ -324,7 +324,8 @@ fn carries_clocks(workload: &Workload) -> bool {
 }
 
 impl Slot {
-    /// Sleeps until this task is woken; not at all if it has been.  Only the task itself calls it.
+    /// Sleeps until this task is woken; returns at once if it was woken before. Only the task
+    /// itself calls it.
     pub fn park(&self) {
         while self.woken.swap(0, Acquire) == 0 {
             wait_while(&self.woken, 0);

@@ -8,7 +8,7 @@ use rustix::thread::futex;
 use rustix::time::{clock_gettime, ClockId, Timespec};
 use schedlab_trace::{Ns, TaskClass, Time};
 
-/// The kernel's monotonic clock, which traces are recorded with.
+/// The kernel's monotonic clock; traces use the same clock.
 pub fn now() -> Time {
     let now = clock_gettime(ClockId::Monotonic);
     Time(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
@@ -41,7 +41,7 @@ pub fn sleep_until(time: Time) {
 
 /// Sleeps as long as the word has this value.  Spurious wakeups are possible.
 pub fn wait_while(word: &AtomicU32, value: u32) {
-    // Not asleep at all, or woken too early: the caller checks again.
+    // Returns early on a spurious wakeup or another value: the caller checks again.
     let _ = futex::wait(word, futex::Flags::empty(), value, None);
 }
 
@@ -53,13 +53,13 @@ pub fn wait_while_at_most(word: &AtomicU32, value: u32, limit: Duration) {
 
 /// Wakes the thread that has waited longest for the word to change.
 pub fn wake(word: &AtomicU32) {
-    // A word in memory of ours cannot be refused.
+    // The call cannot fail: the word is in our memory.
     let _ = futex::wake(word, futex::Flags::empty(), 1);
 }
 
-/// Wakes all that wait for the word to change.
+/// Wakes all threads that wait for the word to change.
 pub fn wake_all(word: &AtomicU32) {
-    // The kernel counts with a sign.
+    // The kernel reads a signed number.
     let _ = futex::wake(word, futex::Flags::empty(), i32::MAX as u32);
 }
 
@@ -71,7 +71,7 @@ pub fn rest() -> ! {
     }
 }
 
-/// The thread this is.
+/// The id of this thread.
 pub fn thread_id() -> u32 {
     rustix::thread::gettid().as_raw_nonzero().get() as u32
 }
@@ -139,7 +139,7 @@ pub fn set_standing(thread: u32, standing: Standing) -> io::Result<()> {
 
 /// Changes the slice this thread asks for; 0: the kernel's own.
 pub fn set_slice(slice: Ns) -> io::Result<()> {
-    // In the same call the kernel sets nice.
+    // The same call also sets nice, so read it first.
     let nice = rustix::process::getpriority_process(None)?;
     set_attributes(
         0,
@@ -157,7 +157,7 @@ fn set_attributes(thread: u32, attributes: Attributes) -> io::Result<()> {
         size: size_of::<Attributes>() as u32,
         ..attributes
     };
-    // SAFETY: the attributes live through the call and say how long they are.
+    // SAFETY: the attributes outlive the call and contain their size.
     let done = unsafe { libc::syscall(libc::SYS_sched_setattr, thread, &raw const attributes, 0) };
     match done {
         0 => Ok(()),
@@ -190,7 +190,7 @@ pub fn set_name(name: &str) {
     }
 }
 
-/// Sleeps of this thread and of those it starts end as exactly as the kernel can.
+/// Sets the timer slack of this thread, and of threads it starts, to 1 ns.
 pub fn sleep_exactly() {
     // SAFETY: it takes only numbers.  It cannot fail.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
@@ -217,7 +217,7 @@ pub fn exit_process(status: i32) -> ! {
 
 /// Waits for a child of this thread to end; false if it has none.
 pub fn wait_for_child() -> bool {
-    // Only children of this thread: those of other threads of the process belong to other tasks.
+    // Only children of this thread: the other threads of the process are other tasks.
     let mut status = 0;
     loop {
         // SAFETY: the place lives through the call.

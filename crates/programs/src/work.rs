@@ -4,13 +4,13 @@ use schedlab_trace::Ns;
 
 use crate::system::now;
 
-/// The shortest loop worth timing.
+/// The shortest loop that is measured.
 const LEAST_SAMPLE: Ns = Ns::from_us(200);
 
-/// How often each loop is timed; the shortest time is the undisturbed one.
+/// Measurements of each loop; the shortest time had no preemption.
 const SAMPLES: u32 = 12;
 
-/// Computes for an amount of CPU time, regardless of preemption.
+/// Computes for an amount of CPU time; preemption does not count.
 ///
 /// The loop consists of instructions that do nothing, so that it always takes the same time, and
 /// an emulated CPU executes it faster than a real one.
@@ -48,7 +48,7 @@ impl Work {
         }
     }
 
-    /// Computes for this time.  A rest of less than a round is added to the next call.
+    /// Computes for this time. A remainder of less than a round is added to the next call.
     pub fn run(&mut self, amount: Ns) {
         let wanted = u128::from(amount.0) + u128::from(self.owed.0);
         let time = u128::from(self.time.0);
@@ -79,7 +79,7 @@ fn spin(rounds: u64) {
     if rounds == 0 {
         return;
     }
-    // SAFETY: it changes a register it owns, and nothing else.
+    // SAFETY: it changes only a register that it declares.
     unsafe {
         std::arch::asm!(
             "2:",

@@ -1,4 +1,4 @@
-//! Reads recordings and says what was in them: `read_recording FILE...`.
+//! Reads recordings and prints their content: `read_recording FILE...`.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! How much a recording may decompress to: a small file must not fill the memory.
+//! Limits the decompressed size of a recording, so that a small file cannot fill the memory.
 
 use std::cell::Cell;
 use std::fmt;
@@ -6,17 +6,18 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::rc::Rc;
 
-/// Every recording may decompress to this many bytes.
+/// Bytes that every recording may decompress to.
 const ALWAYS: u64 = 256 << 20;
 
-/// A recording may decompress to this many times its own size; xz makes a 30th of perf script's text.
+/// Decompressed size relative to the file, at most; xz compresses perf script's text about 30
+/// times.
 const RATIO: u64 = 100;
 
-/// Counts the bytes of a recording as they are read and decompressed, in all layers of compression together.
+/// Counts the bytes read and decompressed, of all layers of compression together.
 #[derive(Clone, Default)]
 pub struct Budget {
     counted: Rc<Counted>,
-    /// What the user allows; none: see [`Budget::limit`].
+    /// The user's limit; `None`: see [`Budget::limit`].
     allowed: Option<u64>,
 }
 
@@ -26,7 +27,7 @@ struct Counted {
     plain: Cell<u64>,
 }
 
-/// A recording decompresses to more than it may.
+/// A recording decompresses to more than its limit.
 #[derive(Debug)]
 pub struct TooLarge {
     limit: u64,
@@ -42,14 +43,14 @@ impl fmt::Display for TooLarge {
 impl std::error::Error for TooLarge {}
 
 impl TooLarge {
-    /// The error in an I/O error, if it is one.
+    /// The error inside an I/O error, if it is this one.
     pub fn of(error: &io::Error) -> Option<&TooLarge> {
         error.get_ref()?.downcast_ref()
     }
 }
 
 impl Budget {
-    /// A budget of `allowed` bytes; none: as many as is usual for the file's size.
+    /// A budget of `allowed` bytes; `None`: the default for the file's size.
     pub fn new(allowed: Option<u64>) -> Budget {
         Budget {
             allowed,
@@ -57,16 +58,16 @@ impl Budget {
         }
     }
 
-    /// So many bytes of the file were read.
+    /// Counts bytes read from the file.
     pub fn read(&self, bytes: u64) {
         let compressed = &self.counted.compressed;
         compressed.set(compressed.get().saturating_add(bytes));
     }
 
-    /// So many bytes were decompressed.
+    /// Counts decompressed bytes.
     ///
     /// # Errors
-    /// That is too much.
+    /// The limit is exceeded.
     pub fn decompressed(&self, bytes: u64) -> io::Result<()> {
         let plain = self.counted.plain.get().saturating_add(bytes);
         self.counted.plain.set(plain);
@@ -77,7 +78,7 @@ impl Budget {
         }
     }
 
-    /// As the user allows; else by the size of the file, and no more than the machine has memory.
+    /// The user's limit; otherwise by the size of the file, and at most the machine's memory.
     fn limit(&self) -> u64 {
         self.allowed.unwrap_or_else(|| {
             let usual = RATIO.saturating_mul(self.counted.compressed.get());
@@ -96,7 +97,7 @@ fn memory() -> u64 {
     kib.map_or(u64::MAX, |kib| kib << 10)
 }
 
-/// A file's bytes, counted as they are read.
+/// A file that counts the bytes read.
 pub struct CountedFile<R> {
     pub inner: R,
     pub budget: Budget,
@@ -110,7 +111,7 @@ impl<R: Read> Read for CountedFile<R> {
     }
 }
 
-/// Decompressed bytes in memory, counted as they are written.
+/// Decompressed bytes in memory, counted when written.
 #[derive(Default)]
 pub struct Inflated {
     pub bytes: Vec<u8>,

@@ -6,19 +6,19 @@ use schedlab_input::{reason, Diagnostic};
 
 use crate::budget::TooLarge;
 
-/// What is wrong, and where.
+/// A problem and its place.
 #[derive(Debug)]
 pub struct Failure {
     /// Line, from 1; 0 in files that have none.
     pub line: u64,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
-    /// What would have been right.
+    /// The expected content.
     pub expected: String,
 }
 
 impl Failure {
-    /// Something wrong with the file as a whole.
+    /// A problem of the whole file.
     pub fn new(problem: impl Into<String>) -> Failure {
         Failure {
             line: 0,
@@ -27,18 +27,18 @@ impl Failure {
         }
     }
 
-    /// Something wrong at a byte of the decompressed file, counted from 0.
+    /// A problem at a byte of the decompressed file, counted from 0.
     pub fn at_byte(offset: u64, problem: impl AsRef<str>) -> Failure {
         Failure::new(format!("byte {offset}: {}", problem.as_ref()))
     }
 
-    /// Says what would have been right.
+    /// Adds the expected content.
     pub fn expected(mut self, expected: impl Into<String>) -> Failure {
         self.expected = expected.into();
         self
     }
 
-    /// Says in which line.
+    /// Adds the line.
     pub fn line(mut self, line: u64) -> Failure {
         self.line = line;
         self

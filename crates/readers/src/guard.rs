@@ -1,7 +1,7 @@
 //! Turns panics of a library into errors.
 //!
-//! `tracepoint_decode` slices the texts of formats by bytes and panics where they are not ASCII.  Only damaged files have
-//! such texts.  The panic is caught without a message and becomes an error.
+//! `tracepoint_decode` slices the texts of formats by bytes and panics if they are not ASCII. Only
+//! damaged files contain such texts. The panic is caught, prints nothing and becomes an error.
 
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
@@ -10,11 +10,11 @@ use std::sync::Once;
 use crate::failure::Failure;
 
 thread_local! {
-    /// Whether panics of this thread are caught here and print nothing.
+    /// Are panics of this thread caught here, without a message?
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Does a job; its panic becomes a failure.
+/// Runs a job; turns its panic into an error.
 pub fn guarded<T>(job: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

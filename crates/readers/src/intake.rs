@@ -67,25 +67,25 @@ impl Intake {
         self.recording.push(KernelEvent { time, cpu, kind });
     }
 
-    /// Notes that the recording has `sched_wakeup`.  Recordings of `perf sched record` have only `sched_wakeup_new`, which
-    /// is a wakeup, too, but only of new tasks.
+    /// Records that the recording has `sched_wakeup`. Recordings of `perf sched record` have only
+    /// `sched_wakeup_new`, a wakeup of new tasks.
     pub fn has_wakeups(&mut self) {
         self.carries.wakeup = true;
     }
 
-    /// Counts an event a recording does not need.
+    /// Counts an event that recordings do not need.
     pub fn ignore(&mut self, name: &str) {
         count(&mut self.report.ignored, name);
     }
 
-    /// The kernel lost events here; `None` if their number is unknown.
+    /// Counts lost events; `None` if their number is unknown.
     pub fn lost(&mut self, events: Option<u64>) {
         self.report.nr_gaps += 1;
         let lost = &mut self.recording.nr_lost;
         *lost = lost.saturating_add(events.unwrap_or(0));
     }
 
-    /// Adds a note, if it is not there yet.
+    /// Adds a note without duplicates.
     pub fn note(&mut self, note: &str) {
         if !self.report.notes.iter().any(|known| known == note) {
             self.report.notes.push(note.to_string());
@@ -95,19 +95,19 @@ impl Intake {
     /// Ends the recording.
     ///
     /// # Errors
-    /// There is no switch in it, and without switches there is no recording.
+    /// The recording contains no switch, so it is of no use.
     pub fn finish(mut self) -> Result<(Recording, ReadReport), Failure> {
         if self.nr_switches == 0 {
             let found = match self.report.ignored.iter().max_by_key(|(_, count)| **count) {
-                Some((name, _)) => format!("no sched_switch in it, but {name}"),
-                None => "no sched_switch in it".to_string(),
+                Some((name, _)) => format!("the file has no sched_switch, but {name}"),
+                None => "the file has no sched_switch".to_string(),
             };
             return Err(Failure::new(found).expected(
                 "a recording of the scheduler, as of `schedlab record` or `perf sched record`",
             ));
         }
         if !self.carries.waking && !self.carries.wakeup {
-            self.note("no wakeups in it: when tasks became runnable is not known");
+            self.note("no wakeups were recorded: the times when tasks became runnable are unknown");
         }
         self.recording.carries = self.carries;
         self.recording.finish(None);
@@ -143,7 +143,7 @@ pub fn task(pid: Pid, comm: Comm, prio: Option<i64>) -> TaskRef {
     }
 }
 
-/// The context of a waking, by the flags every tracepoint carries (`common_flags`).
+/// The context of a waking, from the flags of the tracepoint (`common_flags`).
 pub fn context(flags: u64) -> WakeContext {
     const HARDIRQ: u64 = 0x08;
     const SOFTIRQ: u64 = 0x10;
@@ -161,7 +161,7 @@ pub fn is_thread(clone_flags: u64) -> bool {
     clone_flags & CLONE_THREAD != 0
 }
 
-/// A task's state by its bits, as they are since Linux 4.14.
+/// A task's state from its bits, in their meaning since Linux 4.14.
 pub fn state_of_bits(bits: u64) -> KernelState {
     const STATES: [(u64, KernelState); 8] = [
         (0x01, KernelState::Sleeping),

@@ -6,15 +6,16 @@
 //!            the format              perfetto/ ────┘
 //! ```
 //!
-//! [`read`] takes `perf.data`, the text of `perf script`, the text of ftrace and of `trace-cmd
-//! report`, and Perfetto's protocol buffers, plain or compressed (gzip, xz, zstd).  The format is found by the content
-//! of a file, never by its name.  The places of fields are read from the file, too.
+//! [`read`] accepts `perf.data`, the text of `perf script`, the text of ftrace and of `trace-cmd
+//! report`, and Perfetto's protocol buffers, plain or compressed (gzip, xz, zstd). The format is
+//! found from the file's content, not from its name. The layout of records is read from the file,
+//! too.
 //!
 //! [`write_text`] writes the two texts.
 //!
-//! Nothing is left out silently: [`ReadReport`] counts the events that a recording does not need, and names what the
-//! format does not record.  A file that is cut short or damaged gives a [`Diagnostic`](schedlab_input::Diagnostic) with
-//! the place, never a panic.
+//! No event is dropped silently: [`ReadReport`] counts the events that a recording does not need,
+//! and names what the format does not record. A damaged or incomplete file gives a
+//! [`Diagnostic`](schedlab_input::Diagnostic) with the place, never a panic.
 
 mod budget;
 mod failure;

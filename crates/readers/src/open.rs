@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::report::{Compression, FileFormat, ReadReport};
 use crate::{perf_data, perfetto, text};
 
-/// The number of bytes from which the format is found.
+/// Number of bytes that identify the format.
 const LOOKED_AT: usize = 64 << 10;
 
 /// The formats, for messages.
@@ -23,12 +23,13 @@ const KNOWN: &str =
 /// Reads the recording in a file.
 ///
 /// # Errors
-/// It cannot be opened, is none of the formats, is cut short or damaged, or decompresses to far more than its size.
+/// The file cannot be opened, has no known format, is damaged or incomplete, or decompresses to far
+/// more than its size.
 pub fn read(path: &Path) -> Result<(Recording, ReadReport), Diagnostic> {
     read_within(path, None)
 }
 
-/// The same, with the most bytes it may decompress to.
+/// As [`read`], with a limit on the decompressed bytes.
 ///
 /// # Errors
 /// Those of [`read`].
@@ -50,10 +51,10 @@ pub fn read_within(
     read_stream(file, path, &budget).map_err(|failure| failure.in_file(&name))
 }
 
-/// Reads the recording in a stream of bytes, which messages call `name`.
+/// Reads a recording from a stream; messages call it `name`.
 ///
 /// # Errors
-/// It is none of the formats, or is cut short or damaged.
+/// The stream has no known format, or is damaged or incomplete.
 pub fn read_from(stream: impl Read, name: &str) -> Result<(Recording, ReadReport), Diagnostic> {
     read_stream(stream, None, &Budget::default()).map_err(|failure| failure.in_file(name))
 }
@@ -179,6 +180,6 @@ fn damaged(compression: Compression, error: &io::Error) -> io::Error {
         Compression::Zstd => "zstd",
     };
     let why = reason(error);
-    let what = format!("its {name} data is cut short or damaged: {why}");
+    let what = format!("its {name} data is damaged or incomplete: {why}");
     io::Error::new(error.kind(), what)
 }

@@ -1,8 +1,8 @@
 //! perf.data: the binary file of perf record.
 //!
-//! `tracepoint_perf` reads the container and the formats of the tracepoints in it; [`RecordLayout`] reads a
-//! tracepoint's record by its format.  A file also has records of names, forks and exits, whatever tracepoints were
-//! recorded: they tell the process of each thread.
+//! `tracepoint_perf` reads the container and the formats of its tracepoints; [`RecordLayout`] reads
+//! a tracepoint's record by its format. A file also has records of names, forks and exits,
+//! independent of the recorded tracepoints; they tell the process of each thread.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -33,17 +33,18 @@ const HEADER: usize = 8;
 /// The end of the data of a file in pipe mode, which is unknown.
 const PIPE: u64 = u64::MAX;
 
-/// What is said of a recording made with `-F`.
+/// The note for a recording made with `-F`.
 const SAMPLED: &str = "only samples of its events were recorded (perf record -F): most are missing";
 
 /// The size of one read, in bytes.
 const PIECE: usize = 1 << 20;
 
-/// Records of `perf record -z` that hold compressed records (`perf_event_type` in perf's source).
+/// Records of `perf record -z` that contain compressed records (`perf_event_type` in perf's
+/// source).
 const COMPRESSED: PerfEventHeaderType = PerfEventHeaderType(81);
 const COMPRESSED2: PerfEventHeaderType = PerfEventHeaderType(83);
 
-/// `PERF_RECORD_MISC_COMM_EXEC`: the name is that of a new program.
+/// `PERF_RECORD_MISC_COMM_EXEC`: exec set the name.
 const COMM_EXEC: u16 = 1 << 13;
 
 /// Reads from a stream, through a temporary file: reading the container needs seeking.
@@ -71,7 +72,7 @@ fn read_file(path: &Path, budget: &Budget) -> Result<(Recording, ReadReport), Fa
     let opened = file.open_file(name, PerfDataFileEventOrder::File);
     opened.map_err(|e| damaged(&e, "its head"))?;
     if file.data_begin_file_pos() == file.data_end_file_pos() {
-        let problem = "there are no events in it; perf record did not come to its proper end";
+        let problem = "the file has no events; perf record did not end properly";
         return Err(Failure::new(problem).expected("a complete perf.data"));
     }
     let mut reader = Reader::new(budget.clone());
@@ -93,14 +94,14 @@ fn read_file(path: &Path, budget: &Budget) -> Result<(Recording, ReadReport), Fa
 fn damaged(error: &io::Error, place: &str) -> Failure {
     match error.kind() {
         io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
-            Failure::new(format!("{place}: the file is cut short or damaged"))
+            Failure::new(format!("{place}: the file is damaged or incomplete"))
                 .expected("a complete perf.data")
         }
         _ => Failure::new(format!("{place}: {error}")),
     }
 }
 
-/// Reads a record, its header included.
+/// Reads a record with its header.
 fn next_record(section: &mut impl Read, bytes: &mut Vec<u8>) -> io::Result<PerfEventHeader> {
     bytes.resize(HEADER, 0);
     section.read_exact(bytes)?;
@@ -110,7 +111,7 @@ fn next_record(section: &mut impl Read, bytes: &mut Vec<u8>) -> io::Result<PerfE
     Ok(header)
 }
 
-/// The header of a record; none if its size is less than that of the header.
+/// The header of a record; `None` if the record is shorter than a header.
 fn header(record: &[u8]) -> Option<PerfEventHeader> {
     let number = |at: usize| Some(u16::from_le_bytes([*record.get(at)?, *record.get(at + 1)?]));
     let header = PerfEventHeader {
@@ -126,15 +127,15 @@ struct Reader {
     nr_records: u64,
     /// The tracepoints of the file, by their number.
     layouts: FxHashMap<u32, Tracepoint>,
-    /// The names of threads, as far as records told them; a fork's record has no name.
+    /// The names of threads from records; a fork's record has no name.
     names: FxHashMap<Pid, Comm>,
-    /// Events lost, by the two kinds of records that count them.
+    /// Lost events, by the two kinds of records that count them.
     lost: u64,
     lost_samples: u64,
-    /// Decompresses what `perf record -z` wrote.
+    /// Decompresses records of `perf record -z`.
     inflate: Option<zstd::stream::write::Decoder<'static, Inflated>>,
     budget: Budget,
-    /// Events of records that are no samples.
+    /// Events from records that are not samples.
     told: Vec<Told>,
     /// Times of the first and the last sample.
     span: Option<(Time, Time)>,
@@ -169,7 +170,7 @@ impl Reader {
     }
 
     fn place(&self) -> String {
-        format!("behind record {}", self.nr_records)
+        format!("after record {}", self.nr_records)
     }
 
     fn wrong(&self, problem: impl AsRef<str>) -> Failure {
@@ -177,7 +178,7 @@ impl Reader {
         Failure::new(format!("record {number}: {problem}")).expected("a complete perf.data")
     }
 
-    /// Reads the records of a file in pipe mode, with their descriptions among them.
+    /// Reads the records of a file in pipe mode; their descriptions are records, too.
     fn stream(&mut self, file: &mut PerfDataFileReader) -> Result<(), Failure> {
         loop {
             let more = file.move_next_event();
@@ -188,8 +189,8 @@ impl Reader {
         }
     }
 
-    /// Reads the records of a file's data section.  `PerfDataFileReader` would make two system calls for each record,
-    /// which takes longer than everything else.
+    /// Reads the records of a file's data section. `PerfDataFileReader` would need two system calls
+    /// for each record, more time than all other work.
     fn section(
         &mut self,
         file: &PerfDataFileReader,
@@ -201,7 +202,7 @@ impl Reader {
             let header = header.map_err(|e| damaged(&e, &self.place()))?;
             self.record(file, &PerfEventBytes::new(header, &bytes))?;
             if header.ty == PerfEventHeaderType::Auxtrace {
-                // Data that is no record follows; its size is in the record.
+                // Other data follows the record; the record contains its size.
                 let size = u64_at(&bytes, HEADER).unwrap_or_default();
                 io::copy(&mut (&mut section).take(size), &mut io::sink())?;
             }
@@ -250,7 +251,7 @@ impl Reader {
     ) -> Result<(), Failure> {
         let sample = Sample::of(file, record);
         let sample = sample.map_err(|e| match e {
-            PerfDataFileError::NoData => self.wrong("samples do not say which event they are of"),
+            PerfDataFileError::NoData => self.wrong("samples have no event id"),
             e => self.wrong(format!("a damaged sample ({e})")),
         })?;
         let description = sample.description;
@@ -286,7 +287,7 @@ impl Reader {
             self.wrong(format!("{} is shorter than its format", description.name()))
         })?;
         let cpu = intake::cpu(sample.cpu.into());
-        let cpu = cpu.ok_or_else(|| self.wrong(format!("there is no CPU {}", sample.cpu)))?;
+        let cpu = cpu.ok_or_else(|| self.wrong(format!("CPU number {} is invalid", sample.cpu)))?;
         let time = Time(sample.time);
         let (first, last) = self.span.unwrap_or((time, time));
         self.span = Some((first.min(time), last.max(time)));
@@ -294,7 +295,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Keeps an event of a record that is no sample.
+    /// Keeps an event from a record that is not a sample.
     fn tell(&mut self, (time, cpu): (Time, CpuId), tgid: Pid, kind: KernelEventKind) {
         self.told.push(Told {
             time,
@@ -304,8 +305,8 @@ impl Reader {
         });
     }
 
-    /// Adds the events of records that are no samples.  perf records names and forks before it samples: what happened
-    /// before the first sample is known at the start of the recording, but not part of it.
+    /// Adds the events from records that are not samples. perf records names and forks before it
+    /// samples: earlier events describe the state at the start and are not part of the recording.
     fn take_told(&mut self, file: &PerfDataFileReader) {
         let formats = || {
             file.event_desc_list()
@@ -316,11 +317,11 @@ impl Reader {
         let has_forks = has("sched_process_fork");
         let has_exits = has("sched_process_exit");
         let (start, end) = self.span.unwrap_or_default();
-        // They are added late here, but are in order in the file.
+        // They are added late here, but they are in order in the file.
         let nr_out_of_order = self.intake.report.nr_out_of_order;
         for told in std::mem::take(&mut self.told) {
             match told.kind {
-                // The tracepoints have more details.
+                // The tracepoint has more details.
                 KernelEventKind::Fork { .. } if has_forks => {}
                 KernelEventKind::Exit { .. } if has_exits => {}
                 _ if (start..=end).contains(&told.time) => {
@@ -335,7 +336,8 @@ impl Reader {
         self.intake.report.nr_out_of_order = nr_out_of_order;
     }
 
-    /// Time and CPU of a record that is no sample; none if perf synthesised it to describe the state at the start.
+    /// Time and CPU of a record that is not a sample; `None` if perf wrote it to describe the state
+    /// at the start.
     fn when(
         &self,
         file: &PerfDataFileReader,
@@ -428,7 +430,7 @@ impl Reader {
         }
     }
 
-    /// Decompresses more records; the end of the last one may come with the next piece.
+    /// Decompresses records; the rest of the last one may be in the next piece.
     fn compressed(&mut self, file: &PerfDataFileReader, data: &[u8]) -> Result<(), Failure> {
         let mut inflate = match self.inflate.take() {
             Some(inflate) => inflate,
@@ -474,7 +476,7 @@ impl Reader {
             let release = String::from_utf8_lossy(release);
             self.intake.recording.release = Some(release.into_owned());
         }
-        // Two numbers: CPUs available, CPUs online.
+        // Two numbers: available CPUs, online CPUs.
         if let Some(online) = u32_at(file.header(PerfHeaderIndex::NrCpus), 4) {
             self.intake.cpus(online.into());
         }
@@ -507,7 +509,7 @@ impl<'a> Sample<'a> {
                 cpu: info.cpu,
                 raw: info.raw_data(),
             }),
-            // Samples of a recording of one event may lack its id; the event may be described twice.
+            // A recording with one event may omit the event's id; an event may be described twice.
             (Err(PerfDataFileError::NoData), [others @ .., only])
                 if others.iter().all(|other| {
                     other.attr().config == only.attr().config
@@ -552,7 +554,7 @@ impl<'a> Sample<'a> {
 fn tracepoint(description: &PerfEventDesc) -> Result<Tracepoint, Failure> {
     let name = description.name();
     let Some(format) = description.format() else {
-        let problem = format!("the file does not say how {name} is laid out");
+        let problem = format!("the file has no format of {name}");
         return Err(Failure::new(problem).expected("a complete perf.data"));
     };
     let layout = RecordLayout::new(event_format(format));

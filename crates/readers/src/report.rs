@@ -1,4 +1,4 @@
-//! What was read from a file.
+//! A report on what was read from a file.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -42,7 +42,7 @@ pub enum Compression {
     Zstd,
 }
 
-/// The content of a file: what was taken into the recording and what was not.
+/// The content of a file: events in the recording, and everything else.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ReadReport {
     /// Its format.
@@ -51,20 +51,20 @@ pub struct ReadReport {
     pub compression: Option<Compression>,
     /// The resolution of its times in ns: 1, or 1000 for times printed in microseconds.
     pub resolution_ns: u64,
-    /// Events taken into the recording.
+    /// Events in the recording.
     pub nr_events: u64,
-    /// Events of kinds a recording does not need, by name.
+    /// Events that recordings do not need, by name.
     pub ignored: BTreeMap<String, u64>,
-    /// Lines that are no events: headings, call chains, notices.
+    /// Lines that are not events: headings, call chains, notices.
     pub nr_other_lines: u64,
-    /// Events that followed a later event of the same CPU; they were sorted.
+    /// Events that came after a later event of the same CPU; they were sorted.
     pub nr_out_of_order: u64,
     /// Places where the file reports lost events.  Their number, if it is known, is in
     /// [`Recording::nr_lost`](schedlab_recording::Recording::nr_lost).
     pub nr_gaps: u64,
     /// Whether only samples of the events were recorded.
     pub is_sampled: bool,
-    /// Notes: what the format, or this file, does not record.
+    /// Notes: data that the format or this file does not contain.
     pub notes: Vec<String>,
 }
 

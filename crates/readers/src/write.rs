@@ -9,10 +9,10 @@ use schedlab_recording::{
 use schedlab_trace::ftrace::line::{splits_line, Context, Head, Named, Tracepoint, COLUMNS, YIELD};
 use schedlab_trace::{WakeContext, SIMULATED_HEADING};
 
-/// What stands before the kernel's release, as perf script prints it.
+/// The text before the kernel's release in perf script's header.
 pub const RELEASE: &str = "# os release : ";
 
-/// What stands before the cost of recording a system call, in ns.
+/// The text before the CPU time to record a system call, in ns.
 pub const CALL_COST: &str = "# ns to record a system call : ";
 
 /// The format of the text.
@@ -25,7 +25,7 @@ pub enum TextFormat {
     PerfScript,
 }
 
-/// Writes a recording; returns notes about what the format cannot hold.
+/// Writes a recording; returns notes about data that the format cannot contain.
 ///
 /// # Errors
 /// Those of the writer.
@@ -73,7 +73,7 @@ impl<'a> Writer<'a> {
         writer
     }
 
-    /// The task that ran on each CPU at the start, by its first switch; idle if it has none.
+    /// The running task of each CPU at the start, from its first switch; idle without a switch.
     fn running_at_start(&self) -> Vec<(Pid, Comm)> {
         let mut running = vec![None; self.recording.nr_cpus() as usize];
         for event in self.recording.events() {
@@ -206,7 +206,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// An event of a tracepoint of the scheduler that traces of simulations have, too.
+    /// An event of the scheduler's tracepoints that simulations have, too.
     fn tracepoint(&mut self, kind: KernelEventKind) -> Option<Tracepoint<'static>> {
         Some(match kind {
             KernelEventKind::Switch {
@@ -247,7 +247,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// A task as sched_process_fork names it: without its priority.
+    /// A task in sched_process_fork, which has no priority.
     fn forked(&mut self, pid: Pid, comm: Option<Comm>) -> Named<'static> {
         Named {
             comm: self.name(comm, pid).into(),
@@ -326,7 +326,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Keeps what later lines need.
+    /// Updates the state that later lines need.
     fn follow(&mut self, event: &KernelEvent) {
         match event.kind {
             KernelEventKind::Switch { prev, next, .. } => {
@@ -369,22 +369,22 @@ impl<'a> Writer<'a> {
             .map(|e| e.time)
             .zip(events.last().map(|e| e.time));
         let told = [
-            (self.renamed, "blanks and = in names are written as _"),
+            (self.renamed, "blanks and = in names became _"),
             (
                 self.contexts_lost,
-                "whether tasks or interrupts woke is not written",
+                "the context of wakeups (task or interrupt) was not written",
             ),
             (
                 recording.nr_lost > 0 && !is_kernels,
-                "how many events were lost is not written",
+                "the number of lost events was not written",
             ),
             (
                 !recording.tasks.is_empty(),
-                "classes and processes of tasks that existed at the start are not written",
+                "classes and processes of tasks that existed at the start were not written",
             ),
             (
                 ends.is_some_and(|ends| ends != recording.span),
-                "the time before the first and after the last event is not written",
+                "the time before the first and after the last event was not written",
             ),
         ];
         let notes = told.into_iter().filter(|(is_so, _)| *is_so);

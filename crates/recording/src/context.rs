@@ -1,15 +1,16 @@
 //! Wakeups by interrupts, in recordings that do not record the context of wakeups.
 //!
-//! A task in state D usually waits for a device.  The device's interrupt wakes it, whichever task runs at that moment.
-//! The exception is a parent in vfork: it waits in state D until its child execs or exits, and the child wakes it.
+//! A task in state D usually waits for a device. The device's interrupt wakes it, whatever task
+//! runs at that time. The exception is a parent in vfork: it waits in state D until its child execs
+//! or exits, and the child wakes it.
 
 use rustc_hash::FxHashMap;
 use schedlab_trace::{CpuId, WakeContext};
 
 use crate::event::{KernelEvent, KernelEventKind, KernelState, Pid};
 
-/// Marks wakeups from state D as done by interrupts, except those by the sleeper's child.  `missing` are switches that
-/// were not recorded; both lists are in order of time.
+/// Marks wakeups from state D as made by interrupts, except wakeups by the sleeping task's child.
+/// `missing` are switches that were not recorded; both lists are in order of time.
 pub fn guess_contexts(events: &mut [KernelEvent], missing: &[KernelEvent]) {
     let mut guess = Guess::default();
     let mut missing = missing.iter().copied().peekable();

@@ -75,14 +75,14 @@ enum Content {
         comm: Field,
     },
     Exec(Field),
-    /// If there is no thread id, the running task renames itself.
+    /// Without a thread id the running task renames itself.
     Rename(Option<Field>, Field),
     Exit(TaskFields),
     Yield,
     Runtime(Field, Field, Field),
     /// The number and the arguments, of which the first three are read.
     Enter(Field, Field),
-    /// The same of an event for one system call: its number, and a field for each argument.
+    /// An event for one system call: its number, and a field for each argument.
     EnterOne(Field, Vec<Field>),
     /// The number and the result.
     Return(Field, Field),
@@ -148,7 +148,7 @@ impl Decoder {
                 .get(..2)
                 .map(|b| u32::from(u16::from_le_bytes([b[0], b[1]])));
             let Some(event) = id.and_then(|id| events.get(&id)) else {
-                return; // Not one of those that were asked for.
+                return; // An event that was not requested.
             };
             match event.read(record, recording) {
                 Some(kind) => recording.push(KernelEvent {
@@ -167,7 +167,7 @@ impl Decoder {
         }
     }
 
-    /// The recording, after its last page.
+    /// The recording; called after the last page.
     pub fn finish(mut self, report: &Report) -> Recording {
         // The kernel's own count includes the losses that pages report.
         self.recording.nr_lost = self.recording.nr_lost.max(report.nr_lost);
@@ -304,8 +304,8 @@ fn comm(field: &Field, record: &[u8], recording: &mut Recording) -> Option<Comm>
 }
 
 impl StateField {
-    /// The kernel's own print format explains the bits: the lowest that is set has a letter; the
-    /// bit above the last letter's means preempted inside the kernel.
+    /// The kernel's print format explains the bits. The lowest bit that is set has a letter. The
+    /// bit above the last letter's bit means preempted inside the kernel.
     fn read(&self, record: &[u8]) -> Option<KernelState> {
         let bits = self.field.number(record)? as u64;
         let above = self.states.iter().map(|(bit, _)| bit << 1).max();

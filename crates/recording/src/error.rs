@@ -18,20 +18,20 @@ pub enum RecordingError {
     /// A file of tracefs or procfs cannot be read or written.
     #[error("{}: {error}", path.display())]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
-    /// A description of a tracepoint that cannot be understood.
+    /// The format of a tracepoint is invalid.
     #[error("the format of {event}: {problem}")]
     Format {
-        /// Which.
+        /// The tracepoint.
         event: String,
         /// What is wrong.
         problem: String,
     },
-    /// A page of a trace buffer that cannot be understood.
+    /// A page of a trace buffer is invalid.
     #[error("CPU {cpu}: a damaged page of the trace buffer ({problem})")]
     Page {
         /// The CPU of the buffer.

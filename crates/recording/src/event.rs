@@ -11,7 +11,7 @@ impl Pid {
     pub const IDLE: Pid = Pid(0);
 }
 
-/// A task's name at some moment: an index into the recording's names.
+/// A task's name at some time: an index into the recording's names.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Comm(pub u32);
 
@@ -22,16 +22,16 @@ pub struct TaskRef {
     pub pid: Pid,
     /// Its name at that moment.
     pub comm: Comm,
-    /// Its priority as the kernel numbers it: 100 to 139 for nice -20 to 19, 0 (best) to 98 real
-    /// time, -1 deadline; none if the event does not say.
+    /// Its priority in the kernel's numbers: 100 to 139 for nice -20 to 19, 0 (best) to 98 real
+    /// time, -1 deadline; `None` if the event has no priority.
     pub prio: Option<i16>,
 }
 
 /// The state of a task that is switched away from: the letter the kernel prints.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum KernelState {
-    /// `R`: runnable.  Preempted on the way back to user mode, or yielding, or in its own
-    /// schedule() while runnable.
+    /// `R`: runnable. It was preempted on the way to user mode, yielded, or called schedule() while
+    /// runnable.
     Runnable,
     /// `R+`: runnable, preempted inside the kernel.
     PreemptedInKernel,
@@ -50,7 +50,8 @@ pub enum KernelState {
 }
 
 impl KernelState {
-    /// The state of these letters.  Of several joined by `|` the first counts; unknown ones count as asleep.
+    /// The state of these letters. If several are joined by `|`, the first counts. Unknown letters
+    /// mean asleep.
     pub fn of_letters(letters: &str) -> KernelState {
         if letters.starts_with('R') {
             return match letters.ends_with('+') {
@@ -72,11 +73,11 @@ impl KernelState {
 /// One event of a tracepoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KernelEvent {
-    /// When, on the recording's clock.
+    /// The time, on the recording's clock.
     pub time: Time,
     /// The CPU that recorded it.
     pub cpu: CpuId,
-    /// What happened.
+    /// The event.
     pub kind: KernelEventKind,
 }
 
@@ -114,12 +115,12 @@ pub enum KernelEventKind {
     Migrate {
         /// The task that is moved.
         task: TaskRef,
-        /// From which CPU.
+        /// The CPU it leaves.
         from: CpuId,
-        /// To which CPU.
+        /// The CPU it goes to.
         to: CpuId,
     },
-    /// `task_newtask`, which comes just before the fork it is part of.
+    /// `task_newtask`; the `sched_process_fork` of the same task follows at once.
     NewTask {
         /// The new task.
         pid: Pid,
@@ -163,7 +164,7 @@ pub enum KernelEventKind {
     Runtime {
         /// The task that runs.
         task: TaskRef,
-        /// How long it has run since the last account.
+        /// Its CPU time since the last such event.
         ns: u64,
     },
     /// `sys_enter`: a task enters a system call.

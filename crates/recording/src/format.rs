@@ -1,5 +1,5 @@
-//! The layout of a tracepoint's records: the kernel's text of it, in `events/*/*/format` and in the header of every
-//! binary recording.
+//! The format of a tracepoint's records: the kernel's text in `events/*/*/format`, which binary
+//! recordings contain, too.
 
 use crate::RecordingError;
 
@@ -14,18 +14,18 @@ pub struct Field {
     pub size: usize,
     /// Whether it is a signed number.
     pub signed: bool,
-    /// Whether the content is here or somewhere else in the record.
+    /// Where its content is.
     pub place: Place,
 }
 
-/// Where a field's content is.
+/// The place of a field's content.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
-    /// Here.
+    /// In the field.
     Here,
-    /// `__data_loc`: at an offset from the record's start, in the low 16 bits of what is here.
+    /// `__data_loc`: the field's low 16 bits are the content's offset from the record's start.
     FromStart,
-    /// `__rel_loc`: the same, from the end of this field.
+    /// `__rel_loc`: the field's low 16 bits are the content's offset from the end of the field.
     FromField,
 }
 
@@ -76,7 +76,7 @@ impl EventFormat {
         self.fields.iter().find(|field| field.name == name)
     }
 
-    /// The letters `__print_flags` has for bits of a task's state, by their bits.
+    /// The letters of a task's state in `__print_flags`, with their bits.
     pub fn flag_letters(&self) -> Vec<(u64, String)> {
         let groups = self.print.split('{').skip(1);
         let pair = |group: &str| {

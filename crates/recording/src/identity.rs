@@ -1,7 +1,8 @@
-//! Which task a thread id means at which time, and what its name is.
+//! Finds the task of a thread id at each time, and the task's name.
 //!
-//! Thread ids are reused, and names change: a shell forks itself and then becomes a compiler.  A first pass over the
-//! recording tells tasks apart and finds the last name of each; the same steps in a second pass give the same tasks.
+//! Thread ids are reused, and names change: a shell forks and the child becomes a compiler. A first
+//! pass over the recording separates the tasks and finds the last name of each. A second pass takes
+//! the same steps and gives the same tasks.
 
 use rustc_hash::FxHashMap;
 use schedlab_trace::{TaskClass, TaskId};
@@ -29,7 +30,7 @@ pub struct KnownTask {
     pub class: TaskClass,
     /// Its real-time priority, 0 outside the real-time classes.
     pub rt_priority: u8,
-    /// The files of its process, with its first thread.
+    /// The open files of its process; only for the process's first thread.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<KnownFile>,
 }
@@ -39,7 +40,7 @@ pub struct KnownTask {
 pub struct KnownFile {
     /// Its descriptor.
     pub fd: u32,
-    /// What it is, as procfs names it: "pipe:[123]".
+    /// Its target in procfs: "pipe:[123]".
     pub target: String,
     /// Whether it is open for writing only.
     pub written: bool,
@@ -47,7 +48,7 @@ pub struct KnownFile {
     pub closed_by_exec: bool,
 }
 
-/// What is known about a task after the first pass.
+/// A task after the first pass.
 #[derive(Clone, Debug)]
 pub struct Identity {
     pub pid: Pid,
@@ -62,7 +63,7 @@ pub struct Identity {
     pub prio: Option<i16>,
 }
 
-/// Tells tasks apart by the events of a recording.
+/// Separates tasks by the events of a recording.
 pub struct Identities<'a> {
     recording: &'a Recording,
     known: FxHashMap<Pid, u32>,
@@ -99,7 +100,7 @@ impl<'a> Identities<'a> {
         }
     }
 
-    /// Updates identities; returns (prev, next) for a switch, (parent, child) for a fork, else one task.  Idle tasks are
+    /// Updates identities; returns (prev, next) for a switch, (parent, child) for a fork, otherwise one task.  Idle tasks are
     /// `None`.
     pub fn learn(&mut self, event: &KernelEvent) -> (Option<TaskId>, Option<TaskId>) {
         match event.kind {
@@ -144,7 +145,7 @@ impl<'a> Identities<'a> {
         }
     }
 
-    /// The task an event mentions, by the name and priority it has now.
+    /// The task of an event; its name and priority are updated.
     pub fn seen(&mut self, seen: TaskRef) -> Option<TaskId> {
         let id = self.task(seen.pid)?;
         let task = &mut self.tasks[id.index()];
@@ -153,14 +154,14 @@ impl<'a> Identities<'a> {
         Some(id)
     }
 
-    /// The task a thread id means now; none for the idle tasks.
+    /// The task that has a thread id now; `None` for idle tasks.
     pub fn task(&mut self, pid: Pid) -> Option<TaskId> {
         if pid == Pid::IDLE {
             return None;
         }
         match self.current.get(&pid) {
             Some(current) if current.life != Life::Dead => Some(current.task),
-            // The id of a dead task belongs to a new task; the event of its fork was lost.
+            // The thread id of a dead task belongs to a new task, whose fork was lost.
             before => {
                 let is_first = before.is_none();
                 Some(self.insert(pid, None, is_first, Life::Alive))
@@ -177,7 +178,7 @@ impl<'a> Identities<'a> {
 
     fn new_task(&mut self, pid: Pid, comm: Comm, thread: bool) -> TaskId {
         let task = self.insert(pid, Some(comm), false, Life::Announced);
-        // The event of its fork names its process.
+        // Its fork event follows and names the process.
         self.tasks[task.index()].tgid = (!thread).then_some(pid);
         task
     }

@@ -1,9 +1,9 @@
-//! Threads of the kernel, known by their names.
+//! Recognises kernel threads by their names.
 //!
-//! A recording need not say who is a thread of the kernel, and never says who is bound to a CPU.
-//! Their names do: those of a CPU's own threads end in its number.
+//! A recording may not say which tasks are kernel threads, and never says which are bound to a CPU.
+//! The name of a bound thread ends with the CPU's number.
 
-/// Threads every CPU has one of, called NAME/CPU.
+/// Kernel threads of each CPU, named NAME/CPU.
 const OF_EACH_CPU: &[&str] = &[
     "cpuhp",
     "idle_inject",
@@ -16,7 +16,7 @@ const OF_EACH_CPU: &[&str] = &[
     "backlog_napi",
 ];
 
-/// Beginnings of the names of other threads of the kernel.
+/// Prefixes of the names of other kernel threads.
 const OTHERS: &[&str] = &[
     "jbd2/",
     "kauditd",
@@ -46,13 +46,13 @@ const OTHERS: &[&str] = &[
     "netns",
 ];
 
-/// Is a task of this name a thread of the kernel?
+/// Is this the name of a kernel thread?
 pub fn is_kernel_thread(name: &str) -> bool {
     kernel_thread_cpu(name).is_some() || OTHERS.iter().any(|&other| begins(name, other))
 }
 
-/// Names like "md" are common beginnings; those that end in a letter must be followed by a number,
-/// a sign or nothing.
+/// Short prefixes such as "md" also begin other names. So after a prefix that ends with a letter
+/// only a digit, a sign or nothing may follow.
 fn begins(name: &str, beginning: &str) -> bool {
     let Some(rest) = name.strip_prefix(beginning) else {
         return false;
@@ -61,11 +61,12 @@ fn begins(name: &str, beginning: &str) -> bool {
     open || !rest.starts_with(|c: char| c.is_ascii_alphabetic())
 }
 
-/// The only CPU a task of this name may use; none if it may use any.
+/// The only CPU of a kernel thread with this name; `None` if it may use any.
 pub fn kernel_thread_cpu(name: &str) -> Option<u32> {
     let (kind, rest) = name.split_once('/')?;
     if kind == "kworker" {
-        // kworker/CPU:NUMBER is bound, with H at a high priority; kworker/uPOOL:NUMBER is not.
+        // kworker/CPU:NUMBER is bound (with the suffix H at high priority); kworker/uPOOL:NUMBER is
+        // not.
         let (cpu, _) = rest.split_once(':')?;
         return cpu.parse().ok();
     }

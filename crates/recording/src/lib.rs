@@ -5,12 +5,13 @@
 //!   readers of files (perf, ftrace text, Perfetto) ─────────┴─> Recording ──play──> any Sink
 //! ```
 //!
-//! A [`Recording`] holds the kernel's events in the kernel's own terms ([`KernelEvent`]): thread ids, priorities as the
-//! kernel numbers them, task states by their letters.  Every reader of a file format fills in one; all later steps are
-//! the same.
+//! A [`Recording`] contains the kernel's events in the kernel's terms ([`KernelEvent`]): thread
+//! ids, the kernel's priority numbers, letters for task states. Every reader of a file format
+//! creates one; all later steps are the same.
 //!
-//! [`Recording::play`] turns it into a consistent trace: it tells apart tasks that had the same thread id, finds each
-//! task's last name, adds events where lost ones leave contradictions, and counts the added ones ([`Mended`]).
+//! [`Recording::play`] turns it into a consistent trace. It separates tasks that had the same
+//! thread id, finds each task's last name, adds events where lost events leave contradictions, and
+//! counts the added ones ([`Mended`]).
 
 mod context;
 mod decode;

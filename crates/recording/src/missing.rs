@@ -1,21 +1,22 @@
 //! Infers switches that were not recorded.
 //!
-//! perf misses many switches from the idle task: many switches to it have no counterpart.  Such a gap shows when a task
-//! is switched away from on a CPU that was idle.  If the task was queued on that CPU, it began to run at that time:
-//! an idle CPU runs a queued task at once.
+//! perf misses many switches from the idle task: many switches to it have no counterpart. Such a
+//! gap shows when a task is switched away from on a CPU that was idle. If the task was queued on
+//! that CPU, it began to run when it was queued: an idle CPU runs a queued task at once.
 //!
-//! Where `sched_stat_runtime` was recorded, it names the running task at every tick and switch, and how long that task has
-//! run since it was named before.  So a task that is named on a CPU where another one seems to run began so long ago.
+//! `sched_stat_runtime` names the running task at every tick and switch, with its CPU time since
+//! the last such event. If it names another task than the model has, that task began to run this
+//! long before.
 
 use rustc_hash::FxHashMap;
 use schedlab_trace::{CpuId, Time};
 
 use crate::event::{KernelEvent, KernelEventKind, KernelState, Pid, TaskRef};
 
-/// How many events are searched for what became of a task that must have been switched away from.
+/// Events searched for the next event of a task that must have been switched away from.
 const SEARCHED: usize = 10_000;
 
-/// The missing switches, in order of time; so are the events.
+/// The missing switches in order of time; `events` are in order of time, too.
 pub fn missing_switches(events: &[KernelEvent]) -> Vec<KernelEvent> {
     let mut finder = Finder::default();
     let found = events.iter().enumerate();
@@ -26,8 +27,8 @@ pub fn missing_switches(events: &[KernelEvent]) -> Vec<KernelEvent> {
     missing
 }
 
-/// Merges events and missing switches, both in order of time.  Of equal times the missing switches come last: each
-/// follows its wakeup.
+/// Merges events and missing switches, both in order of time. At equal times a missing switch comes
+/// last, after its wakeup.
 pub fn merged<'a>(
     events: &'a [KernelEvent],
     missing: &'a [KernelEvent],
@@ -51,7 +52,7 @@ struct Finder {
 }
 
 impl Finder {
-    /// The switch that is missing before this event, if one is.
+    /// The missing switch before this event, if there is one.
     fn missing(&mut self, event: &KernelEvent, later: &[KernelEvent]) -> Option<KernelEvent> {
         match event.kind {
             KernelEventKind::Wakeup { task, target, .. } => {
@@ -80,7 +81,7 @@ impl Finder {
         }
     }
 
-    /// The switch to the task that is switched away from here, if the CPU seems idle until now.
+    /// The switch to the task that is switched away from here, if the CPU was idle until now.
     fn begin_of(&self, task: TaskRef, left: &KernelEvent) -> Option<KernelEvent> {
         let &(idle_since, idle_task) = self.running.get(&left.cpu)?;
         if idle_task.pid != Pid::IDLE {
@@ -92,7 +93,7 @@ impl Finder {
             .then(|| switch(time, cpu, idle_task, KernelState::Runnable, task))
     }
 
-    /// The switch to the task that is accounted here, if another one seems to run.
+    /// The switch to the task that this event accounts, if another task seems to run.
     fn accounted(
         &self,
         task: TaskRef,
@@ -101,7 +102,7 @@ impl Finder {
         later: &[KernelEvent],
     ) -> Option<KernelEvent> {
         let &(since, running) = self.running.get(&event.cpu)?;
-        // Whoever queues a task on another CPU has the account of that CPU's task brought up to date.
+        // A wakeup from another CPU also updates the account of this CPU's running task.
         let runs = |(_, running): &(Time, TaskRef)| running.pid == task.pid;
         if self.running.values().any(runs) || task.pid == Pid::IDLE {
             return None;
@@ -114,13 +115,14 @@ impl Finder {
             Pid::IDLE => KernelState::Runnable,
             pid => left_in(pid, later),
         };
-        // It comes before this event, which has the same time at the latest.
+        // It must come before this event, also if both have the same time.
         let time = Time(began.0.min(event.time.0.saturating_sub(1))).max(since);
         Some(switch(time, event.cpu, running, state, task))
     }
 }
 
-/// How a task was left, by what it does next: one that runs again without a wakeup did not sleep.
+/// The state in which a task was left, from its next event: if it runs again without a wakeup, it
+/// did not sleep.
 fn left_in(pid: Pid, later: &[KernelEvent]) -> KernelState {
     for event in later.iter().take(SEARCHED) {
         match event.kind {

@@ -1,5 +1,4 @@
-//! Notes of a program about itself, beside the kernel's events: its tasks, what they counted and timed, and when its
-//! measured part began and ended.
+//! Notes of a program about itself: its tasks, counts, times, and its measured part.
 //!
 //! A program that finds [`NOTES_VARIABLE`] in its environment writes its notes to that file: a line of JSON, then one
 //! record of 24 bytes for each event, in order of time.  A record holds time and value as u64, thread id and mark as
@@ -20,9 +19,9 @@ const TIMED: u32 = 1 << 31;
 /// A program's notes.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Notes {
-    /// Start of the measured part, on the kernel's monotonic clock.  What happens before is not measured.
+    /// Start of the measured part, on the kernel's monotonic clock.
     pub start_ns: u64,
-    /// End of the measured part.  What happens after is not measured.
+    /// End of the measured part.
     pub end_ns: u64,
     /// Names of its marks: what it counts and times.
     pub marks: Vec<String>,
@@ -30,7 +29,7 @@ pub struct Notes {
     pub tasks: Vec<NotedTask>,
     /// Thread ids of the threads that only control the others.
     pub observers: Vec<u32>,
-    /// What it counted and timed, by time.
+    /// Its counts and times, in order of time.
     #[serde(skip)]
     pub events: Vec<NotedEvent>,
 }
@@ -46,20 +45,20 @@ pub struct NotedTask {
     pub group: String,
 }
 
-/// Something a program counted or timed.
+/// A count or time that a program recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NotedEvent {
-    /// When, on the kernel's monotonic clock.
+    /// The time, on the kernel's monotonic clock.
     pub time: Time,
     /// The thread.
     pub pid: u32,
-    /// What: an index into [`Notes::marks`].
+    /// The mark: an index into [`Notes::marks`].
     pub mark: MarkId,
-    /// How many, or how long.
+    /// The value.
     pub what: Noted,
 }
 
-/// How many, or how long.
+/// The value of a mark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Noted {
     /// A count.
@@ -165,7 +164,7 @@ mod tests {
         };
         let bytes = notes.to_bytes();
         assert_eq!(Notes::from_bytes(&bytes), Some(notes));
-        // A piece too little, no line, a mark nobody named.
+        // An incomplete record, no line, a mark without a name.
         assert_eq!(Notes::from_bytes(&bytes[..bytes.len() - 1]), None);
         assert_eq!(Notes::from_bytes(b"{}"), None);
         let mut unknown = bytes;

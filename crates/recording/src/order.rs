@@ -1,8 +1,9 @@
 //! Puts events of different CPUs into a possible order.
 //!
-//! The clocks of CPUs differ a little, and many recordings have times in microseconds only.  So a task may seem to run
-//! on its new CPU before it left the old one, or before it was woken.  Where a switch is impossible, and another CPU's
-//! event shortly after it makes it possible, that event is moved before the switch.
+//! The clocks of CPUs differ a little, and many recordings have times in microseconds only. So a
+//! task may seem to run on its new CPU before it left the old one, or before it was woken. If a
+//! switch is impossible and a later event of another CPU makes it possible, that event is moved
+//! before the switch.
 
 use rustc_hash::FxHashMap;
 use schedlab_trace::CpuId;
@@ -20,8 +21,8 @@ enum Place {
     Waiting,
 }
 
-/// Moves events, which are in order of time, where needed; returns how many were moved.  A task is woken by its wakeup,
-/// or by its waking if wakeups are not recorded.
+/// Moves events, which are in order of time, where needed; returns the number of moved events. A
+/// wakeup makes a task runnable; without recorded wakeups a waking does.
 pub fn straighten(events: &mut [KernelEvent], has_wakeups: bool) -> u64 {
     let (mut places, mut moved) = (FxHashMap::default(), 0);
     let mut at = 0;

@@ -1,7 +1,7 @@
-//! Pages of the kernel's ring buffer, as `trace_pipe_raw` gives them.
+//! Pages of the kernel's ring buffer, read from `trace_pipe_raw`.
 //!
-//! A page begins with the time of its first event and the length of its data; each event has a
-//! word with its type and the time since the one before (`include/linux/ring_buffer.h`).
+//! A page begins with the time of its first event and the length of its data. The first word of an
+//! event contains its type and the time since the event before (`include/linux/ring_buffer.h`).
 
 use crate::format::{EventFormat, Field};
 use crate::RecordingError;
@@ -12,7 +12,7 @@ const TYPE_BITS: u32 = 5;
 /// Bits of time in an event's first word.
 const TIME_BITS: u32 = 32 - TYPE_BITS;
 
-/// Types above the longest short record.
+/// Larger types are not data records.
 const PADDING: u32 = 29;
 const TIME_EXTEND: u32 = 30;
 const TIME_STAMP: u32 = 31;
@@ -57,10 +57,10 @@ impl PageLayout {
         })
     }
 
-    /// Gives each record of a page, with its time, to `each`.
+    /// Calls `each` with each record of a page and its time.
     ///
     /// # Errors
-    /// What is wrong with the page.
+    /// The reason why the page is invalid.
     pub fn records(
         &self,
         page: &[u8],
@@ -78,7 +78,7 @@ impl PageLayout {
             let long = || self::word(event, 4).ok_or("an event without its content");
             match kind {
                 TIME_EXTEND => time = time.wrapping_add((u64::from(long()?) << TIME_BITS) + delta),
-                // The record lacks the uppermost five bits; they are taken from the time before.
+                // The record lacks the upper five bits; they are those of the last time.
                 TIME_STAMP => {
                     let kept = !((1 << (32 + TIME_BITS)) - 1);
                     time = time & kept | u64::from(long()?) << TIME_BITS | delta;

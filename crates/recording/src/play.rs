@@ -18,10 +18,10 @@ use crate::notes::{Noted, NotedEvent, NotedTask};
 use crate::senders::receivers;
 use crate::Recording;
 
-/// What had to be added because events were missing.
+/// Events that were added because recorded ones are missing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Mended {
-    /// Events the kernel says it lost.
+    /// Events that the kernel reports as lost.
     pub lost: u64,
     /// Switches that were not recorded.
     pub switches: u64,
@@ -29,13 +29,13 @@ pub struct Mended {
     pub wakeups: u64,
 }
 
-/// The group all threads of the kernel are reported with.
+/// The group of all kernel threads in reports.
 const KERNEL: &str = "[kernel]";
 
 /// The group of the tasks of the program that records.
 const OBSERVER: &str = "[schedlab]";
 
-/// A sink that also hears of data flow.
+/// A sink that also receives data flow.
 pub trait FlowSink: Sink {
     /// A task enters a system call.
     fn enter(&mut self, time: Time, task: TaskId, flow: &Flow);
@@ -43,7 +43,7 @@ pub trait FlowSink: Sink {
     fn leave(&mut self, time: Time, task: TaskId);
 }
 
-/// A sink that does not.
+/// A sink for traces without data flow.
 pub struct WithoutFlow<'a>(pub &'a mut dyn Sink);
 
 impl Sink for WithoutFlow<'_> {
@@ -112,7 +112,7 @@ pub fn play(
     player.end()
 }
 
-/// Where a task is.
+/// The state of a task.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// No event has named it yet: it sleeps or waits.
@@ -130,13 +130,13 @@ struct Task {
     wanted: bool,
     /// Whether it was introduced to the sink.
     introduced: bool,
-    /// The priority last told to the sink.
+    /// The priority last passed to the sink.
     prio: i16,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Cpu {
-    /// The running task; none if idle.
+    /// The running task; `None` if idle.
     running: Option<TaskId>,
     /// Whether the running task has just called sched_yield.
     yielding: bool,
@@ -155,12 +155,12 @@ struct Player<'a> {
     receivers: FxHashSet<Pid>,
     /// The flow of the system calls that were not entered yet.
     calls: &'a [Flow],
-    /// Counts and times of the notes that were not told to the sink yet.
+    /// Notes that were not passed to the sink yet.
     noted: &'a [NotedEvent],
-    /// Events update the model, but are not told to the sink: the measured part has not begun.
+    /// The measured part has not begun: events update the model only.
     waiting_for_start: bool,
     sink: &'a mut dyn FlowSink,
-    /// Time and CPU of the event at hand.
+    /// Time and CPU of the current event.
     now: Time,
     cpu: CpuId,
     mended: Mended,
@@ -205,7 +205,7 @@ impl Player<'_> {
         }
     }
 
-    /// Writes the scheduler's counters, which are known for the whole run only.
+    /// Writes the scheduler's counters; they are totals of the whole run.
     fn end(mut self) -> Mended {
         let (start, end) = self.recording.span;
         self.begin_telling();
@@ -292,7 +292,7 @@ impl Player<'_> {
         }
     }
 
-    /// From now on events are told to the sink, beginning with the present state.
+    /// Starts to pass events to the sink, beginning with the current state.
     fn begin_telling(&mut self) {
         if !std::mem::replace(&mut self.waiting_for_start, false) {
             return;
@@ -316,7 +316,7 @@ impl Player<'_> {
         }
     }
 
-    /// Tells the sink the counts and times of the notes up to now.
+    /// Passes the notes up to this time to the sink.
     fn tell_noted(&mut self, time: Time) {
         let (start, end) = self.recording.span;
         while let Some((noted, rest)) = self.noted.split_first() {
@@ -354,8 +354,9 @@ impl Player<'_> {
         self.emit_switch(prev, state, next);
     }
 
-    /// The task that the switch names as running is the right one: if the model has another, events are missing.  What
-    /// happened to that other task is unknown.  It is taken to sleep, which is most likely, and a wakeup can follow.
+    /// The switch names the task that ran. If the model has another running task, events are
+    /// missing. That task's fate is unknown; sleeping is the most likely state, and a wakeup can
+    /// follow.
     fn expect_running(&mut self, prev: Option<TaskId>) {
         let running = self.cpus[self.cpu.index()].running;
         if running == prev {
@@ -412,7 +413,8 @@ impl Player<'_> {
         self.cpus[cpu.index()].running = next;
     }
 
-    /// Who wakes a task: a softirq that delivers what the running task sent is that task's doing.
+    /// The context of a wakeup. A softirq that delivers data of the running task counts as that
+    /// task.
     fn context(&self, task: TaskId, by: WakeContext) -> WakeContext {
         let sends = self.cpus[self.cpu.index()].running.is_some()
             && self.receivers.contains(&self.infos[task.index()].pid);
@@ -424,7 +426,7 @@ impl Player<'_> {
 
     fn waking(&mut self, task: TaskId, by: WakeContext, target: CpuId) {
         let by = self.context(task, by);
-        // It was preempted before it could sleep and is queued already.
+        // It was preempted before it could sleep, so it is already queued.
         if self.tasks[task.index()].place == Place::Waiting {
             return;
         }
@@ -440,7 +442,7 @@ impl Player<'_> {
         let by = self.context(task, by);
         match self.tasks[task.index()].place {
             Place::Waiting => {}
-            // It was about to sleep and goes on running.
+            // It was about to sleep and continues to run.
             Place::On(_) => self.emit(EventKind::Wakeup { task, target }),
             Place::Unknown | Place::Asleep | Place::Dead => {
                 if !self.recording.carries.waking {
@@ -451,7 +453,7 @@ impl Player<'_> {
         }
     }
 
-    /// The task waits on a CPU's run queue from now on.
+    /// Puts the task on a CPU's run queue.
     fn queue(&mut self, task: TaskId, target: CpuId) {
         self.emit(EventKind::Wakeup { task, target });
         self.tasks[task.index()].place = Place::Waiting;
@@ -475,7 +477,7 @@ impl Player<'_> {
         }
     }
 
-    /// An event that only the running task of this CPU can cause: makes sure that it is this task.
+    /// An event that only the running task can cause: makes sure that this task runs.
     fn of_running(&mut self, task: Option<TaskId>, kind: impl FnOnce(TaskId) -> EventKind) {
         if let Some(task) = task {
             self.introduce(task);
@@ -484,7 +486,8 @@ impl Player<'_> {
         }
     }
 
-    /// The task an event mentions, introduced, with the priority it has now; none for idle ones.
+    /// The task of an event, introduced to the sink with its current priority; `None` for idle
+    /// tasks.
     fn met(&mut self, task: Option<TaskId>, met: TaskRef) -> Option<TaskId> {
         let task = task?;
         self.introduce(task);
@@ -510,7 +513,7 @@ impl Player<'_> {
         }
     }
 
-    /// Makes room for a task.
+    /// Makes room for a new task.
     fn know(&mut self, task: TaskId) {
         while self.tasks.len() <= task.index() {
             let prio = self.first_prio(TaskId(self.tasks.len() as u32));
@@ -574,7 +577,8 @@ impl Player<'_> {
             pid: Some(identity.pid.0),
             nice,
             class: match (known, is_real_time(self.tasks[id.index()].prio)) {
-                // Events do not tell batch from normal, nor round robin from FIFO; the list of known tasks does.
+                // Events do not distinguish batch from normal or round robin from FIFO; the list of
+                // known tasks does.
                 (Some(known), _) => known.class,
                 (None, _) => class,
             },
@@ -600,7 +604,7 @@ impl Player<'_> {
     }
 }
 
-/// What happens to a task that is switched away from.
+/// The trace's state of a task that is switched away from.
 fn left(state: KernelState, yielding: bool) -> PrevState {
     match state {
         KernelState::Runnable if yielding => PrevState::Yielded,
@@ -617,7 +621,7 @@ fn is_real_time(prio: i16) -> bool {
     prio < 100
 }
 
-/// What a priority in the kernel's numbers means: nice, class, real-time priority.
+/// nice, class and real-time priority of a priority in the kernel's numbers.
 fn standing(prio: i16) -> (i8, TaskClass, u8) {
     match is_real_time(prio) {
         true => (0, TaskClass::Fifo, (99 - prio).clamp(1, 99) as u8),
@@ -625,8 +629,8 @@ fn standing(prio: i16) -> (i8, TaskClass, u8) {
     }
 }
 
-/// The group a task is reported with: its name without the number of its instance, so that
-/// "worker-1" and "worker-2" are one; "cc1" stays.
+/// The group of a task in reports: its name without an instance number, so "worker-1" and
+/// "worker-2" are one group; "cc1" stays.
 fn group_of(name: &str) -> &str {
     let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let group = base.trim_end_matches(['-', '_', '#', ':', '/', '.', ' ']);

@@ -1,4 +1,4 @@
-//! What a recording says before anything is mended: CPU times, and whether it is whole.
+//! CPU times and completeness of a recording before missing events are added.
 
 use std::fmt;
 
@@ -8,48 +8,50 @@ use schedlab_trace::{CpuId, Ns, Time};
 use crate::event::{KernelEvent, KernelEventKind, KernelState, Pid};
 use crate::recording::Recording;
 
-/// More switches than this share away from a task that cannot have run: switches are missing on purpose.
+/// If a larger share of the switches is unfounded (see [`Raw::nr_unfounded`]), the recorder left
+/// out switches.
 const MOST_UNFOUNDED: f64 = 0.3;
 
-/// Fewer switches than this show nothing.
+/// With fewer switches the share means nothing.
 const ENOUGH: u64 = 20;
 
-/// What the events say as they are.
+/// Facts from the recorded events alone.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Raw {
-    /// CPU time of each thread id: what `sched_stat_runtime` accounts, else between two switches that agree.
+    /// CPU time of each thread id: the sum of `sched_stat_runtime`; without it, of the times
+    /// between two matching switches.
     pub run_ns: FxHashMap<Pid, Ns>,
-    /// Is it the kernel's own account (`sched_stat_runtime`)?
+    /// Are the CPU times those of `sched_stat_runtime`?
     pub accounted: bool,
     /// Switches away from tasks.
     pub nr_switches: u64,
-    /// Of these, switches away from a task that nothing in the recording had made run.
+    /// Of these, switches away from a task that, by the events before, did not run.
     pub nr_unfounded: u64,
-    /// CPUs that tasks were queued on, but that recorded no event.
+    /// CPUs with queued tasks but without any event.
     pub blind_cpus: Vec<CpuId>,
 }
 
-/// Why a recording does not show the whole machine.
+/// A reason why a recording does not show the whole machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Partial {
-    /// Most switches are missing.
+    /// Many switches are missing.
     Switches {
-        /// In percent.
+        /// The share of unfounded switches.
         unfounded_percent: u64,
     },
-    /// Nothing of these CPUs was recorded.
+    /// CPUs without events.
     Cpus(Vec<CpuId>),
 }
 
 impl Raw {
-    /// That of a recording.
+    /// The facts of a recording.
     pub fn of(recording: &Recording) -> Raw {
         let mut reader = Reader::default();
         recording.events().iter().for_each(|e| reader.event(e));
         reader.finish()
     }
 
-    /// Why the recording does not show the whole machine; none if nothing says so.
+    /// Why the recording does not show the whole machine; `None` if nothing indicates that.
     pub fn partial(&self) -> Option<Partial> {
         let share = self.nr_unfounded as f64 / self.nr_switches.max(1) as f64;
         if self.nr_switches >= ENOUGH && share > MOST_UNFOUNDED {
@@ -65,13 +67,13 @@ impl fmt::Display for Partial {
         match self {
             Partial::Switches { unfounded_percent } => write!(
                 f,
-                "of {unfounded_percent} % of the switches the other half is missing: only some tasks (perf record \
+                "{unfounded_percent} % of the switches leave a task that no recorded event made run: only some tasks (perf record \
                  without -a) or samples (-F) were recorded"
             ),
             Partial::Cpus(cpus) => {
                 let cpus: Vec<String> = cpus.iter().map(ToString::to_string).collect();
                 let cpus = cpus.join(", ");
-                write!(f, "nothing of CPU {cpus} was recorded (perf record -C?)")
+                write!(f, "CPU {cpus} was not recorded (perf record -C?)")
             }
         }
     }
@@ -80,7 +82,7 @@ impl fmt::Display for Partial {
 #[derive(Default)]
 struct Reader {
     raw: Raw,
-    /// Who runs on each CPU since when, by the last switch.
+    /// The running task of each CPU and its start, from the last switch.
     running: FxHashMap<CpuId, (Time, Pid)>,
     asleep: FxHashSet<Pid>,
     accounts: FxHashMap<Pid, Ns>,
@@ -122,8 +124,8 @@ impl Reader {
         }
     }
 
-    /// A task is switched away from.  If the last switch named another one and the task was last seen going to sleep,
-    /// it came from nowhere.
+    /// A task is switched away from. The switch is unfounded if the CPU's last switch was to
+    /// another task and this task was last seen going to sleep.
     fn left(&mut self, event: &KernelEvent, prev: Pid) {
         if prev == Pid::IDLE {
             return;

@@ -1,4 +1,4 @@
-//! A recording: a kernel's events in order, and what else is known about its tasks.
+//! A recording: a kernel's events in order, and facts about its tasks.
 
 use rustc_hash::FxHashMap;
 use schedlab_trace::{CpuId, Sink, Time, TraceInfo};
@@ -12,7 +12,7 @@ use crate::notes::Notes;
 use crate::order::straighten;
 use crate::play::{play, FlowSink, Mended, WithoutFlow};
 
-/// Which of two tracepoints a recording has; the other's events are inferred.
+/// The wakeup tracepoints of a recording; a missing one is inferred from the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Carries {
     /// `sched_waking`; without it a task is woken when it is queued.
@@ -21,8 +21,8 @@ pub struct Carries {
     pub wakeup: bool,
 }
 
-/// A recording in memory.  Fill it with [`push`](Recording::push), then
-/// [`finish`](Recording::finish) it once; after that it can be played any number of times.
+/// A recording in memory. Fill it with [`push`](Recording::push), then call
+/// [`finish`](Recording::finish) once. After that it can be played any number of times.
 #[derive(Clone, Debug)]
 pub struct Recording {
     /// The tracepoints it has.
@@ -31,15 +31,15 @@ pub struct Recording {
     pub has_contexts: bool,
     /// Start and end of the recording, on its clock.
     pub span: (Time, Time),
-    /// The kernel's release, as `uname -r` prints it, if it is known.
+    /// The kernel's release, as printed by `uname -r`, if it is known.
     pub release: Option<String>,
-    /// Is it the trace of a simulation, not of a kernel?
+    /// Is it the trace of a simulation?
     pub is_simulated: bool,
-    /// Events the kernel says it lost.
+    /// Events that the kernel reports as lost.
     pub nr_lost: u64,
     /// Tasks that existed at the start.
     pub tasks: Vec<KnownTask>,
-    /// What recording a system call costs the task that makes it, in ns.
+    /// CPU time that recording a system call costs its task, in ns.
     pub call_cost_ns: u64,
     /// The scheduler's own counters, by name.
     pub counters: Vec<(String, u64)>,
@@ -52,7 +52,7 @@ pub struct Recording {
     missing: Vec<KernelEvent>,
 }
 
-/// Names, each kept once.
+/// Names without duplicates.
 #[derive(Clone, Debug, Default)]
 struct Names {
     list: Vec<String>,
@@ -98,12 +98,12 @@ impl Recording {
         &self.names.list[comm.0 as usize]
     }
 
-    /// Sets the least number of CPUs the machine has; events may show more.
+    /// Sets the smallest number of CPUs; events may name higher ones.
     pub fn at_least_cpus(&mut self, nr_cpus: u32) {
         self.nr_cpus = self.nr_cpus.max(nr_cpus);
     }
 
-    /// Notes that a thread belongs to a process, if nothing else of a [`KnownTask`] is known.  The first note counts.
+    /// Records the process of a thread without a [`KnownTask`]. The first call for a thread counts.
     pub fn thread(&mut self, pid: Pid, tgid: Pid) {
         self.threads.entry(pid).or_insert(tgid);
     }
@@ -160,12 +160,13 @@ impl Recording {
         &self.events
     }
 
-    /// How many events of different CPUs were in an impossible order, by a few microseconds, and were moved.
+    /// Events of different CPUs that were in an impossible order and were moved by a few
+    /// microseconds.
     pub fn nr_straightened(&self) -> u64 {
         self.nr_straightened
     }
 
-    /// How many switches are missing for certain.
+    /// Number of inferred switches.
     pub(crate) fn nr_missing(&self) -> u64 {
         self.missing.len() as u64
     }
@@ -175,7 +176,7 @@ impl Recording {
         merged(&self.events, &self.missing)
     }
 
-    /// The number of CPUs of the machine, as far as the recording shows.
+    /// The number of CPUs, as far as the recording shows.
     pub fn nr_cpus(&self) -> u32 {
         self.nr_cpus
     }
@@ -200,9 +201,11 @@ impl Recording {
         play(self, &self.describe(info), &flow.calls, sink)
     }
 
-    /// Plays the recording into a sink as a trace that begins at 0; returns what was added.
+    /// Plays the recording into a sink as a trace that begins at 0; returns the number of added
+    /// events.
     ///
-    /// Of `info` the number of CPUs, the kernel's release, the counters, the marks and whether there are costs are set here.
+    /// Sets in `info` the number of CPUs, the kernel's release, the counters, the marks and whether
+    /// there are costs.
     pub fn play(&self, info: &TraceInfo, sink: &mut dyn Sink) -> Mended {
         play(self, &self.describe(info), &[], &mut WithoutFlow(sink))
     }

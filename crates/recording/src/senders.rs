@@ -1,9 +1,9 @@
-//! Softirqs that deliver what the running task sent.
+//! Finds wakeups by softirqs that deliver data of the running task.
 //!
-//! A packet to the machine itself is delivered in a softirq on the sender's way out of its system call, and the wakeup of
-//! the receiver carries the flags of a softirq, like that of a packet from outside.  They differ in when they come: a
-//! device interrupts an idle CPU as well as a busy one, but nobody sends while a CPU idles; and a device interrupts
-//! whoever runs, while senders receive answers.
+//! A packet to the same machine is delivered in a softirq at the end of the sender's system call.
+//! The wakeup of the receiver has the flags of a softirq, as for a packet from outside. Two facts
+//! separate them. A device also interrupts idle CPUs, but no task sends on an idle CPU. A device
+//! interrupts any task, but a sender also receives answers.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use schedlab_trace::{CpuId, WakeContext};
@@ -12,10 +12,10 @@ use crate::event::{KernelEvent, KernelEventKind, Pid};
 use crate::kernel_thread::is_kernel_thread;
 use crate::recording::Recording;
 
-/// Of the wakeups of a receiver, so many may come on idle CPUs: one in this number.
+/// At most one in this number of a receiver's wakeups may come on an idle CPU.
 const ONE_IN: u64 = 10;
 
-/// Threads that softirqs wake on behalf of the running task.
+/// Threads that softirqs wake for the running task.
 pub fn receivers(recording: &Recording) -> FxHashSet<Pid> {
     let mut wakeups: FxHashMap<Pid, Wakeups> = FxHashMap::default();
     let mut running: FxHashMap<CpuId, Pid> = FxHashMap::default();
@@ -51,7 +51,7 @@ struct Wakeups {
     busy: u64,
 }
 
-/// The thread that a softirq wakes here, unless it is the kernel's own: those are woken by timers.
+/// The thread that a softirq wakes here; `None` for kernel threads, which timers wake.
 fn woken_by_softirq(event: &KernelEvent, first_half: bool, recording: &Recording) -> Option<Pid> {
     let task = match event.kind {
         KernelEventKind::Waking {

@@ -8,19 +8,19 @@ use schedlab_workload::Op;
 pub struct Call {
     pub flow: Flow,
     pub reason: Reason,
-    /// The place in its program where it was entered.
+    /// The index in the task's program at its entry.
     pub entry: usize,
     /// Whether its operation is in the program.
     pub placed: bool,
-    /// The task's work when it was entered.
+    /// The task's work at the entry.
     pub done: u64,
-    /// How often it slept in it and woke others.
+    /// How often the task slept in it, and how often it woke another task.
     pub sleeps: u32,
     pub wakes: u32,
 }
 
 impl Call {
-    /// What it is in a program, if that is known.
+    /// Its operation in a program, if its object is known.
     pub fn op(&self) -> Option<Op> {
         match self.flow {
             Flow::Read {

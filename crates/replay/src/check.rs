@@ -1,4 +1,4 @@
-//! How far a replay under the recording's own scheduler is from the recording.
+//! Compares a replay under the recording's own scheduler with the recording.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -10,19 +10,19 @@ use serde::Serialize;
 
 use crate::Counts;
 
-/// Where work is not done again to the nanosecond, it may be off by this share.
+/// Allowed relative error of work that is not reproduced to the nanosecond.
 const INEXACT_WORK: f64 = 0.05;
 
-/// CPU time in all that may be off by more.
+/// Allowed error in ns of all CPU time.
 const NEGLIGIBLE_NS: f64 = 200_000.0;
 
-/// CPU times may be off the unmended recording by this share.
+/// Allowed relative error of CPU times against the events before missing ones were added.
 const RAW_ERROR: f64 = 0.05;
 
-/// With this share of waits understood, duration and throughput are predicted.
+/// Duration and throughput are predicted if at least this share of waits is understood.
 const UNDERSTOOD: f64 = 0.9;
 
-/// What a distance is measured in.
+/// The unit of a distance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
@@ -37,47 +37,48 @@ pub enum Unit {
 /// A number in the recording and in the replay.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Distance {
-    /// What was measured.
+    /// The name of the quantity.
     pub what: &'static str,
-    /// In what.
+    /// Its unit.
     pub unit: Unit,
-    /// In the recording.
+    /// Its value in the recording.
     pub recorded: f64,
-    /// In the replay.
+    /// Its value in the replay.
     pub replayed: f64,
-    /// How far the replay may be, as a share of the recording; none: there is no target.
+    /// Allowed relative difference; `None`: no target.
     pub target: Option<f64>,
 }
 
-/// What a self-check allows to believe, least first.  The order matters: whoever drops information from a recording may meet more
-/// targets, since each wakeup is then tied to whoever ran, but understands less.
+/// The result of a self-check, worst first. The order matters: without data flow each wakeup is
+/// tied to the task that ran, so a recording may meet more targets although less is understood.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Trust {
-    /// Why tasks waited is not known: whatever the check says, it says nothing about other schedulers.
+    /// The causes of waits are unknown: the check says nothing about other schedulers.
     Nothing,
-    /// That is known, but targets were missed.
+    /// The causes are known, but targets were missed.
     Missed,
     /// All targets were met.
     Met,
 }
 
-/// A replay under the recording's own scheduler compared with the recording.
+/// The comparison of a replay under the recording's own scheduler with the recording.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct SelfCheck {
     /// The scheduler.
     pub policy: String,
     /// Tasks of the recording.
     pub tasks: u64,
-    /// Tasks with another CPU time in the replay, by name: recorded, replayed.
+    /// Tasks whose CPU time differs: name, recorded, replayed.
     pub differing: Vec<(String, Ns, Ns)>,
-    /// The work that was rebuilt.
+    /// The rebuilt work.
     pub work_ns: Ns,
-    /// The share of waits whose end is understood; of the others who ended them is as recorded, or a guess.
+    /// The share of waits with an understood end. The other waits end as recorded, or by a guess.
     pub understood: f64,
-    /// CPU time that the replay has of what the recording says before it is mended; none: it says nothing.
+    /// Relative error of CPU time against the kernel's own accounts in the recording; `None`: it
+    /// has none.
     pub raw_error: Option<f64>,
-    /// The rest.
+    /// The other quantities.
     pub distances: Vec<Distance>,
 }
 
@@ -92,7 +93,7 @@ impl Distance {
         }
     }
 
-    /// The difference as a share of what was recorded; of shares, the difference itself.
+    /// The difference relative to the recorded value; for shares, the difference itself.
     pub fn relative(&self) -> f64 {
         let difference = self.replayed - self.recorded;
         match self.unit {
@@ -104,15 +105,15 @@ impl Distance {
 
     /// Is it farther than its target?
     pub fn is_missed(&self) -> bool {
-        // What cannot be compared (nothing recorded, something replayed) is missed, too.
+        // A value that cannot be compared (nothing recorded, something replayed) also misses.
         let near = |target: f64| self.relative().abs() <= target;
         self.target.is_some_and(|target| !near(target))
     }
 }
 
 impl SelfCheck {
-    /// Compares what was measured of a recording and of its replay; `who` has, by task id of the
-    /// replay, the id in the recording.
+    /// Compares the metrics of a recording and of its replay. `who` maps task ids of the replay to
+    /// ids of the recording.
     pub fn new(
         policy: &str,
         counts: Counts,
@@ -129,11 +130,11 @@ impl SelfCheck {
                 delay.map_or(0.0, |delay| get(delay).0 as f64)
             }
         };
-        // Those to rest, where the recording was cut off, are no one's doing.
+        // Tasks cut off by the recording's end rest afterwards; these switches have no counterpart.
         let replayed_switches = replayed.total.nr_switches.saturating_sub(counts.cut_off);
         let switches = (recorded.total.nr_switches as f64, replayed_switches as f64);
         use Unit::{Count, Ns as Time, Share};
-        // What scheduling cost is charged again, by who is scheduled how often.
+        // Scheduling costs are charged again and depend on the schedule, so work is then not exact.
         let exact = counts.costs_ns == Ns::ZERO && !counts.ends_by_time;
         let work = if exact { 0.0 } else { INEXACT_WORK };
         let distances = vec![
@@ -158,7 +159,7 @@ impl SelfCheck {
         }
     }
 
-    /// Do the results tell what would happen under another scheduler?
+    /// Do the results predict other schedulers?
     pub fn is_understood(&self) -> bool {
         self.understood >= UNDERSTOOD
     }
@@ -170,7 +171,7 @@ impl SelfCheck {
             && self.raw_error.is_none_or(|error| error <= RAW_ERROR)
     }
 
-    /// What it allows to believe.
+    /// The result of the check.
     pub fn trust(&self) -> Trust {
         match (self.is_understood(), self.is_met()) {
             (false, _) => Trust::Nothing,
@@ -179,7 +180,7 @@ impl SelfCheck {
         }
     }
 
-    /// The first line of a report: whether the replay can be trusted, and where it cannot.
+    /// The first line of a report: can the replay be trusted, and where not?
     pub fn verdict(&self) -> String {
         let missed = self
             .distances
@@ -192,7 +193,9 @@ impl SelfCheck {
         }
         if let Some(error) = self.raw_error.filter(|error| *error > RAW_ERROR) {
             let percent = error * 100.0;
-            misses.push(format!("CPU time {percent:.0} % off what was recorded"));
+            misses.push(format!(
+                "CPU time differs by {percent:.0} % from the recording"
+            ));
         }
         let checked = match misses.is_empty() {
             true => format!("self-check under {}: all targets met", self.policy),
@@ -208,7 +211,7 @@ impl SelfCheck {
         }
     }
 
-    /// Why the result of another scheduler is not predicted.
+    /// Why the results do not predict another scheduler.
     fn not_predicted(&self) -> String {
         format!(
             "NOT PREDICTED under other schedulers: duration and throughput, because only {:.0} % of the waits are \
@@ -250,8 +253,8 @@ fn idle_share(metrics: &Metrics) -> f64 {
     }
 }
 
-/// How far the CPU times of thread ids in a replay are from those that the recording says before it is mended, as a share
-/// of all of it; none if the kernel did not account them.
+/// The error of the replayed CPU times of thread ids against the kernel's accounts, relative to
+/// their sum; `None` without accounts.
 fn raw_error(
     raw: &Raw,
     tasks: &[TaskInfo],
@@ -279,7 +282,7 @@ fn raw_error(
     (raw.accounted && all > 0).then(|| off.sum::<u64>() as f64 / 2.0 / all as f64)
 }
 
-/// Tasks with a CPU time that differs from the recorded one by more than a share of it.
+/// Tasks whose CPU time differs from the recorded one by more than `tolerance`.
 fn differing(
     recorded: &Metrics,
     replayed: &Metrics,
@@ -296,7 +299,7 @@ fn differing(
     let differ = recorded.tasks.iter().filter_map(|task| {
         let (was, is) = (task.activity.run_ns, again[task.id.index()]);
         let off = was.0.abs_diff(is.0) as f64;
-        // What is less than a switch or two is no work.
+        // Less than the time of some switches is negligible.
         let differs = off > was.0 as f64 * tolerance && (tolerance == 0.0 || off > NEGLIGIBLE_NS);
         differs.then(|| (task.name.clone(), was, is))
     });
@@ -342,7 +345,8 @@ mod tests {
         );
     }
 
-    /// Whoever ties each wakeup to who ran then reproduces a recording and predicts nothing.
+    /// A replay that ties each wakeup to the running task reproduces the recording and predicts
+    /// nothing.
     #[test]
     fn what_is_not_understood_is_not_predicted() {
         let check = SelfCheck {
@@ -373,7 +377,7 @@ mod tests {
             raw_error: Some(0.24),
             distances: vec![],
         };
-        let verdict = "self-check under eevdf MISSES: CPU time 24 % off what was recorded";
+        let verdict = "self-check under eevdf MISSES: CPU time differs by 24 % from the recording";
         assert_eq!(check.verdict(), verdict);
     }
 }

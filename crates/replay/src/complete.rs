@@ -1,20 +1,21 @@
-//! Does a rebuilt workload come to its end?
+//! Do all tasks of a rebuilt workload end?
 
 use schedlab_workload::{Op, SpecId, Workload};
 
-/// The state of a workload whose tasks run whenever they can, in no time.
+/// The state of a workload whose operations take no time and whose tasks run as soon as possible.
 struct Played<'a> {
     workload: &'a Workload,
-    /// By task: the next operation, if it has begun.
+    /// The next operation of each task, if it has begun.
     next: Vec<Option<usize>>,
-    /// By task: what is left of a transfer that has begun.
+    /// The rest of each task's transfer, if one has begun.
     left: Vec<Option<u32>>,
     semaphores: Vec<u32>,
     held: Vec<u64>,
 }
 
-/// Whether every task that begins comes to its end.  Tasks have no branches, so that it does not matter who runs first: what can
-/// go on remains able to.  A recording with a channel whose ends were not told apart may not have this property.
+/// Does every task that begins also end? Programs have no branches, so the order of tasks does not
+/// matter: a task that can continue stays able to. If the ends of a channel were not separated, a
+/// task may never end.
 pub fn is_complete(workload: &Workload) -> bool {
     let begun = |count: u32, dormant: bool| (count > 0 || dormant).then_some(0);
     let mut played = Played {
@@ -47,7 +48,7 @@ impl Played<'_> {
         self.next[task].is_none_or(|next| next >= self.ops(task).len())
     }
 
-    /// Lets a task run until it has to wait; whether it did anything.
+    /// Runs a task until it has to wait; returns whether it did anything.
     fn runs(&mut self, task: usize) -> bool {
         let mut moved = false;
         while let Some(next) = self.next[task] {
@@ -67,7 +68,7 @@ impl Played<'_> {
         moved
     }
 
-    /// Does an operation: none if it has to wait, else whether it is finished.
+    /// Executes an operation. `None`: it has to wait; otherwise: is it finished?
     fn does(&mut self, task: usize, op: Op) -> Option<bool> {
         match op {
             Op::SemWait(semaphore) | Op::SemSleep(semaphore) => {

@@ -1,8 +1,9 @@
-//! What scheduling cost the recorded tasks, as far as their system calls tell.
+//! The costs of scheduling in the recording, measured from system calls.
 //!
-//! A read that sleeps takes longer than one that does not, by what it takes to switch away and back; a write that wakes
-//! takes longer by what it takes to wake.  Who sleeps and wakes how often depends on the scheduler.  So these times are taken
-//! out of the recorded work and charged by the machine instead.
+//! A read that sleeps takes longer than one that does not, by the time of switching away and back.
+//! A write that wakes takes longer by the time of a wakeup. The number of sleeps and wakeups
+//! depends on the scheduler. So these times are removed from the recorded work, and the machine
+//! charges them instead.
 
 use schedlab_trace::Ns;
 use schedlab_workload::{Amount, Op};
@@ -10,10 +11,10 @@ use serde::Serialize;
 
 use crate::Counts;
 
-/// Fewer calls of a kind than this say nothing.
+/// With fewer calls of a kind no cost is computed.
 const ENOUGH: usize = 20;
 
-/// Medians of what scheduling cost; none: not known, and part of the recorded work.
+/// Medians of scheduling costs; `None`: unknown, so they are part of the recorded work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct SchedulingCosts {
     /// Switching away from a task and back.
@@ -24,18 +25,18 @@ pub struct SchedulingCosts {
     pub call_ns: Ns,
 }
 
-/// Something in a program that took time.
+/// An event in a program with a cost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Point {
     /// The task was switched away from.
     Switch,
     /// It woke another one.
     Wakeup,
-    /// A system call of its was recorded.
+    /// One of its system calls was recorded.
     Recording,
 }
 
-/// A system call that is over.
+/// A system call that has returned.
 #[derive(Clone, Copy, Debug)]
 pub struct Measured {
     pub reads: bool,
@@ -49,9 +50,9 @@ pub struct Measured {
 /// Collects CPU times of system calls.
 #[derive(Debug, Default)]
 pub struct Costs {
-    /// Of reads that did not sleep, and that slept once.
+    /// CPU times of reads that did not sleep, and of reads that slept once.
     reads: [Vec<u64>; 2],
-    /// Of writes that woke nobody, and one task.
+    /// CPU times of writes that woke no task, and of writes that woke one.
     writes: [Vec<u64>; 2],
     pub call_ns: Ns,
 }
@@ -86,7 +87,7 @@ impl Costs {
     }
 }
 
-/// How much longer the second take than the first.
+/// The difference of the medians: second minus first.
 fn difference([without, with]: [Vec<u64>; 2]) -> Option<Ns> {
     let (without, with) = (median(without)?, median(with)?);
     Some(Ns(with.saturating_sub(without)))
@@ -107,7 +108,8 @@ impl SchedulingCosts {
         known.map_or(0, |cost| cost.0)
     }
 
-    /// A program without these costs: each is taken from the work that follows, as far as there is any.
+    /// Removes these costs from a program: each is subtracted from the work that follows, as far as
+    /// possible.
     pub fn taken_out(
         &self,
         mut ops: Vec<Op>,

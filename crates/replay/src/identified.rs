@@ -1,4 +1,4 @@
-//! Simulated tasks with the names and thread ids they had in the recording.
+//! Gives simulated tasks the names and thread ids of the recording.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,16 +7,16 @@ use schedlab_trace::{Event, Sink, TaskId, TaskInfo, Time, TraceInfo};
 
 use crate::Replay;
 
-/// Who the tasks of a replay were in the recording, by the names they have in the simulation.
+/// The recorded tasks, by their names in the simulation.
 #[derive(Clone, Debug, Default)]
 pub struct Identities(Arc<BTreeMap<String, TaskInfo>>);
 
 impl Identities {
-    /// Those of a replay's tasks.
+    /// The tasks of a replay.
     pub fn of(replay: &Replay) -> Identities {
         let specs = replay.workload.tasks.iter().zip(&replay.tasks);
         let named = specs.map(|(spec, info)| {
-            // A simulation numbers the tasks that are forked.
+            // A simulation appends a number to the names of forked tasks.
             let name = match spec.count {
                 0 => format!("{}-0", spec.name),
                 _ => spec.name.clone(),
@@ -26,13 +26,14 @@ impl Identities {
         Identities(Arc::new(named.collect()))
     }
 
-    /// Who a task of the simulation was in the recording; none if it was not there.
+    /// The recorded task with this name in the simulation, if there is one.
     pub fn get(&self, name: &str) -> Option<&TaskInfo> {
         self.0.get(name)
     }
 }
 
-/// Gives the tasks of a replay their names and ids of the recording, and passes the trace on to an inner sink.
+/// Replaces the names and ids of tasks by those of the recording, and passes the trace to an inner
+/// sink.
 #[derive(Debug)]
 pub struct Identified<S> {
     identities: Identities,
@@ -50,7 +51,7 @@ impl<S> Identified<S> {
         }
     }
 
-    /// The ids in the recording by task id of the simulation, and the inner sink.
+    /// The recording's id of each task id of the simulation, and the inner sink.
     pub fn into_parts(self) -> (Vec<Option<TaskId>>, S) {
         (self.recorded, self.sink)
     }

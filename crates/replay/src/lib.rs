@@ -1,25 +1,24 @@
-//! What if: from a trace of a real machine to a workload any scheduler can run.
+//! Rebuilds a trace of a real machine as a workload that any scheduler can run.
 //!
 //! ```text
-//!   Recording ──play──> Rebuild ──> Replay { workload, who is who, what could not be told }
+//!   Recording ──play──> Rebuild ──> Replay { workload, recorded tasks, counts }
 //!   (or any trace)      a sink        │
 //!                                     ├─> Simulation under any policy ──Identified──> sinks
 //!                                     ├─> SelfCheck: under the recording's own scheduler
 //!                                     └─> minimise: the smallest part that shows a symptom
 //! ```
 //!
-//! A task becomes a program: bursts of work, as long as it was on a CPU, separated by blocks.
-//! Each block that ended a task's wakeup is a semaphore, which the waker posts at the same point of its
-//! own work; each that ended an interrupt is a sleep.
+//! A task becomes a program: its CPU time as bursts of work, separated by blocks. A block that
+//! ended with a wakeup by a task is a wait on a semaphore; the waker posts it at the same point of
+//! its own work. A block that ended with an interrupt is a sleep.
 //!
-//! # No replay gets stuck
+//! # Every replay ends
 //!
-//! Every task waits only on the semaphore that is its own, programs have no branches, and each
-//! wait was given exactly one post.  So what can go on stays able to go on until it does, whatever
-//! the others do, and it does not matter in which order they do it: where one order brings every
-//! task to its end, all orders do.  The recording is one such order.
+//! Each task waits only on its own semaphore, programs have no branches, and each wait has exactly
+//! one post. So a task that can continue stays able to continue, whatever other tasks do. If one
+//! order of the tasks lets all of them end, all orders do. The recording is such an order.
 //!
-//! What a recording cannot tell is in [`LIMITS`].
+//! [`LIMITS`] lists what a recording does not contain.
 
 mod call;
 mod check;

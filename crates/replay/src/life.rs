@@ -1,4 +1,4 @@
-//! A task's life while its recording is read.
+//! A task's history while its recording is read.
 
 use schedlab_recording::flow::Flow;
 use schedlab_recording::is_kernel_thread;
@@ -9,49 +9,50 @@ use crate::call::Call;
 use crate::costs::{Measured, Point};
 use crate::waits::Wait;
 
-/// Does nothing: a placeholder for a wakeup that is not yet confirmed, or a wait whose cause is not known yet.
+/// An operation without effect: the placeholder of a wakeup that is not confirmed yet, or of a wait
+/// with a cause not known yet.
 pub const NOTHING: Op = Op::Run(Amount::Fixed(Ns::ZERO));
 
-/// A task's life, as far as it has gone by.
+/// A task's history up to now.
 #[derive(Debug)]
 pub struct Life {
     pub info: TaskInfo,
     pub ops: Vec<Op>,
-    /// Where in the program time was spent on scheduling.
+    /// Where in the program time was spent on scheduling and recording.
     pub points: Vec<(usize, Point)>,
-    /// Work done since the last operation.
+    /// Work since the last operation.
     pub owed: u64,
-    /// All work done.
+    /// All work.
     pub done: u64,
     /// The system call it is in.
     pub call: Option<Call>,
     pub begin: Begin,
     pub place: Place,
-    /// Who last wanted it to run, if it has not run since.
+    /// Its last waker, if it has not run since.
     pub wanted: Option<Want>,
-    /// A child of its has died and woken it.
+    /// A child has died and woken it.
     pub bereaved: bool,
     pub parent: Option<TaskId>,
     pub dying: bool,
-    /// It has waited in poll, and what for is not known yet.
+    /// A wait in poll with a cause that is not known yet.
     pub polled: Option<Wait>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Begin {
-    /// Not seen to do anything yet.
+    /// It has done nothing yet.
     Unseen,
-    /// At this time, from outside.
+    /// It begins at this time, caused from outside.
     At(Time),
-    /// When it is first woken.
+    /// It begins when it is first woken.
     Dormant,
-    /// When it is forked.
+    /// It begins when it is forked.
     Forked,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
-    /// It existed; the trace does not say whether it slept.
+    /// It existed at the start; it is unknown whether it slept.
     Unknown,
     Waiting,
     Running {
@@ -66,11 +67,11 @@ pub enum Place {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Want {
-    /// This task, at this place in its program.
+    /// This task, at this index in its program.
     By(TaskId, usize),
     /// An interrupt.
     Outside(Time),
-    /// An interrupt, or the task it interrupted.
+    /// An interrupt, or the task that it interrupted.
     Unclear(Time),
 }
 
@@ -97,11 +98,10 @@ impl Life {
         self.info.group == "[kernel]" || is_kernel_thread(&self.info.name)
     }
 
-    /// Does it only compute and wait for timers, as far as was recorded?
+    /// Does the recording show only work and timers for this task?
     pub fn paces_itself(&self) -> bool {
         let paces = |op: &Op| match op {
             Op::Run(_) | Op::Sleep(_) | Op::Yield | Op::Mark { .. } | Op::Rest => true,
-            // Confirmed by nobody.
             _ => false,
         };
         self.done > 0 && self.ops.iter().all(paces)
@@ -111,7 +111,7 @@ impl Life {
         matches!(self.place, Place::Waiting | Place::Running { .. })
     }
 
-    /// Work until now is owed.
+    /// Adds the CPU time until now to the work.
     pub fn account(&mut self, now: Time) {
         if let Place::Running { since } = &mut self.place {
             let ran = now.since(*since).0;
@@ -121,7 +121,7 @@ impl Life {
         }
     }
 
-    /// It wakes another task.  If it is writing, that is where the data is there.
+    /// It wakes another task. In a write, the data is in the channel at this point.
     pub fn wakes(&mut self) {
         self.points.push((self.ops.len(), Point::Wakeup));
         let Some(call) = &mut self.call else { return };
@@ -132,7 +132,7 @@ impl Life {
         }
     }
 
-    /// It has slept in a read or a write, which is where it waits from now on.
+    /// It slept in a read or a write; the operation waits at this point.
     pub fn sleeps_for_data(&mut self) -> bool {
         let Some(call) = &mut self.call else {
             return false;
@@ -145,7 +145,7 @@ impl Life {
         true
     }
 
-    /// It returns from its system call.
+    /// Its system call returns.
     pub fn returns(&mut self, now: Time, cost: Ns) -> Option<Measured> {
         self.put_down(now);
         let call = self.call.take()?;
@@ -166,7 +166,7 @@ impl Life {
         })
     }
 
-    /// Work until now becomes an operation: another one follows.
+    /// Writes the work until now as an operation, because another operation follows.
     pub fn put_down(&mut self, now: Time) {
         self.account(now);
         if self.owed > 0 {
@@ -192,7 +192,7 @@ impl Life {
         };
     }
 
-    /// The trace ends; what the task would have done next is unknown.
+    /// The trace ends; the task does nothing more.
     pub fn rest(&mut self, end: Time) {
         self.put_down(end);
         if self.place != Place::Dead {

@@ -1,4 +1,4 @@
-//! From lives to the programs of a workload.
+//! Turns task histories into the programs of a workload.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,14 @@ use schedlab_workload::{
 use crate::life::{Begin, Life, NOTHING};
 use crate::{Counts, Replay};
 
-/// From lives by task ids to specifications by index.
+/// Maps task ids to indexes of specifications.
 pub struct Lowering {
-    /// By task id, the index of the specification.
+    /// The index of the specification of each task id.
     specs: Vec<Option<u32>>,
     processes: BTreeMap<u32, u32>,
     names: BTreeMap<String, u32>,
-    /// The replay ends with its programs: what timers make the kernel's threads do later is no part of it.
+    /// The replay ends with its programs: later work of kernel threads after timers is not part of
+    /// it.
     kernel_is_background: bool,
 }
 
@@ -110,7 +111,7 @@ impl Lowering {
         }
     }
 
-    /// The task's name with its thread id, and a number if that was used before.
+    /// The task's name with its thread id, and with a number if that name exists.
     fn name(&mut self, info: &TaskInfo) -> String {
         let name = match info.pid {
             Some(pid) => format!("{}-{pid}", info.name),
@@ -125,7 +126,7 @@ impl Lowering {
     }
 }
 
-/// A program that begins again at its end.
+/// A program that starts again at its end.
 fn again_and_again(mut ops: Vec<Op>) -> Vec<Op> {
     ops.retain(|op| *op != Op::Rest);
     let end = ops.len() as u32 + 1;
@@ -135,7 +136,7 @@ fn again_and_again(mut ops: Vec<Op>) -> Vec<Op> {
     ops
 }
 
-/// Leaves out what turned out to be nothing, and joins the work on both sides of it.
+/// Removes operations without effect and joins the work around them.
 fn join_work(ops: &mut Vec<Op>) {
     ops.retain(|op| *op != NOTHING);
     ops.dedup_by(|op, before| match (op, before) {
@@ -147,7 +148,8 @@ fn join_work(ops: &mut Vec<Op>) {
     });
 }
 
-/// A task that wakes another is in the kernel; so much of its work after that is, too.
+/// A task that wakes another is in the kernel; the first `in_kernel` of its following work is in
+/// the kernel, too.
 fn in_kernel_after_posts(ops: Vec<Op>, in_kernel: Option<Ns>) -> Vec<Op> {
     let Some(in_kernel) = in_kernel.filter(|ns| *ns > Ns::ZERO) else {
         return ops;

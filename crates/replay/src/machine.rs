@@ -1,19 +1,19 @@
-//! The machine a recording was made on, as far as it tells.
+//! The recorded machine, as far as the recording describes it.
 
 use schedlab_machine::{Costs, Machine};
 use schedlab_trace::Ns;
 
 use crate::Replay;
 
-/// The recorded machine, with `nr_cpus` CPUs and a tick of `hz`, and nothing that costs CPU time, since what
-/// things cost is part of the recorded work.  What an idle CPU takes to react is not work: that
+/// The recorded machine with `nr_cpus` CPUs and a tick of `hz`. Operations cost no CPU time, since their costs are part of
+/// the recorded work. The reaction time of an idle CPU is no work; it
 /// is as recorded.
 pub fn machine_like(replay: &Replay, nr_cpus: u32, hz: u32) -> Machine {
     let ideal = Machine::ideal(nr_cpus);
     let reactions = &replay.reactions;
     let idle = reactions.idle_ns.or(reactions.interrupt_ns);
     let idle = idle.unwrap_or(Ns::ZERO);
-    // A CPU that computes is no slower to hear than an idle one.
+    // A busy CPU reacts to an interrupt at least as fast as an idle one.
     let ipi = reactions.interrupt_ns.unwrap_or(idle).min(idle);
     Machine {
         name: "recorded".to_string(),

@@ -1,7 +1,7 @@
 //! The smallest part of a recording that still shows a symptom.
 //!
-//! Delta debugging: cut the end off, then leave tasks out, half of them at first, then fewer and
-//! fewer, as long as the symptom stays.  What a task that is left out did for others happens from outside.
+//! Delta debugging: removes the end, then tasks, half of them at first, then fewer, as long as the
+//! symptom remains. Wakeups by a removed task become events from outside.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,20 +10,20 @@ use schedlab_trace::{Event, EventKind, Ns, PrevState, Sink, TaskId, Time};
 
 use crate::{Mode, Options};
 
-/// A task waits too long.
+/// A symptom: a task waits too long.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Symptom {
     /// The task's name, group or thread id.
     pub task: String,
-    /// It waits longer than this for a CPU, at least once.
+    /// Its longest wait for a CPU exceeds this time.
     pub longer_than: Ns,
 }
 
 impl Symptom {
-    /// Reads "wait>10ms of TASK".
+    /// Parses "wait>10ms of TASK".
     ///
     /// # Errors
-    /// What would have been right.
+    /// The expected form.
     pub fn parse(text: &str) -> Result<Symptom, String> {
         let expected = || "\"wait>TIME of TASK\", such as \"wait>10ms of mariadbd\"".to_string();
         let rest = text.trim().strip_prefix("wait").ok_or_else(expected)?;
@@ -41,24 +41,25 @@ impl Symptom {
 }
 
 impl fmt::Display for Symptom {
-    /// As it is written; the time in ns, exactly.
+    /// The parsed form, with the time in ns.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "wait>{}ns of {}", self.longer_than.0, self.task)
     }
 }
 
-/// Watches for a symptom.  As the inner sink of [`Identified`](crate::Identified) it needs ids of the simulation.
+/// Detects a symptom. As the inner sink of [`Identified`](crate::Identified) it needs ids of the
+/// simulation.
 #[derive(Clone, Debug)]
 pub struct Watch {
     tasks: BTreeSet<TaskId>,
     longer_than: Ns,
-    /// Since when each waits, by task id.
+    /// The start of each task's wait, by task id.
     since: Vec<Option<Time>>,
     seen: Option<(TaskId, Time, Ns)>,
 }
 
 impl Watch {
-    /// Watches no task yet.
+    /// Watches no task.
     pub fn new(longer_than: Ns) -> Watch {
         Watch {
             tasks: BTreeSet::new(),
@@ -73,7 +74,7 @@ impl Watch {
         self.tasks.insert(task);
     }
 
-    /// Who waited too long first, when that wait ended and how long it was.
+    /// The first task that waited too long, the end of its wait and the length.
     pub fn seen(&self) -> Option<(TaskId, Time, Ns)> {
         self.seen
     }
@@ -129,24 +130,24 @@ impl Sink for Watch {
 /// The smallest part found.
 #[derive(Clone, Debug)]
 pub struct Minimised {
-    /// What to rebuild to see the symptom.
+    /// The options that rebuild this part.
     pub options: Options,
-    /// How many replays it took to find out.
+    /// Number of replays.
     pub replays: u32,
-    /// Tasks left, and tasks there were.
+    /// Number of remaining tasks and of all tasks.
     pub tasks: (usize, usize),
 }
 
-/// How finely the end of what is left is looked for: a part of the span.
+/// The resolution of the search for the end: this fraction of the span.
 const FINEST: u64 = 256;
 
-/// Finds a part that still shows the symptom and of which no single task can be left out.
+/// Finds a part that still shows the symptom and from which no single task can be removed.
 ///
-/// `all` are the recording's tasks, `needed` those that must stay.  `shows` replays and says when the
-/// symptom showed, if it did.
+/// `all` are the recording's tasks; tasks in `needed` are kept. `shows` runs a replay and returns
+/// the time of the symptom, if it occurred.
 ///
 /// # Errors
-/// Whatever `shows` fails with.  None if not even the whole shows the symptom.
+/// Those of `shows`. `None` if the whole recording does not show the symptom.
 pub fn minimise<E>(
     mode: Mode,
     all: &BTreeSet<TaskId>,
@@ -180,7 +181,7 @@ pub fn minimise<E>(
     }))
 }
 
-/// The earliest end, to a part of the span, with which the symptom still shows.
+/// The earliest end, within the resolution, with which the symptom still occurs.
 fn cut_end<E>(
     whole: &Options,
     showed: Time,
@@ -188,7 +189,7 @@ fn cut_end<E>(
 ) -> Result<Option<Time>, E> {
     let step = (showed.0 / FINEST).max(1);
     let (mut too_early, mut late) = (0, None);
-    // Replayed time is not recorded time: the end may have to be later than the symptom.
+    // Replayed time differs from recorded time: the end may have to be later than the symptom.
     for end in [showed.0 + step, showed.0 + showed.0 / 8, showed.0 * 2] {
         let options = Options {
             until: Some(Time(end)),
@@ -217,7 +218,7 @@ fn cut_end<E>(
     Ok(Some(Time(late)))
 }
 
-/// Leaves out as many of `others` as can be.
+/// Removes as many of `others` as possible.
 fn leave_out<E>(
     options: Options,
     mut others: Vec<TaskId>,

@@ -1,8 +1,8 @@
-//! Which scheduler a kernel has.
+//! The policy that models a kernel's own scheduler.
 
 use schedlab_trace::kernel_version;
 
-/// Linux's own scheduler by the release it came with, latest first.
+/// Linux's own schedulers, latest first: first release, policy.
 const OWN: [((u32, u32), &str); 4] = [
     ((7, 1), "eevdf:7.1"),
     ((6, 17), "eevdf:6.18"),
@@ -10,8 +10,8 @@ const OWN: [((u32, u32), &str); 4] = [
     ((6, 6), "eevdf:6.6"),
 ];
 
-/// The policy that comes closest to the scheduler of a kernel of this release (`uname -r`), which is not to say
-/// that none was loaded into it; that of 6.12 if it is not known.
+/// The policy closest to the own scheduler of a kernel of this release (`uname -r`); that of 6.12
+/// if unknown. A sched_ext scheduler may have been loaded instead.
 pub fn own_scheduler(release: Option<&str>) -> &'static str {
     match release.and_then(kernel_version) {
         None => "eevdf:6.12",

@@ -1,29 +1,29 @@
-//! How fast the recorded machine reacted to wakeups.
+//! Reaction times of the recorded machine to wakeups.
 
 use schedlab_trace::{CpuId, Event, EventKind, Ns, PrevState, TaskId, Time};
 use serde::Serialize;
 
-/// Times from queueing a task to running it when nothing but the machine stood between: medians, as
-/// far as the recording has enough of them.
+/// Medians of the time from queueing a task to running it, when nothing else delayed it; `None`
+/// with too few samples.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct ReactionTimes {
-    /// Until an idle CPU ran what another CPU had queued on it.
+    /// An idle CPU ran a task that another CPU had queued on it.
     pub idle_ns: Option<Ns>,
-    /// Until a task was preempted by one that another CPU had queued on its CPU.
+    /// A running task was preempted by a task that another CPU had queued.
     pub interrupt_ns: Option<Ns>,
-    /// Until a task was preempted by one it had woken itself on its own CPU: the kernel's way back.
+    /// A running task was preempted by a task that it had woken on its own CPU.
     pub preemption_ns: Option<Ns>,
 }
 
-/// Fewer samples than this say nothing.
+/// With fewer samples there is no median.
 const ENOUGH: usize = 5;
 
-/// What a task that was queued has to displace.
+/// What a queued task has to displace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Obstacle {
-    /// An idle CPU, told by another one.
+    /// An idle CPU; another CPU queued the task.
     Idle,
-    /// A task on another CPU than the waker's.
+    /// A running task on another CPU than the waker's.
     Elsewhere(TaskId),
     /// The task that woke it.
     Waker(TaskId),
@@ -36,10 +36,10 @@ struct Queued {
     obstacle: Obstacle,
 }
 
-/// Collects them.
+/// Collects samples.
 #[derive(Debug, Default)]
 pub(crate) struct Reactions {
-    /// By CPU: who was queued on it last, if nothing has happened since.
+    /// The task queued last on each CPU, if no event has followed.
     queued: Vec<Option<Queued>>,
     idle: Vec<u64>,
     interrupt: Vec<u64>,
@@ -51,7 +51,7 @@ impl Reactions {
         self.queued.resize_with(nr_cpus as usize, || None);
     }
 
-    /// `running` is by CPU, before the event.
+    /// `running` has the running task of each CPU before the event.
     pub fn event(&mut self, event: &Event, running: &[Option<TaskId>]) {
         match event.kind {
             EventKind::Wakeup { task, target } => {
@@ -74,7 +74,7 @@ impl Reactions {
                 let took = event.time.since(queued.since).0;
                 let preempted = |task| prev == Some(task) && prev_state == PrevState::Preempted;
                 match queued.obstacle {
-                    // Nothing reacts in no time: that switch was not recorded.
+                    // A reaction takes time; with 0 ns the switch was not recorded.
                     Obstacle::Idle if prev.is_none() && took > 0 => self.idle.push(took),
                     Obstacle::Elsewhere(task) if preempted(task) => self.interrupt.push(took),
                     Obstacle::Waker(waker) if preempted(waker) => self.preemption.push(took),
@@ -112,7 +112,7 @@ fn median(mut took: Vec<u64>) -> Option<Ns> {
 mod tests {
     use super::*;
 
-    /// Task 3 is queued on CPU 1 by CPU 0, five times; each time CPU 1 runs it so much later.
+    /// CPU 0 queues task 3 on CPU 1, five times; CPU 1 runs it after `took` ns.
     fn queued_elsewhere(on_cpu_1: Option<TaskId>, took: u64) -> ReactionTimes {
         let mut reactions = Reactions::default();
         reactions.begin(2);

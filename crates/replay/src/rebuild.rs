@@ -1,4 +1,4 @@
-//! The sink that turns a trace into programs.
+//! The sink that rebuilds programs from a trace.
 
 use std::collections::BTreeSet;
 
@@ -16,35 +16,36 @@ use crate::lowering::Lowering;
 use crate::reactions::Reactions;
 use crate::{Counts, End, Mode, Replay};
 
-/// What to rebuild, and how.
+/// Options of a rebuild.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// What becomes of events from outside.
+    /// How events from outside happen.
     pub mode: Mode,
-    /// The tasks to rebuild, all others are outside; none: all.
+    /// Tasks to rebuild; wakeups by other tasks come from outside. `None`: all tasks.
     pub keep: Option<BTreeSet<TaskId>>,
-    /// Nothing that begins later is rebuilt; none: everything is.
+    /// Operations that begin later are not rebuilt; `None`: all are.
     pub until: Option<Time>,
     /// What ends a replay.
     pub end: End,
-    /// Who woke is a guess: the recording has no interrupt flags.
+    /// The recording has no interrupt flags, so wakers are guesses.
     pub wakers_are_guessed: bool,
-    /// What recording a system call cost the task that made it.
+    /// CPU time to record a system call.
     pub call_cost_ns: Ns,
 }
 
-/// Rebuilds from a trace, event by event, the workload that produced it; [`finish`](Rebuild::finish) gives it.
+/// Rebuilds from a trace, event by event, the workload that produced it;
+/// [`finish`](Rebuild::finish) returns the workload.
 #[derive(Debug)]
 pub struct Rebuild {
     pub(crate) options: Options,
     info: TraceInfo,
-    /// By id; none for those that are outside.
+    /// Histories by task id; `None` for tasks that are not rebuilt.
     lives: Vec<Option<Life>>,
     running: Vec<Option<TaskId>>,
     pub(crate) counts: Counts,
     reactions: Reactions,
     costs: Costs,
-    /// Of data flow, its channels only.
+    /// The channels of the data flow; its calls are not kept.
     log: FlowLog,
     end: Time,
     over: bool,
@@ -67,13 +68,13 @@ impl Rebuild {
         }
     }
 
-    /// Data flow follows: these are its channels.
+    /// Sets the channels of the data flow that follows.
     pub fn flow(&mut self, log: &FlowLog) {
         self.log.channels = log.channels.clone();
         self.counts.has_flow = true;
     }
 
-    /// The workload, called by this name and reproduced from there.
+    /// The workload with this name; `source` tells where it can be reproduced from.
     pub fn finish(mut self, name: &str, source: &str) -> Replay {
         for task in 0..self.lives.len() {
             self.give_up_poll(TaskId(task as u32));
@@ -114,7 +115,7 @@ impl Rebuild {
         replay
     }
 
-    /// Was the recording over when its time was, not its work?
+    /// Did the recording end because its time was over, not because its work was done?
     fn ends_by_time(&self) -> bool {
         match self.options.end {
             End::Work => return false,
@@ -133,7 +134,7 @@ impl Rebuild {
         self.lives.get_mut(task.index())?.as_mut()
     }
 
-    /// The kept task that runs on a CPU, its work until now put down.
+    /// The rebuilt task that runs on a CPU; its work until now is written.
     fn running(&mut self, cpu: CpuId, now: Time) -> Option<(TaskId, &mut Life)> {
         let task = self.running[cpu.index()]?;
         let life = self.life(task)?;
@@ -143,7 +144,7 @@ impl Rebuild {
 
     fn fork(&mut self, event: &Event, child: TaskId, parent: Option<TaskId>) {
         if self.life(child).is_none() {
-            return; // It is outside.
+            return; // This task is not rebuilt.
         }
         let running = self.running(event.cpu, event.time);
         let forked = running.filter(|(running, _)| parent == Some(*running));
@@ -165,7 +166,7 @@ impl Rebuild {
             return;
         }
         let mut want = match by {
-            // A softirq may have served the task it interrupted: nobody knows.
+            // The softirq may have served the task that it interrupted; this is unknown.
             WakeContext::SoftIrq if self.running[event.cpu.index()].is_some() => {
                 Want::Unclear(event.time)
             }
@@ -189,14 +190,14 @@ impl Rebuild {
         }
     }
 
-    /// The task is runnable from now on.
+    /// The task becomes runnable.
     fn woken(&mut self, event: &Event, task: TaskId) {
         let Some(life) = self.life(task) else { return };
         let (place, wanted) = (life.place, life.wanted);
         match place {
             Place::Unknown => self.begins(event.time, task),
             Place::Asleep { since, device } => self.unblock(event.time, task, since, device),
-            // Forked just now, or woken for nothing.
+            // It was just forked, or the wakeup has no effect.
             Place::Waiting => return,
             Place::Running { .. } | Place::Dead => {
                 self.counts.spurious_wakeups += u64::from(wanted.is_some());
@@ -208,7 +209,7 @@ impl Rebuild {
         }
     }
 
-    /// A task is woken that slept from the start, as far as the trace tells.
+    /// A task is woken that slept since the start.
     fn begins(&mut self, now: Time, task: TaskId) {
         let Some(life) = self.life(task) else { return };
         match life.wanted.take() {
@@ -254,7 +255,7 @@ impl Rebuild {
         }
     }
 
-    /// The task changes itself, or is changed and notices when it next runs.
+    /// The task changes its attributes, or they are changed and take effect when it next runs.
     fn change(&mut self, now: Time, task: TaskId, op: Op) {
         if let Some(life) = self.life(task) {
             life.put_down(now);

@@ -1,4 +1,4 @@
-//! What rebuilding a recording gives.
+//! The result of rebuilding a recording.
 
 use schedlab_recording::flow::Reason;
 use schedlab_trace::{Ns, TaskId, TaskInfo};
@@ -7,15 +7,14 @@ use serde::Serialize;
 
 use crate::{ReactionTimes, SchedulingCosts};
 
-/// What becomes of events from outside: timers, devices, the network.
+/// How events from outside happen: timers, devices, the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// They happen when they were recorded, however far the tasks have come: requests from a
-    /// world that does not wait.
+    /// At the recorded times, independent of the tasks: requests from outside.
     Open,
-    /// They happen as long after the task began to wait as was recorded: sleeps and devices that
-    /// start when they are woken.
+    /// At the recorded distance from the start of the task's wait: sleeps and devices that the task
+    /// itself starts.
     #[default]
     Closed,
 }
@@ -23,87 +22,88 @@ pub enum Mode {
 /// What ends a replay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum End {
-    /// Time, if most of the recorded work was done by tasks that lived on when the recording ended; else work.
+    /// Time, if most recorded work belongs to tasks that were alive at the end of the recording;
+    /// otherwise work.
     Auto,
-    /// All recorded work is done.
+    /// All recorded work has been done.
     #[default]
     Work,
-    /// As much time has passed as was recorded.  Tasks that only compute and wait for timers do not run out of work.
+    /// The recorded time has passed. Tasks that only compute and wait for timers have endless work.
     Time,
 }
 
-/// What a recording cannot tell, so that a replay cannot know either.
+/// Facts that a recording does not contain, so that a replay cannot reproduce them.
 pub const LIMITS: &[&str] = &[
-    "work is as long as it was: spinning, spinning on locks and CPU frequency are part of it",
-    "caches are as warm as they were, wherever a task runs",
+    "work takes the recorded time: spinning (also on locks) and CPU frequency are part of it",
+    "caches are as warm as in the recording, on any CPU",
     "time in interrupts counts as work of the task they interrupted",
-    "what was there without waiting in the recording (data, locks) is there in the replay",
+    "data and locks that were available without waiting in the recording are available in the replay",
     "yields are seen only where the recording has sys_enter_sched_yield",
-    "locks (futexes that their waiters also wake) and what is not understood wait as they were recorded to",
-    "affinities are unknown but of the kernel's own per-CPU threads",
-    "groups (cgroups, autogroup, containers) are unknown: every task competes for itself",
+    "waits for locks (futexes that their waiters also wake) and waits of unknown cause end as recorded",
+    "affinities are unknown, except those of the kernel's per-CPU threads",
+    "groups (cgroups, autogroup, containers) are unknown: every task competes as if it were in no group",
 ];
 
-/// A recording as a workload.
+/// A recording rebuilt as a workload.
 #[derive(Clone, Debug)]
 pub struct Replay {
-    /// What runs.  Task specifications have the names of [`Replay::tasks`].
+    /// The workload. Its specifications are in the order of [`Replay::tasks`].
     pub workload: Workload,
-    /// Who each of the workload's task specifications was in the recording.
+    /// The recorded task of each specification.
     pub tasks: Vec<TaskInfo>,
     /// How events from outside happen.
     pub mode: Mode,
-    /// What was found.
+    /// Counts of the rebuild.
     pub counts: Counts,
-    /// From the recording's begin to its end.
+    /// From the start of the recording to its end.
     pub span: Ns,
     /// CPUs of the recorded machine.
     pub nr_cpus: u32,
-    /// How fast the recorded machine was.
+    /// Reaction times of the recorded machine.
     pub reactions: ReactionTimes,
-    /// What scheduling cost there, where that is known and no part of the work.
+    /// Scheduling costs that are known and not part of the work.
     pub costs: SchedulingCosts,
 }
 
-/// What the rebuilt workload consists of.
+/// Counts of a rebuilt workload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Counts {
     /// Tasks.
     pub tasks: u64,
     /// Events of the trace.
     pub events: u64,
-    /// Blocks another task ended.
+    /// Blocks that another task ended.
     pub woken_by_tasks: u64,
     /// Blocks that an interrupt or an unknown waker ended.
     pub woken_from_outside: u64,
     /// Of these, blocks with an unknown waker.
     pub woken_by_unknown: u64,
-    /// Wakeups of tasks that were not asleep: they change nothing.
+    /// Wakeups of tasks that were not asleep; they have no effect.
     pub spurious_wakeups: u64,
-    /// Tasks that existed, but did nothing in the trace.
+    /// Tasks without any event of their own.
     pub unseen: u64,
-    /// Tasks that ran or waited for a CPU when the recording ended.  A replay has a switch more for
-    /// each: it comes to rest.
+    /// Tasks that were runnable when the recording ended. Each has one more switch in a replay,
+    /// when it comes to rest.
     pub cut_off: u64,
-    /// CPU time of all tasks: the work to be done.
+    /// CPU time of all tasks that is work.
     pub work_ns: Ns,
-    /// CPU time that is no work: what scheduling and recording cost.
+    /// CPU time that is not work: costs of scheduling and recording.
     pub costs_ns: Ns,
-    /// Does the replay end when as much time has passed as was recorded?
+    /// Does the replay end after the recorded time?
     pub ends_by_time: bool,
     /// Were system calls recorded?
     pub has_flow: bool,
-    /// Blocks that wait for data or for room: they block again if and only if there is none.
+    /// Blocks that wait for data or room; in a replay they block only if there is none.
     pub woken_by_data: u64,
-    /// Blocks whose end is understood: by data, by a child, by a timer or a device.  The others end as they were
-    /// recorded, whatever is the cause.
+    /// Blocks with an understood end: data, a child, a timer or a device. The others end as
+    /// recorded.
     pub understood: u64,
-    /// The others, by why the task waited, as far as that is known: see [`Reason::ALL`].
+    /// The other blocks by the reason of the wait: see [`Reason::ALL`].
     pub opaque: [u64; Reason::ALL.len()],
 }
 
 impl Counts {
-    /// Blocks of any kind.
+    /// All blocks.
     pub fn blocks(&self) -> u64 {
         self.woken_by_tasks + self.woken_from_outside + self.woken_by_data
     }
@@ -116,7 +116,7 @@ impl Counts {
         }
     }
 
-    /// A task has slept for something else than data.
+    /// Counts a wait for something other than data.
     pub(crate) fn waited(&mut self, reason: Reason, understood: bool) {
         match understood {
             true => self.understood += 1,
@@ -124,7 +124,8 @@ impl Counts {
         }
     }
 
-    /// What the waits that are not understood were for, most frequent first: "90 in poll, 3 on futexes".
+    /// The reasons of the waits that are not understood, most frequent first: "90 in poll, 3 on
+    /// futexes".
     pub fn opaque_reasons(&self) -> String {
         let reasons = Reason::ALL.iter().zip(self.opaque);
         let mut reasons: Vec<_> = reasons.filter(|(_, count)| *count > 0).collect();
@@ -135,7 +136,7 @@ impl Counts {
         shown.collect::<Vec<_>>().join(", ")
     }
 
-    /// A task has slept for data or for room.
+    /// Counts a wait for data or room.
     pub(crate) fn slept_for_data(&mut self) {
         self.woken_by_data += 1;
         self.understood += 1;
@@ -143,7 +144,7 @@ impl Counts {
 }
 
 impl Replay {
-    /// The tasks a name means: of that name, of that group, or with that thread id.
+    /// The tasks with this name, group or thread id.
     pub fn find(&self, name: &str) -> Vec<TaskId> {
         let pid: Option<u32> = name.parse().ok();
         let means = |(spec, info): &(&schedlab_workload::TaskSpec, &TaskInfo)| {
@@ -157,8 +158,8 @@ impl Replay {
     }
 }
 
-/// Makes a workload fit a machine of so many CPUs: the kernel's threads of CPUs that are not there
-/// are bound to those that are.
+/// Makes a workload fit a machine with this number of CPUs: kernel threads of missing CPUs are
+/// bound to existing ones.
 pub fn fit(workload: &mut Workload, nr_cpus: u32) {
     for cpu in workload.cpu_sets.iter_mut().flatten() {
         *cpu %= nr_cpus.max(1);

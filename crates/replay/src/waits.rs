@@ -1,4 +1,4 @@
-//! Why a task waited, and what that is in its program.
+//! The reason of each wait, and its operation in the program.
 
 use schedlab_recording::flow::{Flow, Reason};
 use schedlab_trace::{Ns, TaskId, Time};
@@ -8,25 +8,25 @@ use crate::life::{Want, NOTHING};
 use crate::rebuild::Rebuild;
 use crate::Mode;
 
-/// A sleep that is over.
+/// A sleep that has ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Wait {
-    /// When it slept and when it was woken.
+    /// When it began and ended.
     pub since: Time,
     pub until: Time,
     /// It slept in state D.
     pub device: bool,
-    /// Who woke it.
+    /// The waker.
     pub wanted: Option<Want>,
     pub reason: Reason,
-    /// It waited for a point in time.
+    /// The task waited for an absolute time.
     pub absolute: bool,
-    /// The place in its program.
+    /// Its index in the program.
     pub at: usize,
 }
 
 impl Rebuild {
-    /// A task that slept is woken.
+    /// A sleeping task is woken.
     pub(crate) fn unblock(&mut self, now: Time, task: TaskId, since: Time, device: bool) {
         let Some(life) = self.life(task) else { return };
         let wanted = life.wanted.take();
@@ -49,7 +49,7 @@ impl Rebuild {
             at: life.ops.len() - 1,
         };
         match wait.reason {
-            // What it reads next tells what it waited for.
+            // The next read tells what it waited for.
             Reason::Poll => {
                 self.give_up_poll(task);
                 if let Some(life) = self.life(task) {
@@ -60,7 +60,7 @@ impl Rebuild {
         }
     }
 
-    /// The task enters a system call: if it has waited in poll before, it waited for what it takes now.
+    /// The task enters a system call. If it waited in poll before, a read shows what it waited for.
     pub(crate) fn after_poll(&mut self, task: TaskId, flow: &Flow, reason: Reason) -> bool {
         let Some(life) = self.life(task) else {
             return false;
@@ -83,7 +83,7 @@ impl Rebuild {
                 self.explain(task, Wait { reason, ..wait });
                 false
             }
-            // Others may need what it does before it reads: the wait stays where it is.
+            // Other tasks may need this before the read, so the wait stays at its place.
             (Flow::Write { .. } | Flow::Exit, _)
             // It waits again.
             | (_, Reason::Poll | Reason::Futex | Reason::Time | Reason::Child | Reason::Signal) => {
@@ -94,7 +94,7 @@ impl Rebuild {
         }
     }
 
-    /// What a task waited for in poll stays unknown.
+    /// The cause of a wait in poll stays unknown.
     pub(crate) fn give_up_poll(&mut self, task: TaskId) {
         let polled = self.life(task).and_then(|life| life.polled.take());
         if let Some(wait) = polled {
@@ -102,7 +102,7 @@ impl Rebuild {
         }
     }
 
-    /// A wait for no data: it ends as it was recorded.
+    /// A wait for something other than data ends as recorded.
     fn explain(&mut self, task: TaskId, wait: Wait) {
         let understood = self.is_understood(task, &wait);
         self.counts.waited(wait.reason, understood);
@@ -110,7 +110,7 @@ impl Rebuild {
             Some(Want::By(waker, at)) => {
                 self.counts.woken_by_tasks += 1;
                 self.post(waker, at, task);
-                // Without system calls the other waits of the task sleep as often as they did, and so do these.
+                // Without data flow all wakeups of the task sleep as often as recorded.
                 match understood && self.counts.has_flow {
                     true => Op::SemWait(task.0),
                     false => Op::SemSleep(task.0),
@@ -131,13 +131,13 @@ impl Rebuild {
         }
     }
 
-    /// It was woken from outside at this time.
+    /// The operation of a wait that ended from outside at this time.
     fn outside(&mut self, task: TaskId, wait: &Wait, time: Time) -> Op {
-        // The kernel's own timers do not wait for its threads.
+        // Timers of kernel threads do not depend on when the thread waits.
         let is_kernel = self.life(task).is_some_and(|life| life.is_kernel());
         match self.options.mode {
             Mode::Closed if !is_kernel && !wait.absolute => {
-                // Wanted before it slept, it was woken as soon as it did.
+                // If it was woken before it slept, it sleeps for 0 ns.
                 let slept = time.0.saturating_sub(wait.since.0);
                 Op::Sleep(Amount::Fixed(Ns(slept)))
             }
@@ -145,7 +145,7 @@ impl Rebuild {
         }
     }
 
-    /// Would the same thing end it however tasks are scheduled?
+    /// Would the same event end this wait under another scheduler?
     fn is_understood(&mut self, task: TaskId, wait: &Wait) -> bool {
         match wait.wanted {
             Some(Want::By(waker, _)) => {
@@ -166,7 +166,7 @@ impl Rebuild {
         }
     }
 
-    /// Turns the placeholder into the wakeup.
+    /// Replaces the placeholder by the wakeup.
     pub(crate) fn post(&mut self, waker: TaskId, at: usize, task: TaskId) {
         if let Some(waker) = self.life(waker) {
             waker.ops[at] = Op::SemPost(task.0);

@@ -1,8 +1,9 @@
-//! A simulated trace as a kernel would tell it.
+//! A simulated trace without scheduling costs, as a kernel would record it.
 
 use schedlab_trace::{Event, EventKind, Sink, TaskInfo, Time, TraceInfo};
 
-/// Leaves out what scheduling cost: a kernel does not say it, and the time is the task's on whose way it was spent.
+/// Removes scheduling costs from a trace: a kernel does not report them; their time counts as the
+/// task's CPU time.
 #[derive(Debug)]
 pub struct WithoutCosts<S>(pub S);
 

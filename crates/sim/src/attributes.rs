@@ -1,4 +1,4 @@
-//! Changing a task's nice value, class and CPUs, whatever it is doing.
+//! Changes a task's nice value, class, slice and CPUs, in any state of the task.
 
 use schedlab_policy::enq;
 use schedlab_trace::{CpuId, EventKind, Ns, Overhead, TaskClass, TaskId};
@@ -43,7 +43,7 @@ impl Simulation<'_> {
         self.note_priority(cpu, task)
     }
 
-    /// Changes the slice it asks for.
+    /// Changes the slice that the task asks for.
     pub(crate) fn set_slice(
         &mut self,
         cpu: CpuId,
@@ -56,8 +56,8 @@ impl Simulation<'_> {
         Ok(())
     }
 
-    /// Changes where a task may run.  If it must leave its CPU it does so at once when it waits,
-    /// at its next schedule() when it runs.
+    /// Changes the CPUs that a task may use. If its CPU is no longer among them, a waiting task
+    /// moves at once and a running one at its next schedule().
     pub(crate) fn set_cpus(
         &mut self,
         cpu: CpuId,
@@ -76,14 +76,14 @@ impl Simulation<'_> {
                 }
             }
             State::Running(its_cpu) => self.leave_if_forbidden(cpu, task, its_cpu)?,
-            // Asleep, it is placed when it wakes; about to sleep, likewise (see want_awake()).
+            // A task that sleeps or is about to sleep is placed when it wakes (see want_awake()).
             _ => {}
         }
         self.charge_work(cpu, Overhead::Syscall);
         Ok(())
     }
 
-    /// A task that runs where it may not will move, as soon as its CPU can see to it.
+    /// A task that runs on a forbidden CPU is moved when that CPU reschedules.
     pub(crate) fn leave_if_forbidden(
         &mut self,
         cpu: CpuId,
@@ -104,7 +104,7 @@ impl Simulation<'_> {
         Ok(())
     }
 
-    /// Does something to every living task of a specification.
+    /// Applies a change to every living task of a specification.
     pub(crate) fn for_each_of(
         &mut self,
         spec: u32,

@@ -1,19 +1,17 @@
-//! Cache warmth: how much of a task's working set its cache still holds.
+//! Cache warmth: the part of a task's working set that is still in its cache.
 //!
-//! A cache remembers whose bytes were used last.  While a task is away others use theirs, whether
-//! they have to bring them in or find them, and its own become the least recently used; coming
-//! back it finds what is left beside the others', and nothing at all in another cache.  What is
-//! missing costs a stall for each byte; stalls and progress alternate, so the task runs at half
-//! speed for twice the stall.
+//! A cache evicts the least recently used bytes. While a task is away, the working sets of other
+//! tasks become more recently used. When it returns to the same cache, it finds what was not
+//! evicted; in another cache it finds nothing. Each missing byte costs a stall. Stalls and progress
+//! alternate, so the task runs at half speed for twice the stall.
 //!
-//! Where memory nodes have distances, a task's memory is on the node where it ran first, and what is
-//! missing costs the more the farther that node is.
+//! If the memory nodes have distances, a task's memory is on the node where it ran first. A missing
+//! byte costs more if that node is farther.
 //!
-//! FIDELITY: memory does not move after its task, as NUMA balancing would move it.
+//! FIDELITY: memory does not follow its task, though NUMA balancing in Linux would move it.
 //!
-//! FIDELITY: only the largest cache of a CPU is modelled, only the last cache a task used is
-//! remembered, and the part of a working set beyond the cache's size is taken to be part of
-//! the task's normal speed.
+//! FIDELITY: only the largest cache of a CPU is modelled, and only the last cache of a task. The
+//! part of a working set beyond the cache's size counts as part of the task's normal speed.
 
 use std::collections::VecDeque;
 
@@ -21,17 +19,17 @@ use schedlab_machine::{Cache, LOCAL_DISTANCE};
 
 use crate::task::Task;
 
-/// A cache's contents, as far as they matter.
+/// The content of a cache, in bytes of each task.
 #[derive(Debug)]
 pub(crate) struct CacheState {
     pub size: u64,
     ps_per_byte: u64,
-    /// Stays on its CPUs that have ended, the latest of each task: its number and the bytes of that
-    /// task in the cache.  Longest ago first.
+    /// Ended stays of tasks on the cache's CPUs, the latest of each task: its number, and the
+    /// task's bytes in the cache. Oldest first.
     stays: VecDeque<(u64, u64)>,
     /// The sum of those bytes.
     used: u64,
-    /// Stays so far.
+    /// Number of stays up to now.
     count: u64,
 }
 
@@ -46,14 +44,14 @@ impl CacheState {
         }
     }
 
-    /// Is there anything to model for this task?
+    /// Is a working set modelled for this task?
     #[inline]
     fn matters(&self, task: &Task) -> bool {
         self.size > 0 && self.ps_per_byte > 0 && task.working_set > 0
     }
 
-    /// The task starts to run on a CPU with this cache, which has number `index`; its memory is at this
-    /// distance.
+    /// The task starts to run on a CPU with this cache, which has number `index`. `distance` is
+    /// that of its memory.
     pub fn enter(&self, index: u32, distance: u32, task: &mut Task) {
         if !self.matters(task) {
             task.refill_ns = 0;
@@ -72,7 +70,7 @@ impl CacheState {
         task.refill_ns = 2 * self.stall_ns(self.wanted(task) - task.warm_bytes, distance);
     }
 
-    /// The task stops running, or its stay is settled in between.
+    /// The task stops running, or its stay is split to account for it.
     pub fn leave(&mut self, task: &mut Task) {
         if !self.matters(task) {
             return;
@@ -83,13 +81,13 @@ impl CacheState {
         self.note_stay(task);
     }
 
-    /// Bytes others used since this stay.
+    /// Bytes that other tasks used after this stay.
     fn used_since(&self, stay: u64) -> u64 {
         let later = self.stays.iter().rev().take_while(|s| s.0 > stay);
         later.map(|s| s.1).sum()
     }
 
-    /// Its bytes are the most recently used from now on.
+    /// Makes its bytes the most recently used.
     fn note_stay(&mut self, task: &mut Task) {
         if let Ok(i) = self.stays.binary_search_by_key(&task.cache_stay, |s| s.0) {
             self.used -= self.stays.remove(i).expect("just found").1;
@@ -107,7 +105,7 @@ impl CacheState {
         }
     }
 
-    /// What of the working set fits.
+    /// The part of the working set that fits.
     fn wanted(&self, task: &Task) -> u64 {
         task.working_set.min(self.size)
     }
@@ -118,7 +116,7 @@ impl CacheState {
     }
 }
 
-/// The bytes that are fetched in this time from memory at this distance.
+/// Bytes fetched during this stall from memory at this distance.
 fn missing_bytes(stall_ns: u64, ps_per_byte: u64, distance: u32) -> u64 {
     let local = u128::from(stall_ns) * 1000 * u128::from(LOCAL_DISTANCE) / u128::from(distance);
     (local / u128::from(ps_per_byte)).min(u128::from(u64::MAX)) as u64

@@ -1,10 +1,10 @@
-//! A CPU as the simulated kernel knows it.
+//! A CPU of the simulated machine.
 
 use std::collections::VecDeque;
 
 use schedlab_trace::{CpuId, Ns, Overhead, TaskId, Time};
 
-/// What a CPU is doing.
+/// The mode of a CPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mode {
     /// Nothing.
@@ -17,7 +17,7 @@ pub(crate) enum Mode {
     Spinning,
 }
 
-/// A piece of kernel work a CPU has to do before anything else.
+/// A piece of kernel work, done before anything else.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum KernelWork {
     /// The timer tick.
@@ -26,7 +26,7 @@ pub(crate) enum KernelWork {
     PolicyTimer(u32),
     /// The CPU's own timer, set by the policy.
     Hrtick,
-    /// Wake a task; the target CPU is chosen once, before the lock is taken, at a price.
+    /// Wake a task. Its CPU is chosen once, before the lock is taken, at a cost.
     Wake {
         task: TaskId,
         flags: u32,
@@ -41,13 +41,13 @@ pub(crate) struct Cpu {
     pub mode: Mode,
     /// End of the current piece of kernel work.
     pub kernel_until: Time,
-    /// Kernel work to do, first come first done.
+    /// Kernel work to do, in order of arrival.
     pub pending: VecDeque<KernelWork>,
-    /// When the policy's next tick is due, where the kernel ticks at another rate.
+    /// Time of the policy's next tick, if its rate differs from the kernel's.
     pub next_policy_tick: Time,
-    /// Since when it idles, if it does.
+    /// Start of its idle time, if it idles.
     pub idle_since: Time,
-    /// The lock it was just granted after spinning.
+    /// The lock it was granted after spinning.
     pub held: Option<u32>,
     /// The address space loaded.
     pub mm: u32,
@@ -57,16 +57,17 @@ pub(crate) struct Cpu {
     pub nr_waiting: u32,
     /// Of these, tasks of throttled groups.
     pub nr_throttled: u32,
-    /// When it last had more tasks than a promise of how long one waits covers.
+    /// The last time with more runnable tasks than the starvation bound covers.
     pub crowded: Time,
-    /// Up to here all its time is accounted for.
+    /// All its time before this is accounted.
     pub clock: Time,
     pub idle_ns: u64,
     pub run_ns: u64,
     pub overhead_ns: [u64; 6],
 }
 
-/// Runnable tasks on a CPU, the running one among them, up to which a bound of starvation holds (`policy.h`).
+/// Most runnable tasks on a CPU, including the running one, for which a starvation bound holds
+/// (`policy.h`).
 const PROMISED_TASKS: u32 = 32;
 
 impl Cpu {
@@ -91,12 +92,12 @@ impl Cpu {
         }
     }
 
-    /// Time accounted for, by every kind it was spent on.
+    /// Accounted time, summed over all kinds.
     pub fn accounted_ns(&self) -> u64 {
         self.idle_ns + self.run_ns + self.overhead_ns.iter().sum::<u64>()
     }
 
-    /// Notes whether more tasks are runnable here than a promise of how long one waits covers.
+    /// Records a time with more runnable tasks than the starvation bound covers.
     #[inline]
     pub fn note_crowd(&mut self, now: Time) {
         if self.nr_waiting >= PROMISED_TASKS {
@@ -104,7 +105,7 @@ impl Cpu {
         }
     }
 
-    /// Books overhead from [`Cpu::clock`] on.
+    /// Accounts overhead from [`Cpu::clock`] on.
     pub fn book_overhead(&mut self, kind: Overhead, ns: Ns) {
         self.overhead_ns[kind as usize] += ns.0;
         self.clock += ns;

@@ -1,4 +1,4 @@
-//! Who waits for what in a simulation that cannot go on.
+//! What each task waits for in a deadlock.
 
 use schedlab_trace::TaskId;
 
@@ -11,8 +11,8 @@ impl Simulation<'_> {
         self.tasks.iter().any(|t| asleep(t.state))
     }
 
-    /// The tasks that sleep, each with what it waits for and who holds that, for a message about a
-    /// deadlock; at most `most`.
+    /// At most `most` sleeping tasks, each with the resource it waits for and the resource's owner,
+    /// for a message about a deadlock.
     pub fn sleepers(&self, most: usize) -> Vec<String> {
         let tasks = (0..self.tasks.len() as u32).map(TaskId);
         let asleep = tasks.filter(|t| asleep(self.task(*t).state));
@@ -25,7 +25,8 @@ impl Simulation<'_> {
             .collect()
     }
 
-    /// What a sleeping task waits for.  Resources are numbered from 0 as the workload defines them.
+    /// The resource a sleeping task waits for. Resources are numbered from 0 in the order of the
+    /// workload.
     fn waits_for(&self, task: TaskId) -> Option<String> {
         let r = &self.resources;
         if self.task(task).waits_for_child {
@@ -57,7 +58,7 @@ fn asleep(state: State) -> bool {
     matches!(state, State::Sleeping { .. })
 }
 
-/// The first that a test holds for, with its number.
+/// The first element that passes a test, and its number.
 fn find<T>(all: &[T], mut test: impl FnMut(&T) -> bool) -> Option<(usize, &T)> {
     all.iter().enumerate().find(|(_, one)| test(one))
 }

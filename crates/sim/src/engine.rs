@@ -1,4 +1,4 @@
-//! The simulation itself: the main loop, and CPUs passing from one mode to the next.
+//! The main loop of a simulation.
 
 use schedlab_machine::Preemption;
 use schedlab_policy::{
@@ -25,13 +25,13 @@ use crate::{Setup, TieBreak};
 pub enum EndReason {
     /// All foreground tasks have ended.
     Finished,
-    /// Its time was over.
+    /// Its duration was over.
     TimeUp,
-    /// Every task that is left waits for something that cannot happen.
+    /// Every remaining task waits for something that cannot happen.
     Deadlock,
 }
 
-/// How far a simulation has got.
+/// The state of a simulation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Status {
     /// There is more to simulate.
@@ -40,7 +40,7 @@ pub enum Status {
     Ended(EndReason),
 }
 
-/// What a finished simulation says about itself; everything else is in the trace.
+/// The result of a simulation, beside the trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Outcome {
     /// When it ended.
@@ -51,12 +51,13 @@ pub struct Outcome {
     pub events: u64,
     /// Tasks that existed.
     pub tasks: u32,
-    /// The policy, a task or the machine drew a random number, or the order of simultaneous events
-    /// was drawn.  If not, the run is the same with every seed.
+    /// Was a random number used (by the policy, a task, the machine, or for the order of
+    /// simultaneous events)? If not, every seed gives the same run.
     pub seed_used: bool,
 }
 
-/// A running simulation.  It is compiled once, for any sink: each event costs a virtual call.
+/// A running simulation. It is not generic over the sink, so that it is compiled once; each event
+/// costs a virtual call.
 pub struct Simulation<'a> {
     pub(crate) setup: Setup<'a>,
     pub(crate) sink: &'a mut dyn Sink,
@@ -70,18 +71,18 @@ pub struct Simulation<'a> {
     pub(crate) caches: Vec<CacheState>,
     pub(crate) population: Population,
     pub(crate) groups: Groups,
-    /// How long a task may wait; none if the policy promises nothing or this run is outside of it.
+    /// Longest wait that the policy promises; `None` without a promise or outside its conditions.
     pub(crate) starvation_bound: Option<Ns>,
     pub(crate) nice_watch: Option<NiceWatch>,
     pub(crate) tick_ns: u64,
-    /// How much longer than usual ticks take.
+    /// Additional duration of ticks.
     pub(crate) jitter: Stream,
     pub(crate) ticks: Ticks,
     /// Host numbers of the workload's CPU sets.
     pub(crate) cpu_sets: Vec<u32>,
     /// Next instance number of each task specification.
     pub(crate) instances: Vec<u32>,
-    /// The tasks of each specification, oldest first; the dead go when somebody looks.
+    /// Tasks of each specification, oldest first; dead ones are removed when the list is used.
     pub(crate) members: Vec<Vec<TaskId>>,
     /// Foreground tasks that have not ended.
     pub(crate) foreground: u32,
@@ -98,7 +99,7 @@ pub struct Simulation<'a> {
 }
 
 impl<'a> Simulation<'a> {
-    /// A machine that has just come up, with the workload's tasks about to start.
+    /// A machine after boot; the workload's tasks are about to start.
     ///
     /// # Errors
     /// The policy does not initialise, or a task may use no CPU of this machine.
@@ -217,7 +218,7 @@ impl<'a> Simulation<'a> {
         Ok(())
     }
 
-    /// CPUs a workload names must exist; those beyond the machine are left out where others remain.
+    /// Registers the workload's CPU sets: CPUs beyond the machine are removed if others remain.
     fn register_cpu_sets(&mut self) -> Result<(), SimError> {
         let nr_cpus = self.cpus.len();
         let workload = self.setup.workload;
@@ -243,7 +244,7 @@ impl<'a> Simulation<'a> {
         Ok(())
     }
 
-    /// Makes a task known to everybody but the policy.
+    /// Creates a task; the policy does not know it yet.
     pub(crate) fn create_task(
         &mut self,
         spec: u32,
@@ -329,7 +330,7 @@ impl<'a> Simulation<'a> {
         self.next_mm - 1
     }
 
-    /// From now on hooks meet refused locks and overlapping times; see [`Disturbance`].  For tests.
+    /// From now on hooks see refused locks and later times; see [`Disturbance`]. For tests.
     pub fn disturb(&mut self, chosen: Disturbance) {
         self.host.disturb(chosen);
     }
@@ -341,7 +342,7 @@ impl<'a> Simulation<'a> {
         self.now
     }
 
-    /// When the run ends at the latest.
+    /// The latest end of the run.
     pub fn end_at(&self) -> Time {
         self.end_at
     }
@@ -351,7 +352,7 @@ impl<'a> Simulation<'a> {
         self.events
     }
 
-    /// Goes on until `limit` or the end of the run, whichever comes first.
+    /// Runs until `limit` or the end of the run.
     ///
     /// # Errors
     /// The policy broke the contract, a check failed, or a limit was reached.
@@ -376,10 +377,10 @@ impl<'a> Simulation<'a> {
         ))
     }
 
-    /// Closes the books of a simulation that has ended, or ends one that has not.
+    /// Completes the accounts of a simulation, which ends it if it still runs.
     ///
     /// # Errors
-    /// The books do not balance.
+    /// The accounts do not balance.
     pub fn finish(mut self) -> Result<Outcome, SimError> {
         let reason = self.ended.unwrap_or(EndReason::TimeUp);
         self.settle_all();
@@ -394,13 +395,13 @@ impl<'a> Simulation<'a> {
         })
     }
 
-    /// Ends a run before its end, after an error or because nobody wants it: the sink has all that happened.
+    /// Ends a run early, after an error or an interrupt; the sink has all events up to now.
     pub fn abandon(mut self) {
         self.settle_all();
         self.sink.end(self.now);
     }
 
-    /// Has anything random been drawn by the policy, a task or the machine?
+    /// Was a random number drawn by the policy, a task or the machine?
     fn seed_used(&self) -> bool {
         matches!(self.setup.tie_break, TieBreak::Shuffled(_))
             || self.host.drew_random()
@@ -415,7 +416,7 @@ impl<'a> Simulation<'a> {
         })
     }
 
-    /// The run's time is over: the time asked for, or more than any run may take.
+    /// The run's duration is over: the requested one, or the limit.
     fn time_up(&mut self) -> Result<EndReason, SimError> {
         self.now = self.end_at;
         let limit = self.setup.limits.time;
@@ -425,19 +426,19 @@ impl<'a> Simulation<'a> {
         Err(SimError::TooLong { limit })
     }
 
-    /// How long the user or else the workload wants the run to be.
+    /// The duration from the user, or from the workload.
     fn asked_for(&self) -> Option<Ns> {
         self.setup.duration.or(self.setup.workload.duration)
     }
 
-    /// Does a task wait for a timer of the policy, which will have it run?
+    /// Does a task wait for a timer of the policy that will make it run?
     fn timers_may_help(&self) -> bool {
         self.setup.tuned.policy.acts_on_timers()
             && self.population.waiting > 0
             && self.host.timers().iter().any(|&expires| expires > 0)
     }
 
-    /// Nothing can happen any more.
+    /// No event is left, except the policy's timers.
     fn quiescent(&self) -> Result<EndReason, SimError> {
         self.check_none_waits()?;
         let over = match self.has_foreground {
@@ -451,7 +452,7 @@ impl<'a> Simulation<'a> {
         })
     }
 
-    /// When the next event happens, and whether it is a tick.
+    /// The time of the next event, and whether it is a tick.
     #[inline]
     fn next_event(&self) -> (Time, bool) {
         let tick = self.ticks.next().map_or(Time::MAX, |(time, _)| time);
@@ -479,7 +480,7 @@ impl<'a> Simulation<'a> {
         if is_tick {
             let (_, cpu) = self.ticks.next().expect("next_event() saw a tick");
             self.ticks.move_on();
-            // A tick that comes while the last one still waits is lost, as interrupts are.
+            // A tick is lost if the previous one is still pending, like an interrupt.
             if !self.cpu(cpu).pending.contains(&KernelWork::Tick) {
                 self.post(cpu, KernelWork::Tick)?;
             }
@@ -491,7 +492,7 @@ impl<'a> Simulation<'a> {
         self.check_books()
     }
 
-    /// The next actor does what it is due to do.
+    /// Processes the next event of an actor.
     fn act(&mut self) -> Result<(), SimError> {
         match self.queue.begin() {
             Actor::Lock(lock) => self.grant_lock(lock),
@@ -528,7 +529,7 @@ impl<'a> Simulation<'a> {
         self.wake_from_irq(task)
     }
 
-    /// A timer or device interrupt wakes a task; it is taken on the CPU the task used last.
+    /// A timer or a device interrupt wakes a task, on the CPU that the task used last.
     fn wake_from_irq(&mut self, task: TaskId) -> Result<(), SimError> {
         let cpu = CpuId(self.host.task(task).cpu);
         self.want_awake(cpu, task, schedlab_policy::enq::IRQ, WakeContext::Irq)?;
@@ -563,7 +564,7 @@ fn siblings(setup: &Setup, cpu: u32) -> Vec<CpuId> {
         .collect()
 }
 
-/// Address spaces are numbered from 1; the workload's shared ones come first.
+/// The first free number of an address space; the workload's shared ones are numbered from 1.
 fn first_free_mm(tasks: &[TaskSpec]) -> u32 {
     let shared = tasks.iter().filter_map(|t| match t.process {
         Process::Shared(number) => Some(number),
@@ -572,7 +573,7 @@ fn first_free_mm(tasks: &[TaskSpec]) -> u32 {
     shared.max().unwrap_or(0) + 1
 }
 
-/// The longest wait the policy promises, with its own constants.
+/// The longest wait that the policy promises; `None` if a tunable was changed.
 fn promised_wait(setup: &Setup) -> Option<Ns> {
     let bound = setup.tuned.policy.promise().starvation_bound_ns;
     bound.filter(|_| setup.tuned.changed().is_empty()).map(Ns)

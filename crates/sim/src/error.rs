@@ -1,21 +1,21 @@
-//! What ends a simulation early.
+//! Errors that end a simulation.
 
 use std::fmt;
 
 use schedlab_policy::{Fault, Hook};
 use schedlab_trace::{CpuId, Ns, TaskId, Time};
 
-/// Why a simulation could not go on.
+/// Why a simulation ended early.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SimError {
     /// A hook broke the contract.
     #[error("at {time} on CPU {cpu}: {fault}")]
     Fault {
-        /// When.
+        /// The time.
         time: Time,
-        /// Where.
+        /// The CPU.
         cpu: CpuId,
-        /// What.
+        /// The fault.
         fault: Fault,
     },
     /// A check failed.
@@ -43,44 +43,46 @@ pub enum SimError {
         /// The limit.
         limit: Ns,
     },
-    /// Time stands still.
-    #[error("time stands still at {time}: task {task} ({name}) goes on without using any")]
+    /// Tasks execute operations, but time does not advance.
+    #[error(
+        "time does not advance after {time}: the operations of task {task} ({name}) take no time"
+    )]
     Stalled {
-        /// When.
+        /// The time.
         time: Time,
-        /// The task that was at it last.
+        /// The last task that executed an operation.
         task: TaskId,
         /// Its name.
         name: String,
     },
-    /// The workload asks for CPUs the machine has not.
+    /// A task may use none of the machine's CPUs.
     #[error("task {task} may only use CPUs {}, but the machine has {nr_cpus}", list(.cpus))]
     NoCpuFor {
         /// The task's name.
         task: String,
-        /// What it asks for.
+        /// The CPUs it asks for.
         cpus: Vec<u32>,
-        /// What there is.
+        /// The number of CPUs.
         nr_cpus: usize,
     },
-    /// A task used something in a way no program can.
+    /// A task used a resource in an invalid way.
     #[error("at {time}: task {task} ({name}): {problem}")]
     Program {
-        /// When.
+        /// The time.
         time: Time,
         /// The task.
         task: TaskId,
         /// Its name.
         name: String,
-        /// What it did.
+        /// The invalid use.
         problem: String,
     },
 }
 
-/// What is checked after every step.
+/// The rules that are checked after every event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rule {
-    /// A runnable task is in the policy's hands or running, never nowhere.
+    /// A runnable task runs or is in the policy's run queue.
     TaskLost,
     /// A task runs on one CPU at most, and a CPU runs one task at most.
     DoubleRun,
@@ -90,17 +92,17 @@ pub enum Rule {
     NotRunnable,
     /// A CPU does not idle while a task waits on its run queue (if the policy promises it).
     WorkConservation,
-    /// No SCHED_NORMAL task waits longer than the policy promises: among at most 32 tasks on its CPU, in a
-    /// run without real-time tasks, with the policy's own constants.
+    /// No SCHED_NORMAL task waits longer than the policy promises. Checked with at most 32 tasks on
+    /// the CPU, without real-time tasks, with the policy's own tunables.
     Starvation,
-    /// Among tasks that compete for one CPU for 10 s without yielding, with nice values at least 5 apart, lower
-    /// nice gets what the policy promises: a larger share (NICE_WEIGHTED) or no smaller one (NICE_ORDERED).  Not
-    /// checked if the user has set a tunable.
+    /// Tasks compete for one CPU for 10 s without yielding, with nice values at least 5 apart. The
+    /// lower nice value gets what the policy promises: a larger share (NICE_WEIGHTED) or no smaller
+    /// share (NICE_ORDERED). Not checked if the user has set a tunable.
     NicePromise,
-    /// A group whose tasks compete with another's for one CPU for 10 s, and which weighs twice as much or more, gets
-    /// more, if the policy knows groups.
+    /// Two groups compete for one CPU for 10 s, and one weighs at least twice as much as the other.
+    /// It gets more CPU time, if the policy supports groups.
     GroupWeight,
-    /// A group uses no more CPU time than its quota, but for what is owed to ticks.
+    /// A group uses at most its quota of CPU time, plus a tolerance for late ticks.
     Quota,
     /// Time never goes back.
     TimeOrder,
@@ -130,22 +132,22 @@ impl Rule {
     }
 }
 
-/// A check that failed, and the event that did it.
+/// A check that failed, and the event at which it failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
-    /// What was checked.
+    /// The rule.
     pub rule: Rule,
-    /// When.
+    /// The time.
     pub time: Time,
-    /// On which CPU.
+    /// The CPU.
     pub cpu: CpuId,
     /// The policy.
     pub policy: String,
-    /// The hook that did it, if one did.
+    /// The hook that caused it, if one did.
     pub hook: Option<Hook>,
-    /// The task concerned.
+    /// The task.
     pub task: Option<(TaskId, String)>,
-    /// What was found.
+    /// The observed values.
     pub detail: String,
 }
 
@@ -167,7 +169,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Numbers as people list them: "0, 2, 5".
+/// A list of numbers: "0, 2, 5".
 fn list(numbers: &[u32]) -> String {
     let texts: Vec<String> = numbers.iter().map(u32::to_string).collect();
     texts.join(", ")

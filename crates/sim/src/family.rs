@@ -7,7 +7,7 @@ use crate::error::SimError;
 use crate::task::State;
 
 impl Simulation<'_> {
-    /// The child joins its parent's list of children, which costs the same however many there are.
+    /// Adds the child to its parent's list of children, in constant time.
     pub(crate) fn adopt(&mut self, parent: TaskId, child: TaskId) {
         let next = self.task_mut(parent).first_child.replace(child);
         if let Some(next) = next {
@@ -18,7 +18,7 @@ impl Simulation<'_> {
         c.next_sibling = next;
     }
 
-    /// The child leaves that list; it has no parent any more.
+    /// Removes the child from that list; it has no parent afterwards.
     fn disown(&mut self, child: TaskId) {
         let c = self.task_mut(child);
         let Some(parent) = c.parent.take() else {
@@ -34,11 +34,11 @@ impl Simulation<'_> {
         }
     }
 
-    /// The running task ends: its CPU will not find it runnable any more.
+    /// The running task ends; its CPU reschedules.
     ///
-    /// FIDELITY: a parent on another CPU that is woken here and looks before this CPU has
-    /// switched away finds nothing to reap and sleeps once more; a kernel lets it reap at once
-    /// (2.6) or spin until then (2.4).
+    /// FIDELITY: the exit wakes a parent that may run on another CPU before this CPU has switched
+    /// away. The parent then finds nothing to reap and sleeps once more. A kernel lets it reap at
+    /// once (2.6) or spin until then (2.4).
     pub(crate) fn exit(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
         self.check_work(cpu, task)?;
         self.set_state(task, State::Exiting(cpu));
@@ -49,7 +49,7 @@ impl Simulation<'_> {
         self.tell_parent(cpu, task)
     }
 
-    /// The run does not wait for this task any more.
+    /// The end of the run no longer depends on this task.
     pub(crate) fn leave_foreground(&mut self, task: TaskId) {
         let spec = &self.setup.workload.tasks[self.task(task).spec as usize];
         self.foreground -= u32::from(!spec.background);
@@ -66,7 +66,8 @@ impl Simulation<'_> {
         Ok(())
     }
 
-    /// The CPU is rid of a dead task: its parent may reap it, or nobody will.
+    /// A CPU has switched away from a dead task: its parent may reap it; without a parent it is
+    /// reaped now.
     pub(crate) fn bury(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
         let zombies = std::mem::take(&mut self.task_mut(task).zombies);
         self.orphan_children(task);
@@ -89,7 +90,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Reaps dead children; waits if it has to.
+    /// Reaps dead children, and waits if necessary.
     pub(crate) fn wait_children(
         &mut self,
         cpu: CpuId,
@@ -111,7 +112,7 @@ impl Simulation<'_> {
         Ok(())
     }
 
-    /// Reaps what children are dead now.
+    /// Reaps the children that are dead.
     pub(crate) fn reap_dead_children(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
         while let Some(dead) = self.task_mut(task).zombies.pop_front() {
             self.reap(cpu, dead, Some(task))?;
@@ -119,7 +120,7 @@ impl Simulation<'_> {
         Ok(())
     }
 
-    /// A dead task is waited for and gone.
+    /// A dead task is reaped.
     fn reap(&mut self, cpu: CpuId, task: TaskId, reaper: Option<TaskId>) -> Result<(), SimError> {
         self.set_state(task, State::Reaped);
         self.emit(cpu, EventKind::Reap { task, reaper });

@@ -1,4 +1,5 @@
-//! How much work a task has left until it sleeps or ends: for policies that know the future.
+//! The work a task has left until it sleeps or ends, for policies that may know it
+//! (`knows_future`).
 
 use schedlab_trace::{Ns, TaskId};
 use schedlab_workload::{Cursor, Op, LONGEST};
@@ -6,11 +7,11 @@ use schedlab_workload::{Cursor, Op, LONGEST};
 use crate::engine::Simulation;
 use crate::task::{Computing, WORK_UNITS_PER_NS};
 
-/// Most operations looked at.  A task that does more without sleeping has [`LONGEST`] left.
+/// Most operations examined. A task with more operations before it sleeps has [`LONGEST`] left.
 const MOST_OPS: u32 = 1000;
 
 impl Simulation<'_> {
-    /// Tells a policy that knows the future how much work the task has left.
+    /// Tells the policy how much work the task has left, if it may know.
     pub(crate) fn tell_work_left(&mut self, task: TaskId) {
         if self.setup.tuned.policy.knows_future() {
             let left = self.work_left(task);
@@ -18,7 +19,8 @@ impl Simulation<'_> {
         }
     }
 
-    /// The work of its operations up to the next one in which it may sleep.  Random amounts are those it will draw.
+    /// The work of its operations before the next one in which it may sleep. Random amounts are
+    /// those that it will draw.
     fn work_left(&self, task: TaskId) -> Ns {
         let t = self.task(task);
         let at_hand = match t.computing {
@@ -28,7 +30,7 @@ impl Simulation<'_> {
         };
         let mut cursor = t.cursor;
         if t.retrying {
-            // The operation it slept in goes on; it sleeps there no more.
+            // The operation in which it slept continues without another sleep.
             cursor.step(self.program(t.spec));
         }
         Ns(at_hand

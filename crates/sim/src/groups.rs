@@ -1,4 +1,4 @@
-//! Control groups: which there are, who is in them, and what throttling and quotas mean to the checks.
+//! Control groups: their tasks, and what the checks must know about throttling and quotas.
 
 use schedlab_policy::{Class, NewGroup};
 use schedlab_trace::{
@@ -10,24 +10,25 @@ use crate::engine::Simulation;
 use crate::error::{Rule, SimError};
 use crate::task::State;
 
-/// What is known of a group.
+/// A group.
 #[derive(Debug)]
 pub(crate) struct Book {
     pub parent: Option<GroupId>,
     children: Vec<GroupId>,
-    /// Tasks in it, not in the groups in it; those that left or died go when somebody looks.
+    /// Its own tasks, without those of inner groups; tasks that left or died are removed when the
+    /// list is used.
     members: Vec<TaskId>,
     pub weight: GroupWeight,
     max: Option<CpuMax>,
-    /// On which CPUs it is throttled.
+    /// The CPUs on which it is throttled.
     throttled: Vec<bool>,
-    /// Since when it has this limit, and what its tasks have used since.
+    /// Time when its limit was set, and CPU time used since.
     limited_since: Time,
     used_ns: u64,
 }
 
 impl Book {
-    /// Has it this number of tasks, dead ones included, and no group inside?
+    /// Has it this number of tasks, including dead ones, and no inner group?
     pub fn has_only(&self, tasks: usize) -> bool {
         self.children.is_empty() && self.members.len() == tasks
     }
@@ -37,18 +38,18 @@ impl Book {
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
     pub books: Vec<Book>,
-    /// A group has had a limit that the policy knows of.
+    /// A group has or had a limit known to the policy.
     pub limited: bool,
-    /// No task of the workload holds a CPU in the kernel, where it runs on whatever its group has used.
+    /// No task of the workload works in the kernel, where throttling does not stop it.
     preemptible: bool,
     /// Tasks that wait while their group is throttled.
     pub nr_throttled: u32,
-    /// A group that was seen to have used too much.
+    /// A group that used more than its quota.
     overdrawn: Option<GroupId>,
 }
 
 impl Simulation<'_> {
-    /// The workload's groups come into being.
+    /// Creates the workload's groups.
     pub(crate) fn create_groups(&mut self) -> Result<(), SimError> {
         let in_kernel = |op: &Op| matches!(op, Op::RunInKernel(_));
         let programs = &self.setup.workload.programs;
@@ -89,7 +90,7 @@ impl Simulation<'_> {
         Ok(())
     }
 
-    /// The group of a new task: its own, or its parent's.
+    /// The group of a new task: its specification's, or its parent's.
     pub(crate) fn first_group(&self, own: Option<u32>, parent: Option<TaskId>) -> Option<GroupId> {
         match (own, parent) {
             (Some(group), _) => Some(GroupId(group)),
@@ -137,7 +138,7 @@ impl Simulation<'_> {
         Ok(())
     }
 
-    /// A group weighs something else.
+    /// Changes the weight of a group.
     pub(crate) fn weigh_group(
         &mut self,
         cpu: CpuId,
@@ -155,7 +156,7 @@ impl Simulation<'_> {
         Ok(())
     }
 
-    /// A group has another limit.
+    /// Changes the limit of a group.
     pub(crate) fn limit_group(
         &mut self,
         cpu: CpuId,
@@ -173,7 +174,7 @@ impl Simulation<'_> {
 
     // ---- throttling ---------------------------------------------------------------
 
-    /// The policy throttles a group on a CPU, or does so no more.
+    /// The policy starts or stops throttling a group on a CPU.
     pub(crate) fn group_throttled(&mut self, cpu: CpuId, group: GroupId, on: CpuId, is: bool) {
         let was = &mut self.groups.books[group.index()].throttled[on.index()];
         if std::mem::replace(was, is) == is {
@@ -187,7 +188,8 @@ impl Simulation<'_> {
         self.renew_throttled(group, on);
     }
 
-    /// Which of the group's tasks that wait on a CPU, those of groups in it included, are throttled?
+    /// Updates which of the group's tasks waiting on a CPU are throttled; tasks of inner groups
+    /// count.
     fn renew_throttled(&mut self, group: GroupId, on: CpuId) {
         let mut groups = vec![group];
         while let Some(group) = groups.pop() {
@@ -205,7 +207,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// A task waits: do checks have to know that its group is throttled?
+    /// A task waits: record whether its group is throttled.
     #[inline]
     pub(crate) fn note_throttled(&mut self, task: TaskId) {
         if self.groups.limited {
@@ -223,7 +225,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// The task does not wait there any more.
+    /// The task no longer waits there.
     #[inline]
     pub(crate) fn forget_throttled(&mut self, task: TaskId) {
         if std::mem::take(&mut self.task_mut(task).throttled) {
@@ -233,14 +235,14 @@ impl Simulation<'_> {
         }
     }
 
-    /// Do tasks wait for the policy's timers, which will let their group run again?
+    /// Do throttled tasks wait for the policy's timer to unthrottle them?
     pub(crate) fn waits_for_quota(&self) -> bool {
         self.groups.nr_throttled > 0 && self.queue.next().is_some()
     }
 
     // ---- quotas -------------------------------------------------------------------
 
-    /// Before a task changes its group or class: what it has run until now counts where it was.
+    /// Accounts a task's CPU time to its group before the group or class changes.
     pub(crate) fn settle_quota(&mut self, task: TaskId) {
         match self.task(task).state {
             State::Running(its_cpu) if self.groups.limited => self.settle(its_cpu),
@@ -257,10 +259,10 @@ impl Simulation<'_> {
         self.groups.limited |= max.is_some() && known;
     }
 
-    /// The task has run: its groups have used so much more.
+    /// Adds a task's CPU time to its groups.
     #[cold]
     pub(crate) fn charge_quota(&mut self, task: TaskId, ns: Ns) {
-        // No policy here has groups of real-time tasks.
+        // No policy here supports groups of real-time tasks.
         let real_time = self.host.task(task).class >= Class::Fifo as u32;
         let preemptible = self.groups.preemptible && !real_time;
         let mut next = self.host.task_group(task);
@@ -275,8 +277,8 @@ impl Simulation<'_> {
         }
     }
 
-    /// What a group may have used since it has its limit: the quota of each period that has begun, and for each CPU
-    /// what a tick can come late.
+    /// CPU time that a group may have used since its limit was set: the quota of each period that
+    /// has begun, plus the latest possible tick of each CPU.
     fn allowed_ns(&self, group: GroupId) -> Option<u64> {
         let book = &self.groups.books[group.index()];
         let max = book.max?;
@@ -285,13 +287,13 @@ impl Simulation<'_> {
         Some(periods * quota_ns + u64::from(max.burst_us) * 1000 + self.late_ns())
     }
 
-    /// How late the ticks of all CPUs can come, together.
+    /// The possible delay of ticks, summed over all CPUs.
     fn late_ns(&self) -> u64 {
         let of_cpu_ns = 2 * self.tick_ns.max(self.ticks.period_ns()) + 1_000_000;
         of_cpu_ns * self.cpus.len() as u64
     }
 
-    /// Has a group used more than that?
+    /// Has a group used more than it may?
     #[cold]
     pub(crate) fn check_quota(&mut self, cpu: CpuId) -> Result<(), SimError> {
         let Some(group) = self.groups.overdrawn else {

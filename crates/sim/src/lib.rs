@@ -15,12 +15,12 @@
 //!                                  +----> Sink (hash, metrics, files)
 //! ```
 //!
-//! A CPU is idle, in user mode, in the kernel or spinning on a run-queue lock.  Interrupts and
-//! system calls leave it pieces of kernel work (a tick, a wakeup); each takes its price in time,
-//! and only between pieces does the CPU look whether it should reschedule.  Kernels of the time
-//! were not preemptible inside the kernel, and neither is this one.
+//! A CPU is idle, in user mode, in the kernel or spinning on a run-queue lock. Interrupts and
+//! system calls add pieces of kernel work (a tick, a wakeup). Each piece takes time, and only
+//! between pieces does the CPU check whether it must reschedule: the kernel is not preemptible,
+//! like the kernels of that time.
 //!
-//! After every step the books must balance: see [`Rule`] for what is checked, always.
+//! After every event the rules of [`Rule`] are checked.
 
 mod attributes;
 mod cache;

@@ -1,7 +1,7 @@
-//! Run-queue locks: a CPU that finds one taken spins until its turn.
+//! Run-queue locks: a CPU that finds a lock taken spins until it is its turn.
 //!
-//! FIDELITY: waiters are served in order of arrival; the spin locks of the time were not
-//! fair.  The order decides who waits, not how long all wait together.
+//! FIDELITY: waiters get the lock in order of arrival; the spin locks of that time were not fair.
+//! The order determines which CPU waits, not how long all CPUs wait together.
 
 use std::collections::VecDeque;
 
@@ -10,11 +10,11 @@ use schedlab_trace::{CpuId, Time};
 /// One run-queue lock.
 #[derive(Debug)]
 pub(crate) struct RqLock {
-    /// Until when its last holder keeps it.
+    /// The time when its last holder releases it.
     pub busy_until: Time,
-    /// Who held it last: taking it from another CPU's cache has a price.
+    /// The last holder: taking the lock from another CPU's cache costs time.
     pub last_holder: Option<CpuId>,
-    /// CPUs spinning on it, longest first.
+    /// CPUs spinning on it, in order of arrival.
     pub waiters: VecDeque<CpuId>,
 }
 
@@ -27,7 +27,7 @@ impl RqLock {
         }
     }
 
-    /// Could it be taken at once?
+    /// Is it free at this time?
     pub fn is_free(&self, now: Time) -> bool {
         self.busy_until <= now && self.waiters.is_empty()
     }

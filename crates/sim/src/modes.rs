@@ -1,4 +1,4 @@
-//! CPUs passing from one mode to the next: idle, user, kernel, spinning.
+//! Transitions of CPUs between idle, user, kernel and spinning.
 
 use schedlab_machine::Preemption;
 use schedlab_trace::{CpuId, Event, EventKind, Ns, Overhead, TaskId, Time};
@@ -10,10 +10,10 @@ use crate::error::SimError;
 use crate::queue::Actor;
 use crate::task::{Computing, State, Task, WORK_UNITS_PER_NS};
 
-/// Kernel steps at one moment that are no cause for suspicion, beside 1,000 for each task.
+/// Kernel steps without progress of time that are allowed, in addition to 1,000 for each task.
 const STEPS_AT_ONCE: u64 = 10_000_000;
 
-/// Kernel steps for each event that the limit of events allows.
+/// Kernel steps allowed for each event of the limit of events.
 const STEPS_PER_EVENT: u64 = 1000;
 
 impl Simulation<'_> {
@@ -46,13 +46,13 @@ impl Simulation<'_> {
         });
     }
 
-    /// Leaves a CPU a piece of kernel work and interrupts it.
+    /// Adds a piece of kernel work to a CPU and interrupts it.
     pub(crate) fn post(&mut self, cpu: CpuId, work: KernelWork) -> Result<(), SimError> {
         self.cpu_mut(cpu).pending.push_back(work);
         self.interrupt(cpu)
     }
 
-    /// A CPU that can be interrupted looks at its kernel work; one in the kernel will when it is done.
+    /// An interruptible CPU starts its kernel work; a CPU in the kernel does so later.
     pub(crate) fn interrupt(&mut self, cpu: CpuId) -> Result<(), SimError> {
         let idle_exit = self.idle_exit(cpu);
         match self.cpu(cpu).mode {
@@ -69,7 +69,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Another CPU has been asked to reschedule: an interrupt tells it, unless it will see for itself.
+    /// Another CPU was asked to reschedule: it gets an interrupt, unless it notices by itself.
     pub(crate) fn kick(&mut self, cpu: CpuId) {
         let costs = &self.setup.machine.costs;
         let delay = match self.cpu(cpu).mode {
@@ -80,7 +80,7 @@ impl Simulation<'_> {
         self.queue.arm_no_later(Actor::Cpu(cpu.0), self.now + delay);
     }
 
-    /// Time to leave the idle loop from the state the CPU has reached by now.
+    /// Time to leave the idle state that the CPU has reached.
     #[inline]
     fn idle_exit(&self, cpu: CpuId) -> Ns {
         let machine = self.setup.machine;
@@ -89,7 +89,7 @@ impl Simulation<'_> {
         reached.next().map_or(machine.costs.idle_exit, |s| s.exit)
     }
 
-    /// Books what the CPU did up to now and puts it into the kernel.
+    /// Accounts the CPU's time up to now and puts it into the kernel.
     pub(crate) fn enter_kernel(&mut self, cpu: CpuId) {
         self.settle(cpu);
         let now = self.now;
@@ -110,7 +110,7 @@ impl Simulation<'_> {
         self.emit(cpu, EventKind::Overhead { kind, ns });
     }
 
-    /// The CPU does its kernel work, reschedules if it must, and returns to its task or idles.
+    /// The CPU does its kernel work, reschedules if it must, and continues its task or idles.
     pub(crate) fn advance(&mut self, cpu: CpuId) -> Result<(), SimError> {
         self.check_time_and_work(cpu)?;
         loop {
@@ -144,12 +144,12 @@ impl Simulation<'_> {
                 }
             };
             if !done {
-                return Ok(()); // It spins on a lock; whoever releases that lets it go on.
+                return Ok(()); // It spins on a lock; the release of that lock continues it.
             }
         }
     }
 
-    /// One piece of kernel work; false if the CPU spins for it.
+    /// Does a piece of kernel work; returns false if the CPU spins on a lock for it.
     fn kernel_work(&mut self, cpu: CpuId, work: KernelWork) -> Result<bool, SimError> {
         match work {
             KernelWork::Wake {
@@ -169,7 +169,7 @@ impl Simulation<'_> {
             }
             KernelWork::PolicyTimer(id) => {
                 self.cpu_mut(cpu).pending.pop_front();
-                // It may have been stopped, set anew or handled since this was posted.
+                // The timer may have been stopped, restarted or handled since this was posted.
                 if self.host.timer_due(id, self.now) {
                     self.call(cpu, |host| host.timer(id))?;
                     self.charge_work(cpu, Overhead::Tick);
@@ -197,7 +197,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// How many of its ticks the policy gets at a tick of the kernel.
+    /// Number of the policy's ticks at this tick of the kernel.
     fn policy_ticks(&mut self, cpu: CpuId) -> u64 {
         if self.setup.machine.kernel_hz.is_none() {
             return 1;
@@ -223,7 +223,7 @@ impl Simulation<'_> {
         t.yielding || t.move_to.is_some() || !matches!(t.state, State::Running(_))
     }
 
-    /// Does the kernel preempt its own work here?  A lazy kernel does not for a lazy request.
+    /// Does the kernel preempt its own work here? With lazy preemption, a lazy request does not.
     fn preempts_kernel(&self, cpu: CpuId) -> bool {
         match self.setup.machine.preemption {
             Preemption::None | Preemption::Voluntary => false,
@@ -232,7 +232,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Is the task in the kernel, or about to go on there?  Then it is preempted when it is done.
+    /// Is the task in the kernel, or about to continue there? Then it is preempted afterwards.
     fn is_in_kernel(&self, task: TaskId) -> bool {
         let t = self.task(task);
         match t.computing {
@@ -260,7 +260,7 @@ impl Simulation<'_> {
         self.queue.arm(Actor::Cpu(cpu.0), done);
     }
 
-    /// When the task will have done what it computes, if nothing comes between.
+    /// The time when the task has done its work, if nothing interrupts it.
     fn completion(&self, cpu: CpuId, task: TaskId) -> Time {
         let t = self.task(task);
         let left = match t.computing {
@@ -272,7 +272,7 @@ impl Simulation<'_> {
         let slow = (rate / 2).max(1);
         let while_refilling = t.refill_ns.saturating_mul(slow);
         let ns = if t.refill_ns == 0 && rate == WORK_UNITS_PER_NS {
-            left.div_ceil(WORK_UNITS_PER_NS) // The usual case, without a division.
+            left.div_ceil(WORK_UNITS_PER_NS) // The usual case needs no division.
         } else if left <= while_refilling {
             left.div_ceil(slow)
         } else {
@@ -281,7 +281,7 @@ impl Simulation<'_> {
         self.now + Ns(ns)
     }
 
-    /// Work units a task on this CPU gets done in a nanosecond.
+    /// Work units that a task on this CPU completes in a nanosecond.
     fn rate(&self, cpu: CpuId) -> u64 {
         let capacity = u64::from(self.setup.machine.cpus[cpu.index()].capacity);
         let siblings = &self.cpu(cpu).siblings;
@@ -292,13 +292,13 @@ impl Simulation<'_> {
         }
     }
 
-    /// Books the time since a CPU's last change of mode.
+    /// Accounts the time since a CPU's last change of mode.
     pub(crate) fn settle(&mut self, cpu: CpuId) {
         let now = self.now;
         let c = &mut self.cpus[cpu.index()];
         let ns = Ns(now.0.saturating_sub(c.clock.0));
         match c.mode {
-            Mode::Kernel => return, // Booked when it was charged.
+            Mode::Kernel => return, // Accounted when it was charged.
             Mode::Idle => c.idle_ns += ns.0,
             Mode::User => c.run_ns += ns.0,
             Mode::Spinning => c.overhead_ns[Overhead::Lock as usize] += ns.0,
@@ -320,7 +320,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// The task has computed on this CPU for `ns`.
+    /// Accounts `ns` of computing to the task on this CPU.
     fn progress(&mut self, cpu: CpuId, task: TaskId, ns: Ns) {
         let rate = self.rate(cpu);
         let now = self.now;
@@ -352,7 +352,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Before a CPU becomes busy or idle: its SMT siblings have run at the old speed so far.
+    /// Called before a CPU becomes busy or idle: accounts its SMT siblings' time at the old speed.
     pub(crate) fn settle_siblings(&mut self, cpu: CpuId) {
         for i in 0..self.cpu(cpu).siblings.len() {
             let sibling = self.cpu(cpu).siblings[i];
@@ -362,7 +362,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// After it: they run at the new speed from now on.
+    /// Called afterwards: reschedules the siblings' events at the new speed.
     pub(crate) fn rearm_siblings(&mut self, cpu: CpuId) {
         for i in 0..self.cpu(cpu).siblings.len() {
             let sibling = self.cpu(cpu).siblings[i];
@@ -378,7 +378,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Kernel steps without time passing have a bound, so that nothing goes on forever at one moment.
+    /// Bounds the kernel steps without progress of time, so that a run always ends.
     #[inline]
     fn count_step(&mut self, cpu: CpuId) -> Result<(), SimError> {
         self.steps_at_once += 1;

@@ -1,4 +1,4 @@
-//! Running programs: one operation at a time.
+//! Executes programs, one operation at a time.
 
 use schedlab_machine::Timers;
 use schedlab_policy::enq;
@@ -10,11 +10,11 @@ use crate::error::SimError;
 use crate::queue::Actor;
 use crate::task::{Computing, State};
 
-/// Most batches of messages in one channel, so that channels nobody empties do not take all memory.
+/// Most batches of messages in a channel; it bounds memory for channels without receivers.
 const MOST_BATCHES: usize = 4 << 20;
 
 impl<'p> Simulation<'p> {
-    /// What a task does next; none if it exits.
+    /// A task's next operation; `None` if it exits.
     pub(crate) fn next_op(&self, task: TaskId) -> Option<Op> {
         let t = self.task(task);
         t.cursor.peek(self.program(t.spec))
@@ -27,7 +27,7 @@ impl<'p> Simulation<'p> {
         &workload.programs[program.0 as usize].ops
     }
 
-    /// The running task does its next operation.
+    /// The running task executes its next operation.
     pub(crate) fn step(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
         let ops = self.program(self.task(task).spec);
         let t = self.task_mut(task);
@@ -63,7 +63,7 @@ impl<'p> Simulation<'p> {
             }
             Op::SleepUntil(since_start) => self.sleep_until(cpu, task, Time::ZERO + since_start),
             Op::Rest => self.rest(cpu, task),
-            // The cursor has done what these do.
+            // The cursor executes these operations.
             Op::Uninterruptible | Op::Loop { .. } | Op::EndLoop { .. } => {}
             Op::TimedSleep(amount) => {
                 let ns = self.amount(task, amount);
@@ -146,7 +146,7 @@ impl<'p> Simulation<'p> {
         self.block_deaf(cpu, task, self.task(task).deaf);
     }
 
-    /// The task is about to sleep, and perhaps signals shall not wake it.
+    /// The task is about to sleep; with `deaf` signals do not wake it.
     fn block_deaf(&mut self, cpu: CpuId, task: TaskId, deaf: bool) {
         let uninterruptible = deaf && !self.setup.workload.open_to_signals;
         self.set_state(
@@ -158,7 +158,7 @@ impl<'p> Simulation<'p> {
         );
     }
 
-    /// The task will do the same operation again when it next runs.
+    /// The task repeats the operation when it next runs.
     pub(crate) fn retry(&mut self, task: TaskId) {
         let t = self.task_mut(task);
         t.cursor.step_back();
@@ -170,7 +170,7 @@ impl<'p> Simulation<'p> {
     fn sleep(&mut self, cpu: CpuId, task: TaskId, ns: u64) {
         let until = match self.setup.machine.timers {
             Timers::HighResolution => self.now + Ns(ns),
-            // Whole ticks, rounded up, and one more because the current one has begun.
+            // A whole number of ticks, rounded up, plus the current one, which has begun.
             Timers::Tick => {
                 let ticks = ns.div_ceil(self.tick_ns);
                 self.ticks.after(CpuId(0), self.now) + Ns(ticks * self.tick_ns)
@@ -192,7 +192,7 @@ impl<'p> Simulation<'p> {
         self.block(cpu, task);
     }
 
-    /// The task sleeps and nothing wakes it.
+    /// The task sleeps until the end of the run.
     fn rest(&mut self, cpu: CpuId, task: TaskId) {
         self.leave_foreground(task);
         self.block(cpu, task);
@@ -241,10 +241,7 @@ impl<'p> Simulation<'p> {
         match m.owner {
             None => m.owner = Some(task),
             Some(owner) if owner == task => {
-                return Err(self.misuse(
-                    task,
-                    "locks a mutex it holds already and would wait for itself",
-                ));
+                return Err(self.misuse(task, "locks a mutex that it already holds"));
             }
             Some(_) => {
                 m.waiters.push_back(task);
@@ -257,7 +254,7 @@ impl<'p> Simulation<'p> {
     fn mutex_unlock(&mut self, cpu: CpuId, task: TaskId, mutex: u32) -> Result<(), SimError> {
         let m = &mut self.resources.mutexes[mutex as usize];
         if m.owner != Some(task) {
-            return Err(self.misuse(task, "releases a mutex it does not hold"));
+            return Err(self.misuse(task, "releases a mutex that it does not hold"));
         }
         m.owner = m.waiters.pop_front();
         match m.owner {
@@ -283,7 +280,7 @@ impl<'p> Simulation<'p> {
         }
     }
 
-    /// Wakes the longest waiter; one that cannot have its mutex at once waits for that instead.
+    /// Wakes the longest waiter. If its mutex is taken, it waits for the mutex instead.
     fn cond_wake(&mut self, cpu: CpuId, condition: u32) -> Result<bool, SimError> {
         let Some((waiter, mutex)) = self.resources.conditions[condition as usize]
             .waiters
@@ -324,8 +321,8 @@ impl<'p> Simulation<'p> {
         }
     }
 
-    /// As [`Self::sem_wait`], but a task for whom the semaphore was posted already sleeps too, and is
-    /// woken as soon as it does.
+    /// As [`Self::sem_wait`], but the task also sleeps if the semaphore was posted before; it is
+    /// then woken at once.
     fn sem_sleep(&mut self, cpu: CpuId, task: TaskId, semaphore: u32) {
         let posted = self.resources.semaphores[semaphore as usize].value > 0;
         self.sem_wait(cpu, task, semaphore);
@@ -335,12 +332,15 @@ impl<'p> Simulation<'p> {
         }
     }
 
-    /// The task sleeps from the start where its program begins, on a semaphore.
+    /// The task sleeps from the start on the semaphore with which its program begins.
     pub(crate) fn lay_down(&mut self, task: TaskId) -> Result<(), SimError> {
         let ops = self.program(self.task(task).spec);
         let first = self.task_mut(task).cursor.step(ops);
         let Some(Op::SemWait(semaphore) | Op::SemSleep(semaphore)) = first else {
-            return Err(self.misuse(task, "is dormant, but does not begin with a semaphore"));
+            return Err(self.misuse(
+                task,
+                "is dormant, but its program does not begin with a semaphore",
+            ));
         };
         let s = &mut self.resources.semaphores[semaphore as usize];
         s.waiters.push_back(task);
@@ -362,7 +362,7 @@ impl<'p> Simulation<'p> {
 
     // ---- channels -----------------------------------------------------------------------
 
-    /// Puts in messages and wakes receivers; waits while the channel is full.
+    /// Sends messages and wakes receivers; waits while the channel is full.
     fn send(&mut self, cpu: CpuId, task: TaskId, channel: u32, count: u32) -> Result<(), SimError> {
         let mut left = self.task_mut(task).transfer_left.take().unwrap_or(count);
         let clock = self.task(task).clock_start;
@@ -380,7 +380,7 @@ impl<'p> Simulation<'p> {
             let too_many = c.messages.batches() > MOST_BATCHES;
             let receivers = c.woken_by_put(was_empty);
             if too_many {
-                return Err(self.misuse(task, "sends more messages than anybody receives"));
+                return Err(self.misuse(task, "sends too many messages that no task receives"));
             }
             self.wake_all_sync(cpu, receivers)?;
         }
@@ -388,7 +388,7 @@ impl<'p> Simulation<'p> {
         self.wake_all_sync(cpu, next)
     }
 
-    /// Takes messages and wakes senders; waits while the channel is empty.
+    /// Receives messages and wakes senders; waits while the channel is empty.
     fn receive(
         &mut self,
         cpu: CpuId,
@@ -449,7 +449,7 @@ impl<'p> Simulation<'p> {
 
     // ---- processes ------------------------------------------------------------------------
 
-    /// exec(): a new, cold address space, and a cheap moment to change CPU.
+    /// exec(): a new address space without cached memory, and an opportunity to change the CPU.
     fn exec(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
         self.emit(cpu, EventKind::Exec { task });
         let cost = self.setup.machine.costs.exec;
@@ -469,11 +469,11 @@ impl<'p> Simulation<'p> {
         Ok(())
     }
 
-    /// Another working set, none of it in the cache.
+    /// Changes the working set; nothing of it is in the cache.
     fn set_working_set(&mut self, cpu: CpuId, task: TaskId, bytes: u64) {
         let cache = self.setup.machine.cpus[cpu.index()].cache;
         let t = &mut self.tasks[task.index()];
-        self.caches[cache as usize].leave(t); // What it brought in has pushed others out.
+        self.caches[cache as usize].leave(t); // Its old working set has evicted others.
         t.working_set = bytes;
         t.cache = u32::MAX;
         self.enter_cache(cpu, task);
@@ -500,7 +500,7 @@ impl<'p> Simulation<'p> {
     }
 }
 
-/// Operations a real program makes system calls for.
+/// Operations that are system calls in a real program.
 fn is_syscall(op: &Op) -> bool {
     !matches!(
         op,

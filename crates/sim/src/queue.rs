@@ -1,15 +1,15 @@
-//! The event queue: who acts next.
+//! The event queue.
 //!
 //! Every actor (a lock, a CPU, a policy timer, a CPU's hrtick, a disk, a task's timer) has one
-//! slot and at most one event in it, so an event is named by its slot, and two events never
-//! share both time and slot.  The order is total:
+//! slot with at most one event. So a slot identifies an event, and two events never have the same
+//! time and slot. The order is total:
 //!
 //! 1. by time;
-//! 2. at the same time by slot, and the slots are laid out in this order, which is deliberate:
-//!    **locks** (whoever waits gets it before anybody new comes), **CPUs** (work that is done is
-//!    done before an interrupt could take its place), ticks (see [`Ticks`](crate::ticks::Ticks)),
-//!    **policy timers**, **hrticks**, **disks**, **task timers** (a tick's handler comes before the timers that
-//!    expire in it).
+//! 2. at the same time by slot. The slots have this order, on purpose:
+//!    **locks** (a waiting CPU gets the lock before a CPU that arrives), **CPUs** (work that is
+//!    complete ends before an interrupt), ticks (see [`Ticks`](crate::ticks::Ticks)),
+//!    **policy timers**, **hrticks**, **disks**, **task timers** (the tick is handled before timers
+//!    that expire at it).
 //!
 //! [`TieBreak::Shuffled`] replaces the second rule by a seeded permutation of the slots.
 
@@ -17,7 +17,7 @@ use schedlab_trace::Time;
 
 use crate::TieBreak;
 
-/// Who acts.
+/// An actor of events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Actor {
     Lock(u32),
@@ -28,7 +28,7 @@ pub(crate) enum Actor {
     Task(u32),
 }
 
-/// How many slots of each kind come before the tasks, of which there can be any number.
+/// Number of slots of each kind before the tasks' slots; the number of tasks is not limited.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slots {
     pub locks: u32,
@@ -39,7 +39,7 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
-    /// Actors in slots below this one act before ticks of the same time.
+    /// Actors with slots below this one act before ticks of the same time.
     fn before_ticks(&self) -> u32 {
         self.locks + self.cpus
     }
@@ -99,16 +99,16 @@ impl Entry {
 const NOWHERE: u32 = u32::MAX;
 const ARITY: usize = 4;
 
-/// An indexed 4-ary heap: events can be moved and cancelled, nothing stale is ever popped.
+/// An indexed 4-ary heap: an event can be moved and cancelled, so none is outdated.
 pub(crate) struct EventQueue {
     slots: Slots,
     tie_break: TieBreak,
     heap: Vec<Entry>,
     /// Slot to index in the heap.
     place: Vec<u32>,
-    /// Events that bring something new: all but the policy's timers.
+    /// Number of events other than the policy's timers.
     news: usize,
-    /// The slot whose event is happening, unless its actor has been given another meanwhile.
+    /// The slot of the current event, unless its actor has a new event.
     current: u32,
     before_ticks: u32,
 }
@@ -128,7 +128,7 @@ impl EventQueue {
         queue
     }
 
-    /// Is there nothing left but timers of the policy?
+    /// Are only timers of the policy left?
     pub fn only_routine(&self) -> bool {
         self.news == 0
     }
@@ -140,15 +140,15 @@ impl EventQueue {
         Some((Time(first.time), first.order < self.before_ticks))
     }
 
-    /// Whose event is next?  It stays in its place, ready to be moved to the actor's next time,
-    /// until [`EventQueue::done`].
+    /// The actor of the next event. The event stays in the heap until [`EventQueue::done`], so that
+    /// it can be moved to the actor's next time.
     #[inline]
     pub fn begin(&mut self) -> Actor {
         self.current = self.heap[0].slot;
         self.slots.actor(self.current)
     }
 
-    /// The event that was begun has happened.
+    /// Completes the current event.
     #[inline]
     pub fn done(&mut self) {
         if self.current != NOWHERE {
@@ -158,7 +158,7 @@ impl EventQueue {
         }
     }
 
-    /// The actor acts at `time`, instead of when it would have if it had an event.
+    /// Sets or moves the actor's event to `time`.
     #[inline]
     pub fn arm(&mut self, actor: Actor, time: Time) {
         let slot = self.slots.slot(actor);
@@ -194,21 +194,21 @@ impl EventQueue {
         }
     }
 
-    /// The actor acts at `time` or when it would have anyway, whichever is first.
+    /// Sets the actor's event to `time` if it has none or a later one.
     pub fn arm_no_later(&mut self, actor: Actor, time: Time) {
         if self.armed(actor).is_none_or(|t| t > time) {
             self.arm(actor, time);
         }
     }
 
-    /// When the actor acts.
+    /// The time of the actor's event.
     pub fn armed(&self, actor: Actor) -> Option<Time> {
         let slot = self.slots.slot(actor);
         let at = *self.place.get(slot as usize)?;
         (slot != self.current && at != NOWHERE).then(|| Time(self.heap[at as usize].time))
     }
 
-    /// The actor does not act.
+    /// Cancels the actor's event.
     #[inline]
     pub fn cancel(&mut self, actor: Actor) {
         let slot = self.slots.slot(actor);

@@ -1,4 +1,4 @@
-//! Calling the policy, and doing what its hooks asked for.
+//! Calls the policy and carries out the requests of its hooks.
 
 use schedlab_policy::Host;
 use schedlab_trace::{CpuId, EventKind, Ns, Overhead, TaskId, Time};
@@ -8,7 +8,7 @@ use crate::error::SimError;
 use crate::queue::Actor;
 
 impl Simulation<'_> {
-    /// Calls a hook here and now.
+    /// Calls a hook at the current time.
     #[inline]
     pub(crate) fn call<T>(
         &mut self,
@@ -23,7 +23,7 @@ impl Simulation<'_> {
         })
     }
 
-    /// Does what the hooks just called on `cpu` asked for.
+    /// Carries out the requests of the hooks just called on `cpu`.
     #[inline]
     pub(crate) fn drain_requests(&mut self, cpu: CpuId) -> Result<(), SimError> {
         if !self.host.take_requests() {
@@ -82,7 +82,8 @@ impl Simulation<'_> {
         }
     }
 
-    /// What the examining, recalculating and locking of the hooks just called on `cpu` costs, outside schedule().
+    /// The cost of the examining, recalculating and locking of the hooks just called on `cpu`,
+    /// outside schedule().
     pub(crate) fn work_cost(&mut self, cpu: CpuId) -> Ns {
         let work = self.host.take_work();
         if work.recalculations > 0 {
@@ -92,7 +93,7 @@ impl Simulation<'_> {
         self.price(work)
     }
 
-    /// Charges it, beyond what the step itself costs.
+    /// Charges this cost, in addition to that of the step.
     pub(crate) fn charge_work(&mut self, cpu: CpuId, kind: Overhead) {
         let cost = self.work_cost(cpu);
         self.charge(cpu, kind, cost);

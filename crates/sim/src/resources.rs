@@ -1,18 +1,18 @@
-//! What tasks share: mutexes, conditions, semaphores, barriers, channels, disks.
+//! Resources shared by tasks: mutexes, conditions, semaphores, barriers, channels, disks.
 
 use std::collections::VecDeque;
 
 use schedlab_trace::{TaskId, Time};
 use schedlab_workload::{Waking, Workload};
 
-/// A mutex.  Released, it goes straight to the longest waiter.
+/// A mutex. When released, it goes directly to the longest waiter.
 #[derive(Default, Debug)]
 pub(crate) struct Mutex {
     pub owner: Option<TaskId>,
     pub waiters: VecDeque<TaskId>,
 }
 
-/// A condition variable: who waits, and which mutex each needs back.
+/// A condition variable: the waiting tasks, and the mutex that each needs again.
 #[derive(Default, Debug)]
 pub(crate) struct Condition {
     pub waiters: VecDeque<(TaskId, Option<u32>)>,
@@ -32,11 +32,12 @@ pub(crate) struct Barrier {
     pub waiting: Vec<TaskId>,
 }
 
-/// A pipe or socket.  Whoever is woken looks again: others may have been faster.
+/// A pipe or socket. A woken task checks again: another task may have been faster.
 ///
-/// [`Waking`] says which tasks a transfer wakes.  No message waits for a wakeup: with a wakeup for each message as many
-/// receivers are awake as there are messages; with wakeups one by one a receiver is awake while there are messages, and
-/// wakes the next one if it leaves any.  The same holds for senders and free places.
+/// [`Waking`] says which tasks a transfer wakes. No message waits for a wakeup. With a wakeup for
+/// each message, as many receivers are awake as there are messages. With wakeups one by one, a
+/// receiver is awake while there are messages, and wakes the next one if it leaves any. The same
+/// holds for senders and free places.
 #[derive(Debug)]
 pub(crate) struct Channel {
     pub capacity: u32,
@@ -46,8 +47,8 @@ pub(crate) struct Channel {
     pub receivers: VecDeque<TaskId>,
 }
 
-/// Messages of a channel, in order.  Each carries the clock of its sender; neighbours with the same
-/// clock are a batch, so that memory does not grow with the number of messages sent at once.
+/// Messages of a channel, in order. Each contains its sender's clock. Neighbours with equal clocks
+/// are one batch, so memory does not grow with the number of messages sent at once.
 #[derive(Default, Debug)]
 pub(crate) struct Messages {
     /// Clock and number of messages of each batch; no batch is empty.
@@ -56,7 +57,7 @@ pub(crate) struct Messages {
 }
 
 impl Messages {
-    /// So many.
+    /// A number of messages without clocks.
     pub fn of(count: u32) -> Messages {
         let mut messages = Messages::default();
         if count > 0 {
@@ -82,7 +83,7 @@ impl Messages {
         }
     }
 
-    /// Takes up to `most` messages of the first batch: their clock and how many; none if empty.
+    /// Takes up to `most` messages of the first batch: their clock and number; `None` if empty.
     pub fn take(&mut self, most: u32) -> Option<(Time, u32)> {
         let (clock, n) = self.batches.front_mut()?;
         let (clock, taken) = (*clock, most.min(*n));
@@ -94,7 +95,7 @@ impl Messages {
         Some((clock, taken))
     }
 
-    /// Takes all messages: the clock of the last and how many; none if empty.
+    /// Takes all messages: the clock of the last and their number; `None` if empty.
     pub fn take_all(&mut self) -> Option<(Time, u32)> {
         let &(clock, _) = self.batches.back()?;
         self.batches.clear();
@@ -108,7 +109,7 @@ impl Channel {
         self.capacity - self.messages.total()
     }
 
-    /// The most messages to put in at once.
+    /// The most messages to send at once.
     pub fn put_at_once(&self, wanted: u32) -> u32 {
         match self.waking == Waking::EachMessage && !self.receivers.is_empty() {
             true => 1,
@@ -124,7 +125,7 @@ impl Channel {
         }
     }
 
-    /// The receivers that messages just put in wake.
+    /// The receivers woken by the messages just sent.
     pub fn woken_by_put(&mut self, was_empty: bool) -> Vec<TaskId> {
         let nr = match self.waking {
             Waking::EachMessage => 1,
@@ -134,7 +135,7 @@ impl Channel {
         first(&mut self.receivers, nr)
     }
 
-    /// The senders that are woken now that messages were taken, of which there were `before`.
+    /// The senders woken after messages were taken; there were `before` messages.
     pub fn woken_by_take(&mut self, before: u32) -> Vec<TaskId> {
         let held = self.messages.total();
         let nr = match self.waking {
@@ -146,13 +147,13 @@ impl Channel {
         first(&mut self.senders, nr)
     }
 
-    /// The receiver that one wakes which has all it wanted.
+    /// The receiver woken by a receiver that is complete.
     pub fn next_receiver(&mut self) -> Option<TaskId> {
         let passes_on = matches!(self.waking, Waking::OneByOne { .. }) && self.messages.total() > 0;
         passes_on.then(|| self.receivers.pop_front()).flatten()
     }
 
-    /// The sender that one wakes which has put in all it wanted.
+    /// The sender woken by a sender that is complete.
     pub fn next_sender(&mut self) -> Option<TaskId> {
         let passes_on = matches!(self.waking, Waking::OneByOne { .. }) && self.room() > 0;
         passes_on.then(|| self.senders.pop_front()).flatten()
@@ -171,7 +172,7 @@ pub(crate) struct Disk {
     pub requests: VecDeque<(TaskId, u64)>,
 }
 
-/// All of them, by the workload's numbers.
+/// All resources, by the workload's numbers.
 #[derive(Debug)]
 pub(crate) struct Resources {
     pub mutexes: Vec<Mutex>,
@@ -180,7 +181,7 @@ pub(crate) struct Resources {
     pub barriers: Vec<Barrier>,
     pub channels: Vec<Channel>,
     pub disks: Vec<Disk>,
-    /// Next expiry of each timer shared between tasks; none until first used.
+    /// Next expiry of each timer shared between tasks; `None` before its first use.
     pub shared_timers: Vec<Option<Time>>,
 }
 

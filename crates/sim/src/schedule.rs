@@ -1,4 +1,4 @@
-//! schedule(): locks, picking the next task, switching to it.
+//! schedule(): takes the lock, picks the next task and switches to it.
 
 use schedlab_policy::{deq, enq, Hook, LockScope, Prev};
 use schedlab_trace::{CpuId, EventKind, Ns, Overhead, PrevState, TaskId, Time, WakeContext};
@@ -10,7 +10,7 @@ use crate::queue::Actor;
 use crate::task::State;
 
 impl Simulation<'_> {
-    /// The lock that covers a CPU's run queue.
+    /// The lock of a CPU's run queue.
     pub(crate) fn lock_of(&self, cpu: CpuId) -> u32 {
         match self.setup.tuned.policy.lock_scope() {
             LockScope::Global => 0,
@@ -18,7 +18,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Takes a free lock; otherwise the CPU starts to spin on it and this says false.
+    /// Takes a free lock; otherwise the CPU starts to spin on it and the result is false.
     pub(crate) fn take_lock(&mut self, cpu: CpuId, lock: u32) -> bool {
         let now = self.now;
         let l = &mut self.locks[lock as usize];
@@ -36,7 +36,7 @@ impl Simulation<'_> {
         false
     }
 
-    /// Price of a lock whose cache line was last written by another CPU.
+    /// Cost of a lock whose cache line another CPU wrote last.
     pub(crate) fn lock_cost(&self, cpu: CpuId, lock: u32) -> Ns {
         match self.locks[lock as usize].last_holder {
             Some(holder) if holder != cpu => self.setup.machine.costs.lock_transfer,
@@ -44,7 +44,8 @@ impl Simulation<'_> {
         }
     }
 
-    /// The lock is held until the CPU's current piece of kernel work ends; then the next waiter gets it.
+    /// Holds the lock until the CPU's current piece of kernel work ends; then the next waiter gets
+    /// it.
     pub(crate) fn release_lock(&mut self, cpu: CpuId, lock: u32) {
         let until = self.cpu(cpu).kernel_until;
         let l = &mut self.locks[lock as usize];
@@ -55,7 +56,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// A lock is free: the CPU that waited longest gets it and does what it wanted it for.
+    /// A lock becomes free: the CPU that has waited longest gets it and continues.
     pub(crate) fn grant_lock(&mut self, lock: u32) -> Result<(), SimError> {
         let l = &mut self.locks[lock as usize];
         let Some(cpu) = l.waiters.pop_front() else {
@@ -63,9 +64,9 @@ impl Simulation<'_> {
         };
         self.enter_kernel(cpu);
         self.cpu_mut(cpu).held = Some(lock);
-        // What a CPU spins for is its first piece of kernel work, or schedule() if it has none.
-        // Work that arrived meanwhile for a CPU spinning in schedule() comes first, as an
-        // interrupt would; the lock then goes on to the next waiter.
+        // A CPU spins for its first piece of kernel work, or for schedule() if it has none. If work
+        // has arrived for a CPU that spins in schedule(), the work is done first, like an
+        // interrupt, and the lock goes to the next waiter.
         self.advance(cpu)?;
         if self.cpu_mut(cpu).held.take().is_some() {
             self.pass_on(lock);
@@ -73,7 +74,7 @@ impl Simulation<'_> {
         Ok(())
     }
 
-    /// Nobody used the lock: the next waiter gets it now.
+    /// The CPU did not use the lock: the next waiter gets it now.
     fn pass_on(&mut self, lock: u32) {
         let now = self.now;
         let l = &mut self.locks[lock as usize];
@@ -84,7 +85,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Has the CPU this lock, or can it take it?
+    /// Does the CPU have this lock, or can it take it?
     pub(crate) fn have_lock(&mut self, cpu: CpuId, lock: u32) -> bool {
         if self.cpu(cpu).held == Some(lock) {
             self.cpu_mut(cpu).held = None;
@@ -93,7 +94,7 @@ impl Simulation<'_> {
         self.take_lock(cpu, lock)
     }
 
-    /// schedule() on this CPU; false if it spins for the lock first.
+    /// schedule() on this CPU; returns false if it must spin for the lock first.
     pub(crate) fn try_schedule(&mut self, cpu: CpuId) -> Result<bool, SimError> {
         let lock = self.lock_of(cpu);
         if !self.have_lock(cpu, lock) {
@@ -131,13 +132,14 @@ impl Simulation<'_> {
             self.charge(cpu, Overhead::Schedule, pick_cost);
             self.release_lock(cpu, lock);
             self.charge(cpu, Overhead::Switch, switch_cost);
-            self.charge_work(cpu, Overhead::Schedule); // What switched() did.
+            self.charge_work(cpu, Overhead::Schedule); // The work of switched().
         }
         self.after_schedule(cpu, prev, why)?;
         Ok(true)
     }
 
-    /// What becomes of the task that ran: takes it off the run queue if it is not runnable here any more.
+    /// Takes the previous task off the run queue if it is no longer runnable here; returns its
+    /// state.
     fn put_prev(&mut self, cpu: CpuId, prev: Option<TaskId>) -> Result<Prev, SimError> {
         let Some(prev) = prev else {
             return Ok(Prev::None);
@@ -164,7 +166,7 @@ impl Simulation<'_> {
         Ok(why)
     }
 
-    /// The CPU stops running `prev` and runs `next`; returns what the switch costs.
+    /// The CPU switches from `prev` to `next`; returns the cost.
     fn switch(
         &mut self,
         cpu: CpuId,
@@ -239,7 +241,7 @@ impl Simulation<'_> {
         shown
     }
 
-    /// The task starts to run here; returns what loading it costs.
+    /// The task starts to run here; returns the cost of loading its address space.
     fn enter_cpu(&mut self, cpu: CpuId, next: TaskId) -> Result<Ns, SimError> {
         self.set_state(next, State::Running(cpu));
         self.note_turn(cpu, next);
@@ -248,7 +250,7 @@ impl Simulation<'_> {
         let costs = &self.setup.machine.costs;
         let mm = self.host.task(next).mm;
         let mut cost = costs.context_switch;
-        // A kernel thread borrows whatever address space is loaded.
+        // A kernel thread uses the loaded address space.
         if mm != 0 && mm != self.cpu(cpu).mm {
             cost += costs.mm_switch;
             self.cpu_mut(cpu).mm = mm;
@@ -256,7 +258,7 @@ impl Simulation<'_> {
         Ok(cost)
     }
 
-    /// The task uses the cache of this CPU from now on.
+    /// From now on the task uses the cache of this CPU.
     pub(crate) fn enter_cache(&mut self, cpu: CpuId, task: TaskId) {
         let machine = self.setup.machine;
         let place = &machine.cpus[cpu.index()];
@@ -266,7 +268,7 @@ impl Simulation<'_> {
         self.caches[place.cache as usize].enter(place.cache, distance, t);
     }
 
-    /// The CPU became busy or idle: its siblings' speed and its tick depend on that.
+    /// The CPU became busy or idle; its siblings' speed and its tick depend on it.
     fn busy_changed(&mut self, cpu: CpuId, busy: bool) {
         self.rearm_siblings(cpu);
         if busy {
@@ -281,7 +283,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Ticks of the policy that became due while the CPU idled are nobody's.
+    /// Ticks of the policy that became due while the CPU idled are not delivered.
     fn skip_idle_ticks(&mut self, cpu: CpuId) {
         if self.setup.tuned.policy.ticks_when_idle() {
             return;
@@ -293,7 +295,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// What had to wait until the CPU was rid of the task that ran.
+    /// Work that had to wait until the CPU had switched away from the previous task.
     fn after_schedule(
         &mut self,
         cpu: CpuId,
@@ -315,7 +317,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// A waiting task may no longer be where it waits.
+    /// A waiting task may no longer use the CPU on which it waits.
     pub(crate) fn evict(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
         self.call(cpu, |host| host.dequeue(task, deq::MOVE))?;
         self.drain_requests(cpu)?;
@@ -324,7 +326,7 @@ impl Simulation<'_> {
         self.requeue_elsewhere(cpu, task)
     }
 
-    /// A runnable task that had to leave its CPU is queued on the one it goes to.
+    /// Queues a runnable task that had to leave its CPU on another CPU.
     fn requeue_elsewhere(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
         let wanted = self.task_mut(task).move_to.take();
         let target = match wanted.filter(|&t| self.host.allowed(task, t)) {
@@ -358,7 +360,7 @@ impl Simulation<'_> {
     ) -> Result<(), SimError> {
         let to = CpuId(self.host.task(task).cpu);
         if to == from {
-            return Ok(()); // There and back within one hook.
+            return Ok(()); // Moved and moved back within one hook.
         }
         if to.index() >= self.cpus.len() || !self.host.allowed(task, to) {
             let detail = format!("moved to CPU {to}, where it may not run");

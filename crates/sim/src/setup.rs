@@ -1,4 +1,4 @@
-//! What a simulation is made of.
+//! The inputs of a simulation.
 
 use schedlab_machine::Machine;
 use schedlab_policy::Tuned;
@@ -12,15 +12,15 @@ use crate::{Outcome, SimError, Simulation};
 pub struct Setup<'a> {
     /// The hardware.
     pub machine: &'a Machine,
-    /// What runs on it.
+    /// The workload.
     pub workload: &'a Workload,
     /// The scheduler, its variant and its tunables.
     pub tuned: &'a Tuned,
     /// Seed of every random draw.
     pub seed: u64,
-    /// End of the run; none: what the workload says, or until its foreground tasks have ended.
+    /// Duration of the run; `None`: the workload's, or until all foreground tasks have ended.
     pub duration: Option<Ns>,
-    /// Bounds that turn a run without end into an error.
+    /// Limits that turn an endless run into an error.
     pub limits: Limits,
     /// Order of events at the same time.
     pub tie_break: TieBreak,
@@ -40,7 +40,7 @@ impl<'a> Setup<'a> {
         }
     }
 
-    /// Runs to the end before a sink, and gives it back.
+    /// Runs to the end with a sink, and returns the sink.
     ///
     /// # Errors
     /// Those of [`Simulation::new`] and [`Simulation::run_until`].
@@ -52,14 +52,15 @@ impl<'a> Setup<'a> {
     }
 }
 
-/// Bounds of a run.
+/// Limits of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Events; and a thousand times as many kernel steps (operations of programs, mostly).
+    /// Most events; kernel steps (mostly operations of programs) are limited to a thousand times
+    /// this.
     pub events: u64,
-    /// Tasks that ever exist.
+    /// Most tasks, including those that have ended.
     pub tasks: u32,
-    /// Simulated time.
+    /// Longest simulated time.
     pub time: Ns,
 }
 
@@ -80,6 +81,6 @@ pub enum TieBreak {
     /// The documented one.
     #[default]
     Canonical,
-    /// A permutation drawn from this seed: results may differ, no check may fail.
+    /// A permutation drawn from this seed: results may differ, but no check may fail.
     Shuffled(u64),
 }

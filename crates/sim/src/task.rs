@@ -1,4 +1,4 @@
-//! A task as the simulated kernel knows it.
+//! A task of the simulated machine.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,31 +9,31 @@ use schedlab_workload::{Cursor, Stream, MAX_OWN_TIMERS};
 
 use crate::nice::Stay;
 
-/// Where a task is.  Exactly one of these at any time.
+/// The state of a task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum State {
     /// It will start later.
     Unborn,
-    /// Runnable, in the policy's hands.
+    /// Runnable, in the policy's run queue.
     Waiting,
     /// Running on this CPU.
     Running(CpuId),
-    /// Running on this CPU, but about to sleep: it has yet to call schedule().
+    /// Running on this CPU and about to sleep: it has not called schedule() yet.
     Blocking { cpu: CpuId, uninterruptible: bool },
     /// Asleep.
     Sleeping { uninterruptible: bool },
-    /// Somebody is waking it, or has just forked it: asleep until its wakeup is through.
+    /// Being woken or just forked: asleep until the wakeup is complete.
     Waking { uninterruptible: bool },
-    /// Running on this CPU for the last time.
+    /// Running on this CPU, about to end.
     Exiting(CpuId),
     /// Dead, not yet reaped.
     Zombie,
-    /// Gone.
+    /// Dead and reaped.
     Reaped,
 }
 
 impl fmt::Display for State {
-    /// As a clause: "it is asleep".
+    /// A text that continues "it is".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             State::Unborn => write!(f, "not yet started"),
@@ -52,14 +52,14 @@ impl fmt::Display for State {
 /// Work is counted in 1/1024 ns of the fastest CPU, so that slow CPUs need no rounding.
 pub(crate) const WORK_UNITS_PER_NS: u64 = 1024;
 
-/// What a task computes right now.
+/// The current work of a task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Computing {
-    /// Nothing: it has a next operation to start.
+    /// None: its next operation follows.
     Nothing,
-    /// So many work units are left.
+    /// This number of work units is left.
     Work(u64),
-    /// Until this time, whatever work that is.
+    /// It computes until this time.
     Until(Time),
 }
 
@@ -72,56 +72,56 @@ pub(crate) struct Task {
     pub spec: u32,
     /// Its number among the tasks of that specification.
     pub instance: u32,
-    /// Where it is in its program.
+    /// Its position in its program.
     pub cursor: Cursor,
-    /// It does an operation over again after sleeping in it: no second system call.
+    /// It repeats an operation in which it slept, without a second system call.
     pub retrying: bool,
-    /// Its operation at hand was announced by an [`Op::Uninterruptible`](schedlab_workload::Op).
+    /// [`Op::Uninterruptible`](schedlab_workload::Op) came before its current operation.
     pub deaf: bool,
     /// What it computes is not preempted.
     pub in_kernel: bool,
-    /// It is to be woken as soon as it sleeps.
+    /// It must be woken as soon as it sleeps.
     pub wanted_early: bool,
-    /// What is left of the current send or receive, if that has begun.
+    /// The rest of the current send or receive, if it has begun.
     pub transfer_left: Option<u32>,
     /// The CPU whose run queue it waits on, or waited on last.
     pub queued_on: CpuId,
-    /// Since when.
+    /// The time when it was queued there.
     pub queued_since: Time,
-    /// It waits, but its group is throttled there.
+    /// It waits and its group is throttled there.
     pub throttled: bool,
-    /// Its competition with others for one CPU.
+    /// Its competition with other tasks for one CPU.
     pub stay: Stay,
-    /// It asked to give up the CPU.
+    /// It called sched_yield().
     pub yielding: bool,
-    /// It must leave its CPU for this one as soon as it calls schedule().
+    /// The CPU to which it moves at its next schedule().
     pub move_to: Option<CpuId>,
     pub start: Time,
     pub clock_start: Time,
-    /// The clock that came with the message it received last.
+    /// The clock in the message that it received last.
     pub received_clock: Time,
     pub own_timers: [Option<Time>; MAX_OWN_TIMERS],
-    /// Work units it has asked for and done.  Both stay exact.
+    /// Work units requested and done, both exact.
     pub work_requested: u64,
     pub work_done: u64,
-    /// Its memory: what it touches, and how much of it the cache it used last holds.
+    /// The size of its working set, and the part in the cache that it used last.
     pub working_set: u64,
     pub cache: u32,
     pub warm_bytes: u64,
     /// Its last stay in that cache; 0 before the first has ended.
     pub cache_stay: u64,
-    /// The memory node its memory is on: that of the CPU it ran on first.
+    /// The node of its memory: that of the CPU on which it ran first.
     pub home: Option<u32>,
     /// The distance of that node from its CPU.
     pub distance: u32,
-    /// Time it still runs at half speed because its working set is being fetched, in ns.
+    /// Remaining time at half speed while its working set is loaded, in ns.
     pub refill_ns: u64,
     pub parent: Option<TaskId>,
-    /// Its children that have not been reaped, youngest first, linked through the next two.
+    /// Its unreaped children, youngest first, linked through the next two fields.
     pub first_child: Option<TaskId>,
     pub next_sibling: Option<TaskId>,
     pub previous_sibling: Option<TaskId>,
-    /// Those of them that are dead, in the order they died.
+    /// Its dead children, in the order of their deaths.
     pub zombies: VecDeque<TaskId>,
     /// It sleeps in wait().
     pub waits_for_child: bool,

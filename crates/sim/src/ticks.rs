@@ -1,19 +1,18 @@
 //! The timer ticks of all CPUs.
 //!
-//! Every CPU that ticks does so once in each period, at its own phase, so their order within a
-//! period never changes: a ring with a hand that moves from one ticking CPU to the next costs
-//! less than an event for each.
+//! Every ticking CPU ticks once in each period, at its own phase, so the order within a period
+//! never changes. A ring with a position costs less than an event for each CPU.
 
 use schedlab_machine::TickPhase;
 use schedlab_trace::{CpuId, Time};
 
-/// The ring.  CPUs stand in it in the order of their phases, CPUs of equal phase by number.
+/// The ring. CPUs are in the order of their phases; CPUs of equal phase are ordered by number.
 pub(crate) struct Ticks {
     period_ns: u64,
     phases_ns: Vec<u64>,
-    /// Which CPUs tick: one bit each.
+    /// The ticking CPUs: one bit each.
     ticking: Vec<u64>,
-    /// The first tick a CPU takes part in.
+    /// The first tick of each CPU.
     first: Vec<Time>,
     next: Option<(Time, u32)>,
 }
@@ -33,12 +32,12 @@ impl Ticks {
         }
     }
 
-    /// How long it is from one tick of a CPU to the next.
+    /// Time between two ticks of a CPU.
     pub fn period_ns(&self) -> u64 {
         self.period_ns
     }
 
-    /// The next tick: when, and on which CPU.
+    /// The time and CPU of the next tick.
     #[inline]
     pub fn next(&self) -> Option<(Time, CpuId)> {
         self.next.map(|(time, cpu)| (time, CpuId(cpu)))
@@ -51,7 +50,7 @@ impl Ticks {
         Time(periods * self.period_ns + phase)
     }
 
-    /// The CPU ticks from now on, if it did not already.
+    /// Starts the CPU's tick, if it does not run.
     pub fn start(&mut self, cpu: CpuId, now: Time) {
         let (word, bit) = (cpu.index() / 64, 1 << (cpu.0 % 64));
         if self.ticking[word] & bit != 0 {
@@ -65,7 +64,7 @@ impl Ticks {
         }
     }
 
-    /// The CPU does not tick any more.
+    /// Stops the CPU's tick.
     pub fn stop(&mut self, cpu: CpuId) {
         self.ticking[cpu.index() / 64] &= !(1 << (cpu.0 % 64));
         if self.next.is_some_and(|(_, next)| next == cpu.0) {
@@ -73,14 +72,14 @@ impl Ticks {
         }
     }
 
-    /// The next tick has happened.
+    /// Completes the next tick.
     pub fn move_on(&mut self) {
         let Some((time, cpu)) = self.next else { return };
         let round = time.0 - self.phases_ns[cpu as usize];
         self.next = self
             .find(round, cpu + 1)
             .or_else(|| self.find(round + self.period_ns, 0))
-            // Some start later still: those that began to tick just now.
+            // CPUs that have just started tick one period later.
             .or_else(|| self.find(round + 2 * self.period_ns, 0));
     }
 

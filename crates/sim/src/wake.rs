@@ -1,4 +1,4 @@
-//! Waking tasks, and their beginning: start and fork.
+//! Wakes tasks and starts them.
 
 use schedlab_policy::{enq, Hook};
 use schedlab_trace::{CpuId, EventKind, Ns, Overhead, TaskId, WakeContext};
@@ -9,9 +9,9 @@ use crate::error::{Rule, SimError};
 use crate::task::State;
 
 impl Simulation<'_> {
-    /// Somebody on this CPU wants a task awake: it becomes kernel work of the CPU.
+    /// Wakes a task from this CPU: the wakeup becomes kernel work of the CPU.
     ///
-    /// A task that is only about to sleep simply does not.
+    /// A task that is only about to sleep stays runnable instead.
     pub(crate) fn want_awake(
         &mut self,
         cpu: CpuId,
@@ -55,8 +55,8 @@ impl Simulation<'_> {
         self.want_awake(cpu, task, 0, WakeContext::Task)
     }
 
-    /// A task that sends or takes a message wakes who waited for that.  Pipes and sockets then say that the waker is
-    /// about to sleep: wake_up_interruptible_sync_poll().
+    /// A task that sends or takes a message wakes the task that waits for it. Pipes and sockets
+    /// tell the scheduler that the waker is about to sleep: wake_up_interruptible_sync_poll().
     pub(crate) fn wake_sync(&mut self, cpu: CpuId, task: TaskId) -> Result<(), SimError> {
         let sync = match self.setup.machine.sync_wakeups {
             true => enq::SYNC,
@@ -65,7 +65,8 @@ impl Simulation<'_> {
         self.want_awake(cpu, task, sync, WakeContext::Task)
     }
 
-    /// The CPU's first piece of kernel work is to wake this task; false if it spins for the lock.
+    /// The CPU's first piece of kernel work is to wake this task; returns false if it spins for the
+    /// lock.
     pub(crate) fn try_wake(
         &mut self,
         cpu: CpuId,
@@ -90,8 +91,8 @@ impl Simulation<'_> {
         Ok(true)
     }
 
-    /// Where to put a task that is being woken, and the price of choosing, this time included;
-    /// both are remembered in case the CPU has to spin before it can do so.
+    /// The CPU for a woken task, and the cost of all choices so far. Both are kept in case the CPU
+    /// has to spin before it can queue the task.
     fn choose_target(
         &mut self,
         cpu: CpuId,
@@ -108,7 +109,7 @@ impl Simulation<'_> {
         Ok((target, price))
     }
 
-    /// The task is runnable on the run queue of `target`.
+    /// Queues the runnable task on `target`.
     fn enqueue(
         &mut self,
         cpu: CpuId,
@@ -129,10 +130,10 @@ impl Simulation<'_> {
         self.note_priority(cpu, task)
     }
 
-    /// A task of the start begins.
+    /// Starts a task of the workload's beginning.
     ///
-    /// FIDELITY: it costs nobody anything, as if it had been forked before the measurement; its
-    /// CPU is chosen as for a program just executed.
+    /// FIDELITY: this costs no CPU time, as if the task had been forked before the measurement. Its
+    /// CPU is chosen as after an exec.
     pub(crate) fn start_task(&mut self, task: TaskId) -> Result<(), SimError> {
         let cpu = CpuId(self.host.task(task).cpu);
         self.emit(
@@ -148,14 +149,14 @@ impl Simulation<'_> {
         self.drain_requests(cpu)?;
         self.enqueue(cpu, task, target, flags)?;
         self.host.take_work();
-        // The CPU it is on may be the one that has to look.
+        // The current CPU itself may have to reschedule.
         if self.host.need_resched(cpu) {
             self.kick(cpu);
         }
         Ok(())
     }
 
-    /// A task that slept from the start is woken for the first time, and so becomes known.
+    /// Wakes a task that slept from the start for the first time; the policy gets to know it.
     fn rouse(&mut self, cpu: CpuId, task: TaskId, by: WakeContext) -> Result<(), SimError> {
         self.emit(
             cpu,
@@ -178,7 +179,7 @@ impl Simulation<'_> {
         Ok(())
     }
 
-    /// The running task forks a child; waking it is kernel work of this CPU.
+    /// The running task forks a child; waking the child is kernel work of this CPU.
     pub(crate) fn fork(&mut self, cpu: CpuId, parent: TaskId, spec: u32) -> Result<(), SimError> {
         let child = self.create_task(spec, Some(parent), cpu, self.now)?;
         self.adopt(parent, child);
@@ -193,7 +194,7 @@ impl Simulation<'_> {
         self.drain_requests(cpu)?;
         let cost = self.setup.machine.costs.fork + self.work_cost(cpu);
         self.charge(cpu, Overhead::Syscall, cost);
-        // From here on others see it: it is alive, but not yet on a run queue.
+        // From here on the child is alive, but not yet on a run queue.
         let uninterruptible = false;
         self.set_state(child, State::Waking { uninterruptible });
         let work = KernelWork::Wake {

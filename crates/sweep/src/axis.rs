@@ -1,39 +1,40 @@
-//! What a sweep varies: a name and its values.
+//! An axis of a sweep: a name and its values.
 
 use schedlab_input::{nearest, Diagnostic};
 
 /// Most values of one axis.
 const MOST_VALUES: i64 = 100_000;
 
-/// One thing that a sweep varies.
+/// A parameter that a sweep varies.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Axis {
     /// `TUNABLE`, `POLICY.TUNABLE`, `workload.OPTION`, or `duration`.
     pub name: String,
     /// Its values.
     pub values: Values,
-    /// Where it was written: "--vary" or a file, and the line there.
+    /// The place of its definition: "--vary" or a file, and the line.
     pub origin: (String, usize),
 }
 
 /// The values of an axis.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Values {
-    /// These, in this order.
+    /// These values, in this order.
     List(Vec<String>),
-    /// All whole numbers from `low` to `high`: only for designs that draw.
+    /// All whole numbers from `low` to `high`; only for random designs.
     Range {
-        /// The least.
+        /// The smallest.
         low: i64,
-        /// The greatest.
+        /// The largest.
         high: i64,
-        /// Are equal ratios equally likely, instead of equal differences?
+        /// Equal ratios are equally likely, not equal differences.
         log: bool,
     },
 }
 
 impl Axis {
-    /// Reads `NAME=VALUES`: "10,20,50", "10..50/10" (10 to 50 in steps of 10), "10..200" or "10..200 log".
+    /// Parses `NAME=VALUES`: "10,20,50", "10..50/10" (10 to 50 in steps of 10), "10..200" or
+    /// "10..200 log".
     ///
     /// # Errors
     /// The text has another form.
@@ -46,10 +47,10 @@ impl Axis {
         Axis::new(name.trim(), &words, ("--vary".into(), 0))
     }
 
-    /// An axis with these values, each one value or a range.
+    /// An axis with these values; each word is a value or a range.
     ///
     /// # Errors
-    /// There is no value, one is written twice, or a range is wrong.
+    /// There is no value, a value is given twice, or a range is invalid.
     pub fn new(name: &str, words: &[&str], origin: (String, usize)) -> Result<Axis, Diagnostic> {
         let mistake = |problem: String| {
             Diagnostic::new(problem)
@@ -68,7 +69,7 @@ impl Axis {
             return Err(mistake("there is no value".into()).expected(FORM));
         }
         if values.is_some() && words.len() > 1 {
-            let problem = "a range without a step stands alone".to_string();
+            let problem = "a range without a step cannot be combined with other values".to_string();
             return Err(mistake(problem).expected(FORM));
         }
         if let Some(i) = (1..list.len()).find(|&i| list[..i].contains(&list[i])) {
@@ -81,14 +82,14 @@ impl Axis {
         })
     }
 
-    /// A mistake about it.
+    /// An error about this axis.
     pub fn mistake(&self, problem: impl Into<String>) -> Diagnostic {
         Diagnostic::new(problem)
             .at(self.origin.0.clone(), self.origin.1)
             .key(&self.name)
     }
 
-    /// A mistake about it, from the mistake of a setting made from it.
+    /// An error about this axis, from the error of a setting made from it.
     pub fn own(&self, mistake: Diagnostic) -> Diagnostic {
         Diagnostic {
             file: self.origin.0.clone(),
@@ -98,7 +99,7 @@ impl Axis {
         }
     }
 
-    /// The value at a part of its range, 0 to 1 (excluded).
+    /// The value at a fraction of its range, 0 to 1 (excluded).
     pub fn at(&self, part: f64) -> String {
         match &self.values {
             Values::List(values) => {
@@ -111,7 +112,7 @@ impl Axis {
 }
 
 impl Values {
-    /// The number of values of a grid; none for a range, which has no steps.
+    /// The number of values in a grid; `None` for a range without a step.
     pub fn count(&self) -> Option<usize> {
         match self {
             Values::List(values) => Some(values.len()),
@@ -120,8 +121,8 @@ impl Values {
     }
 }
 
-/// What an axis looks like.
-pub const FORM: &str = "NAME=10,20,50, NAME=10..50/10 (in steps of 10), or for designs that draw NAME=10..200 or \"NAME=10..200 log\"";
+/// The form of an axis, for messages.
+pub const FORM: &str = "NAME=10,20,50, NAME=10..50/10 (in steps of 10), or for random designs NAME=10..200 or \"NAME=10..200 log\"";
 
 enum Word {
     Values(Vec<String>),
@@ -130,12 +131,12 @@ enum Word {
 
 fn read(word: &str) -> Result<Word, String> {
     if word.is_empty() {
-        return Err("there is an empty value".into());
+        return Err("a value is empty".into());
     }
     let Some((low, rest)) = word.split_once("..") else {
         return Ok(Word::Values(vec![word.to_string()]));
     };
-    // Only numbers make a range: a path may contain "..".
+    // Only numbers are a range: a path may contain "..".
     let Ok(low) = low.trim().parse::<i64>() else {
         return Ok(Word::Values(vec![word.to_string()]));
     };
@@ -154,7 +155,7 @@ fn read(word: &str) -> Result<Word, String> {
     };
     let high = number(high)?;
     if high < low || (log && low < 1) {
-        return Err(format!("{low}..{high} is no range"));
+        return Err(format!("{low}..{high} is not a valid range"));
     }
     match step {
         None => Ok(Word::Range(Values::Range { low, high, log })),
@@ -164,7 +165,7 @@ fn read(word: &str) -> Result<Word, String> {
 
 fn steps(low: i64, high: i64, step: i64) -> Result<Vec<String>, String> {
     if step < 1 {
-        return Err(format!("{step} is no step"));
+        return Err(format!("{step} is not a valid step"));
     }
     let last = high.checked_sub(low).map(|width| width / step);
     match last {
@@ -188,7 +189,7 @@ fn drawn(low: i64, high: i64, log: bool, part: f64) -> i64 {
     (value.floor() as i64).clamp(low, high)
 }
 
-/// The name among these that is most like another one.
+/// The most similar of these names.
 pub(crate) fn like<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
     nearest(name, names)
 }
@@ -217,7 +218,7 @@ mod tests {
         let axis = Axis::parse("a=10..19").unwrap();
         let drawn: Vec<String> = [0.0, 0.05, 0.55, 0.999].map(|part| axis.at(part)).to_vec();
         assert_eq!(drawn, ["10", "10", "15", "19"]);
-        // Half way between 1 and 100 in equal ratios is 10.
+        // The middle of 1 to 100 in ratios is 10.
         let axis = Axis::parse("a=1..99 log").unwrap();
         assert_eq!((axis.at(0.0), axis.at(0.5)), ("1".into(), "10".into()));
     }
@@ -229,14 +230,14 @@ mod tests {
             assert!(message.starts_with(problem), "{message}");
         };
         says("a", "--vary: \"a\" has no \"=\"; expected NAME=10,20,50");
-        says("a=", "--vary: a: there is an empty value");
+        says("a=", "--vary: a: a value is empty");
         says("a=1,1", "--vary: a: 1 is given twice");
-        says("a=5..1", "--vary: a: 5..1 is no range");
-        says("a=0..9 log", "--vary: a: 0..9 is no range");
-        says("a=1..9/0", "--vary: a: 0 is no step");
+        says("a=5..1", "--vary: a: 5..1 is not a valid range");
+        says("a=0..9 log", "--vary: a: 0..9 is not a valid range");
+        says("a=1..9/0", "--vary: a: 0 is not a valid step");
         says(
             "a=1..9,20",
-            "--vary: a: a range without a step stands alone",
+            "--vary: a: a range without a step cannot be combined with other values",
         );
         says(
             "a=1..9223372036854775807/1",

@@ -1,4 +1,5 @@
-//! A plan made ready to run: policies, workloads and machines found, every combination checked.
+//! A plan ready to run: policies, workloads and machines were found, and every combination was
+//! checked.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -21,34 +22,34 @@ use crate::plan::Plan;
 /// The most runs of one plan.
 pub const MOST_RUNS: u128 = 10_000_000;
 
-/// What a plan's names are looked up in.
+/// The context in which a plan's names are resolved.
 pub struct Surroundings<'a> {
     /// Settings of all policies, and their flags.
     pub set: &'a Assignments,
-    /// The flags of these settings, to repeat them.
+    /// The flags of these settings, for command lines.
     pub set_flags: Vec<String>,
-    /// How rt-app files are read.
+    /// Options for reading rt-app files.
     pub rtapp: &'a rtapp::Options,
     /// The command that attaches a BPF object; empty if there is none.
     pub attach: &'a [OsString],
-    /// Bounds of every run.
+    /// Limits of every run.
     pub limits: Limits,
-    /// Real CPU time that one call of a hook may take.
+    /// CPU time that one call of a hook may take.
     pub hook_timeout: Ns,
-    /// schedlab's version: results of another one are other results.
+    /// schedlab's version; results of different versions are different.
     pub version: &'a str,
-    /// Ends the preparation.
+    /// Polled; true stops the preparation.
     pub stop: &'a dyn Fn() -> bool,
 }
 
-/// A policy with its settings on a workload and a machine: a run without its seed.
+/// A policy with its settings, on a workload and a machine: a run without its seed.
 #[derive(Clone)]
 pub struct Setup {
-    /// Names all that determines it; see [`run_key`].
+    /// The hash of everything that determines the set-up; see [`run_key`].
     pub hash: TraceHash,
-    /// What it is called in reports: names of dimensions with their values.
+    /// Its names in reports: dimensions with their values.
     pub labels: Vec<(String, String)>,
-    /// The command that does it again, but for `--duration` and `--seed`.
+    /// The command that repeats it, without `--duration` and `--seed`.
     line: CommandLine,
     /// The hashes of the policy's source, the workload and the machine.
     inputs: [TraceHash; 3],
@@ -64,7 +65,7 @@ impl Setup {
         }
     }
 
-    /// The same for another time, as a search does it.
+    /// The same set-up with another duration, for a search.
     pub fn lasting(&self, duration: Ns, version: &str) -> Setup {
         let trial = Trial {
             duration: Some(duration),
@@ -78,7 +79,7 @@ impl Setup {
         setup
     }
 
-    /// The command that does it again, without `--seed`.
+    /// The command that repeats it, without `--seed`.
     pub fn command(&self) -> String {
         let line = self.line.clone();
         line.flag_if("--duration", self.trial.duration.map(exact))
@@ -97,31 +98,32 @@ impl Setup {
     }
 }
 
-/// The name of a run: equal names, equal results.
+/// The key of a run: equal keys have equal results.
 pub fn run_key(setup: TraceHash, seed: u64) -> TraceHash {
     TraceHash::of_all([setup.to_string().as_str(), &seed.to_string()])
 }
 
-/// A plan made ready to run.
+/// A plan ready to run.
 pub struct Batch {
-    /// Its set-ups, each once.
+    /// Its set-ups, without duplicates.
     pub setups: Vec<Setup>,
-    /// The seeds of each.
+    /// The seeds of each set-up.
     pub seeds: Vec<u64>,
     /// Combinations that the constraints excluded.
     pub excluded: usize,
-    /// What the user should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
-/// Why a plan cannot be made ready.
+/// Why a plan cannot be run.
 pub type Unready = Error;
 
 impl Batch {
-    /// Makes a plan ready.
+    /// Resolves and checks a plan.
     ///
     /// # Errors
-    /// A name that cannot be found, an axis that concerns no policy, nothing to run, or too much.
+    /// A name was not found, an axis belongs to no policy, or the plan has no runs or too
+    /// many.
     pub fn new(plan: &Plan, around: &Surroundings) -> Result<Batch, Unready> {
         for (names, flag) in [
             (&plan.policies, "--policies"),
@@ -172,7 +174,7 @@ impl Batch {
     }
 }
 
-/// Refuses a plan that is too large before anything of it is made.
+/// Refuses a plan that is too large before it is expanded.
 fn check_size(plan: &Plan, seeds: usize) -> Result<(), Diagnostic> {
     let lists = [&plan.policies, &plan.workloads, &plan.machines];
     let crossed = lists
@@ -214,9 +216,9 @@ fn policies(plan: &Plan, around: &Surroundings) -> Result<Vec<(String, Tuned)>, 
     choose::policies("--policies", &list, around.set, around.stop)
 }
 
-/// The axes, by what they change.
+/// The axes by their kind.
 struct Axes<'a> {
-    /// Tunables, with their places in a combination.
+    /// Tunables, with their indexes in a combination.
     tunables: Vec<(usize, &'a Axis)>,
     /// Options of workloads.
     options: Vec<(usize, &'a Axis)>,
@@ -224,7 +226,7 @@ struct Axes<'a> {
     duration: Option<usize>,
 }
 
-/// What the names of options of workloads begin with.
+/// Prefix of the names of workload options.
 const WORKLOAD: &str = "workload.";
 
 impl<'a> Axes<'a> {
@@ -248,7 +250,7 @@ impl<'a> Axes<'a> {
     }
 }
 
-/// Does an axis concern one of the policies, and are its values in range?
+/// Checks that an axis belongs to a policy and that its values are in range.
 fn check_tunable(axis: &Axis, policies: &[(String, Tuned)]) -> Result<(), Diagnostic> {
     let plain: Vec<Tuned> = policies.iter().map(|(_, tuned)| tuned.clone()).collect();
     let ends = match &axis.values {
@@ -295,10 +297,10 @@ fn check_constraints(plan: &Plan, policies: &[(String, Tuned)]) -> Result<(), Di
     Ok(())
 }
 
-/// A workload with its options, and a machine with the name it was written by.
+/// A workload with its options, and a machine with the user's name for it.
 type Place<'a> = (&'a Options, &'a Arc<Workload>, &'a (String, Arc<Machine>));
 
-/// A batch that is being made.
+/// A batch under construction.
 struct Making<'a> {
     plan: &'a Plan,
     around: &'a Surroundings<'a>,
@@ -341,7 +343,7 @@ impl Making<'_> {
         Ok(())
     }
 
-    /// Every workload with every combination of its options that occurs.
+    /// Every workload with every combination of its options.
     fn workloads(
         &mut self,
         axes: &Axes,
@@ -479,7 +481,7 @@ impl Making<'_> {
         Ok(())
     }
 
-    /// A workload's name without the options that are varied.
+    /// A workload's name without the varied options.
     fn workload_label(&self, options: &Options, workload: &Workload) -> String {
         let is_only = self.plan.workloads.len() == 1;
         match options.options.is_empty() {
@@ -490,7 +492,8 @@ impl Making<'_> {
     }
 }
 
-/// All that determines the results of a set-up.  Names do not: two names of one machine give one set-up.
+/// The hash of everything that determines the results of a set-up. Names are not part of it: a
+/// machine with two names gives one set-up.
 fn hash(inputs: [TraceHash; 3], trial: &Trial, version: &str) -> TraceHash {
     let values: Vec<String> = trial.tuned.values().iter().map(i64::to_string).collect();
     let mut texts: Vec<String> = inputs.iter().map(TraceHash::to_string).collect();
@@ -510,7 +513,7 @@ fn duration(axis: &Axis, text: &str) -> Result<Ns, Diagnostic> {
     }
 }
 
-/// A workload with the options that are varied.
+/// A workload with the varied options.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Options {
     base: String,
@@ -529,7 +532,7 @@ impl Options {
         }
     }
 
-    /// Has a combination these options?
+    /// Does a combination have these options?
     fn fits(&self, axes: &Axes, combination: &Combination) -> bool {
         Options::of(&self.base, axes, combination) == *self
     }

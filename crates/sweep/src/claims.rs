@@ -1,4 +1,4 @@
-//! Which process does which run.
+//! Claims: which process executes which run.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use rusqlite::{params, Connection, OptionalExtension, Transaction};
 use crate::batch::Setup;
 use crate::store::Claim;
 
-/// Makes a run this process's, unless it is done or another process's; returns the process's number with it.
+/// Claims a run for this process, unless it is done or claimed; also returns the process's number.
 pub(crate) fn claim(
     tx: &Transaction,
     owner: Option<i64>,
@@ -25,7 +25,7 @@ pub(crate) fn claim(
     if done {
         return Ok((owner, Claim::Done));
     }
-    // A seed of this set-up that drew no random number stands for all seeds.
+    // If a run of this set-up drew no random number, its result holds for all seeds.
     let sibling = tx
         .prepare_cached(
             "SELECT run.id FROM run JOIN setup ON setup.id = run.setup WHERE setup.hash = ? AND seed_used = 0 LIMIT 1",
@@ -50,7 +50,7 @@ pub(crate) fn claim(
     Ok((owner, Claim::Ours))
 }
 
-/// Notes that a process died while it did this run.
+/// Records that a process died during this run.
 fn died(tx: &Connection, key: &str) -> rusqlite::Result<()> {
     tx.execute(
         "INSERT INTO crash VALUES (?, 1) ON CONFLICT (key) DO UPDATE SET times = times + 1",
@@ -59,7 +59,7 @@ fn died(tx: &Connection, key: &str) -> rusqlite::Result<()> {
     .map(|_| ())
 }
 
-/// Ends the claims of processes that are gone.
+/// Removes the claims of processes that have ended.
 pub(crate) fn forget_dead(tx: &Transaction) -> rusqlite::Result<()> {
     let owners: Vec<i64> = tx
         .prepare("SELECT id FROM owner")?
@@ -82,14 +82,14 @@ pub(crate) fn forget_dead(tx: &Transaction) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Ends a claim, with a result or without one.
+/// Removes a claim, with or without a result.
 pub(crate) fn end_claim(tx: &Connection, key: &str) -> rusqlite::Result<()> {
     tx.prepare_cached("DELETE FROM claim WHERE key = ?")?
         .execute([key])?;
     Ok(())
 }
 
-/// Makes this process known to others.
+/// Registers this process in the file.
 fn new_owner(tx: &Transaction) -> rusqlite::Result<i64> {
     let pid = std::process::id();
     let started = started(pid).unwrap_or_default();
@@ -100,7 +100,7 @@ fn new_owner(tx: &Transaction) -> rusqlite::Result<i64> {
     Ok(tx.last_insert_rowid())
 }
 
-/// Does the process of a claim still run?  A process id that is used again has another start time.
+/// Does the process of a claim still run? A reused process id has another start time.
 fn is_alive(tx: &Connection, owner: i64) -> rusqlite::Result<bool> {
     let known = tx
         .query_row(
@@ -118,22 +118,22 @@ fn is_alive(tx: &Connection, owner: i64) -> rusqlite::Result<bool> {
     Ok(known.is_some_and(|(was, pid, began)| was == boot() && started(pid) == Some(began)))
 }
 
-/// Names the time since the machine was started.
+/// An identifier of the machine's current boot.
 fn boot() -> String {
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id");
     id.unwrap_or_default().trim().to_string()
 }
 
-/// When a process was started, in ticks since the boot; none if there is no such process.
+/// Start time of a process in ticks since the boot; `None` if there is no such process.
 fn started(pid: u32) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in parentheses may hold anything; the 22nd field is the 20th behind it.
+    // The name in parentheses may contain anything; the 22nd field is the 20th after it.
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let is_gone = matches!(*fields.first()?, "Z" | "X");
     (!is_gone).then(|| fields.get(19).map(|ticks| (*ticks).to_string()))?
 }
 
-/// The result of another seed, under this one.
+/// Copies the result of another seed to this seed.
 fn copy(tx: &Transaction, sibling: i64, key: &str, seed: u64) -> rusqlite::Result<()> {
     tx.prepare_cached(
         "INSERT INTO run (key, setup, seed, seed_used, trace_hash, ended, error)

@@ -1,4 +1,4 @@
-//! Conditions that every set-up of a sweep meets.
+//! Conditions that every set-up of a sweep must meet.
 
 use schedlab_input::Diagnostic;
 use schedlab_policy::Tuned;
@@ -6,7 +6,7 @@ use schedlab_policy::Tuned;
 /// A comparison of tunables, numbers and names: `o1.min_timeslice_ms <= 2 * o1.max_timeslice_ms`, `machine != server`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Constraint {
-    /// As it was written.
+    /// The user's text.
     pub text: String,
     left: Side,
     order: Order,
@@ -16,11 +16,11 @@ pub struct Constraint {
 #[derive(Clone, PartialEq, Debug)]
 struct Side {
     factor: i64,
-    /// A name, or none: the factor alone.
+    /// A name; `None`: only the factor.
     name: Option<String>,
 }
 
-/// How two values compare.
+/// A comparison operator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
     /// `<=`
@@ -37,7 +37,7 @@ pub enum Order {
     NotEqual,
 }
 
-/// The signs, longer ones first.
+/// The operators, longer ones first.
 const ORDERS: [(&str, Order); 7] = [
     ("<=", Order::AtMost),
     (">=", Order::AtLeast),
@@ -49,7 +49,7 @@ const ORDERS: [(&str, Order); 7] = [
 ];
 
 impl Order {
-    /// The two sides of the first sign in a text; none if there is no sign.
+    /// The two sides of the first operator in a text; `None` without an operator.
     pub fn split(text: &str) -> Option<(&str, Order, &str)> {
         let found = ORDERS.iter().filter_map(|&(sign, order)| {
             let at = text.find(sign)?;
@@ -59,7 +59,7 @@ impl Order {
         Some((text[..at].trim(), order, text[at + length.0..].trim()))
     }
 
-    /// Does it hold?
+    /// Is the comparison true?
     pub fn holds<T: PartialOrd>(self, a: &T, b: &T) -> bool {
         match self {
             Order::AtMost => a <= b,
@@ -72,13 +72,13 @@ impl Order {
     }
 }
 
-/// What a constraint is about.
+/// The set-up that a constraint tests.
 pub struct Subject<'a> {
     /// The policy with its settings.
     pub tuned: &'a Tuned,
-    /// Its workload's text.
+    /// The user's name of its workload.
     pub workload: &'a str,
-    /// Its machine's text.
+    /// The user's name of its machine.
     pub machine: &'a str,
 }
 
@@ -88,10 +88,10 @@ enum Value {
 }
 
 impl Constraint {
-    /// Reads one.
+    /// Parses a constraint.
     ///
     /// # Errors
-    /// There is no comparison in it.
+    /// The text is not a comparison.
     pub fn parse(text: &str) -> Result<Constraint, Diagnostic> {
         let mistake = || {
             Diagnostic::new(format!("\"{text}\" is not a comparison")).expected(
@@ -108,7 +108,7 @@ impl Constraint {
         })
     }
 
-    /// Does a set-up meet it?  One that names a tunable which the policy does not have is met.
+    /// Does a set-up meet it? True if it names a tunable that the policy lacks.
     pub fn holds(&self, subject: &Subject) -> bool {
         match (self.left.value(subject), self.right.value(subject)) {
             (Some(Value::Number(a)), Some(Value::Number(b))) => self.order.holds(&a, &b),
@@ -117,7 +117,7 @@ impl Constraint {
         }
     }
 
-    /// Names of tunables in it: none of the words that have a meaning of their own.
+    /// Names of tunables in it, without names that have another meaning.
     pub fn tunables(&self) -> Vec<&str> {
         let names = [&self.left, &self.right].into_iter();
         let names = names.filter_map(|side| side.name.as_deref());
@@ -130,7 +130,7 @@ impl Constraint {
     }
 }
 
-/// Names whose value is a text.
+/// Names with a text as their value.
 const TEXTS: [&str; 3] = ["policy", "workload", "machine"];
 
 impl Side {
@@ -179,7 +179,7 @@ impl Side {
             Some(scope) if !concerns(scope) => None,
             _ => match tuned.get(tunable) {
                 Some(value) => Some(Value::Number(self.factor.saturating_mul(value))),
-                // The other side of "machine == server".
+                // The other side of "machine == server" is text.
                 None => Some(Value::Text(name.clone())),
             },
         }

@@ -6,28 +6,27 @@ use schedlab_input::Diagnostic;
 use crate::axis::{Axis, Values};
 use crate::plan::{Design, Draw};
 
-/// A value for each axis, in their order.
+/// A value for each axis, in the order of the axes.
 pub type Combination = Vec<String>;
 
-/// How many combinations a design has.
+/// The number of combinations of a design.
 ///
 /// # Errors
-/// A grid has an axis without steps.
+/// An axis of a grid has no steps.
 pub fn count(axes: &[Axis], design: Design) -> Result<u128, Diagnostic> {
     if let Some(draw) = design.draw() {
         return Ok(draw.samples as u128);
     }
     axes.iter().try_fold(1u128, |product, axis| {
         let count = axis.values.count().ok_or_else(|| {
-            axis.mistake("a grid needs a step").expected(
-                "LOW..HIGH/STEP, a list, or a design that draws: --design latin-hypercube",
-            )
+            axis.mistake("a grid needs a step")
+                .expected("LOW..HIGH/STEP, a list, or a random design: --design latin-hypercube")
         })?;
         Ok(product.saturating_mul(count as u128))
     })
 }
 
-/// The combinations of a design, in a fixed order.  [`count`] has said how many there are.
+/// The combinations of a design, in a fixed order; [`count`] gives their number.
 pub fn combinations(axes: &[Axis], design: Design) -> Vec<Combination> {
     match design {
         Design::Grid => grid(axes),
@@ -36,7 +35,7 @@ pub fn combinations(axes: &[Axis], design: Design) -> Vec<Combination> {
     }
 }
 
-/// All combinations; the last axis changes first.
+/// All combinations; the last axis changes fastest.
 fn grid(axes: &[Axis]) -> Vec<Combination> {
     axes.iter().fold(vec![Vec::new()], |combinations, axis| {
         let values = match &axis.values {
@@ -52,7 +51,7 @@ fn grid(axes: &[Axis]) -> Vec<Combination> {
     })
 }
 
-/// Each value drawn by itself.
+/// Each value is drawn independently.
 fn random(axes: &[Axis], draw: Draw) -> Vec<Combination> {
     let mut random = Rand64::new(u128::from(draw.seed));
     (0..draw.samples)
@@ -64,8 +63,8 @@ fn random(axes: &[Axis], draw: Draw) -> Vec<Combination> {
         .collect()
 }
 
-/// Each axis is cut into as many parts of equal probability as there are samples, and each part is drawn from once
-/// (McKay, Beckman and Conover 1979).
+/// Each axis is divided into as many parts of equal probability as there are samples. Each part is
+/// used once (McKay, Beckman and Conover 1979).
 fn latin_hypercube(axes: &[Axis], draw: Draw) -> Vec<Combination> {
     let mut random = Rand64::new(u128::from(draw.seed));
     let mut columns: Vec<Vec<String>> = Vec::new();
@@ -81,7 +80,7 @@ fn latin_hypercube(axes: &[Axis], draw: Draw) -> Vec<Combination> {
         .collect()
 }
 
-/// Fisher and Yates.
+/// Shuffle by Fisher and Yates.
 fn shuffle<T>(items: &mut [T], random: &mut Rand64) {
     for i in (1..items.len()).rev() {
         let j = random.rand_range(0..i as u64 + 1) as usize;
@@ -124,7 +123,7 @@ mod tests {
         );
     }
 
-    /// Ten samples of ten values: each value once on each axis.
+    /// Ten samples of ten values: each axis has each value once.
     #[test]
     fn a_latin_hypercube_covers_each_axis_evenly() {
         let axes = axes(&["a=0..9", "b=0,1,2,3,4,5,6,7,8,9"]);

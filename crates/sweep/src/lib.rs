@@ -1,8 +1,9 @@
 //! Many runs from one plan, with their results in one SQLite file.
 //!
-//! A [`Plan`] says what is combined with what; a [`Batch`] is the plan made ready, with a name for every run that is
-//! a hash of all that determines it; [`run`] does the runs that a [`Store`] does not have yet.  Results go in as they
-//! come, so that a sweep can be interrupted at any time and continued by any process.
+//! A [`Plan`] says which parameters are combined. A [`Batch`] is the plan ready to run: each run
+//! has a key, the hash of everything that determines it. [`run`] executes the runs whose results
+//! are not in a [`Store`] yet. Each result is stored when its run ends, so a sweep can be
+//! interrupted at any time and continued by any process.
 
 mod axis;
 mod batch;

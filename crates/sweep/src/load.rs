@@ -1,4 +1,4 @@
-//! Results read for a report: files of sweeps, and JSON of `run` and `compare`.
+//! Reads results for a report: files of sweeps, and JSON of `run` and `compare`.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -17,7 +17,7 @@ use crate::batch::{Batch, Setup};
 use crate::run::{ran, Job, Watch};
 use crate::store::{read_all, Measured, Row, Store, StoreError};
 
-/// What an SQLite file begins with.
+/// The first bytes of an SQLite file.
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
 /// Why results cannot be read.
@@ -37,10 +37,11 @@ impl From<Diagnostic> for LoadError {
     }
 }
 
-/// The results of several files as one study.  Equal set-ups are one; a seed that two files have counts once.
+/// Reads the results of several files as one study. Equal set-ups are merged; a seed in two files
+/// counts once.
 ///
 /// # Errors
-/// A file cannot be read, or has no results.
+/// A file cannot be read, or contains no results.
 pub fn load(files: &[impl AsRef<Path>]) -> Result<Study, LoadError> {
     let mut study = Study::default();
     for file in files {
@@ -74,7 +75,7 @@ fn is_sqlite(file: &Path) -> Result<bool, Diagnostic> {
 /// Adds every run of a file of results.
 fn of_store(store: &Store, study: &mut Study) -> Result<(), StoreError> {
     let mut all = store.checked(read_all(store.connection()))?;
-    // Within a set-up runs are stored as they end.
+    // Runs of a set-up are stored in the order of their ends.
     all.sort_by_key(|stored| (stored.setup, stored.seed.parse::<u64>().unwrap_or(0)));
     for stored in all {
         let labels: BTreeMap<String, String> =
@@ -85,7 +86,7 @@ fn of_store(store: &Store, study: &mut Study) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The results of these set-ups with these seeds, as far as there are some.
+/// The stored results of these set-ups with these seeds.
 pub(crate) fn study_of(
     store: &Store,
     setups: &[Setup],
@@ -103,7 +104,7 @@ pub(crate) fn study_of(
     Ok(study)
 }
 
-/// Does all runs of a batch without a file; they fail each by itself.
+/// Executes all runs of a batch without a file. A failed run does not stop the others.
 pub fn in_memory(
     batch: &Batch,
     threads: usize,
@@ -145,7 +146,7 @@ fn add(study: &mut Study, labels: BTreeMap<String, String>, command: &str, seed:
         error: row.error,
         values,
     };
-    // Runs of one set-up stand together in a file: the last one is mostly the one.
+    // Runs of a set-up are usually adjacent in a file, so try the last set-up first.
     let known = study
         .setups
         .iter_mut()
@@ -167,7 +168,7 @@ fn metric(measured: &Measured) -> Metric {
         name: measured.name.clone(),
         label: measured.label.clone(),
         unit: match (measured.name.as_str(), measured.unit.as_str()) {
-            // Jain's index is usually written as a number, not in per cent.
+            // Jain's index is a plain number, not a percentage.
             ("jain", _) => Unit::Plain,
             (_, "ns") => Unit::Time,
             (_, "1/s") => Unit::Rate,
@@ -192,7 +193,7 @@ fn of_json(file: &Path, study: &mut Study) -> Result<(), Diagnostic> {
         )
     };
     let json: Value = serde_json::from_str(&text)
-        .map_err(|error| mistake(format!("this is neither SQLite nor JSON ({error})")))?;
+        .map_err(|error| mistake(format!("the file is neither SQLite nor JSON ({error})")))?;
     let one = std::slice::from_ref(&json);
     let runs = json
         .get("runs")
@@ -200,7 +201,7 @@ fn of_json(file: &Path, study: &mut Study) -> Result<(), Diagnostic> {
         .map_or(one, Vec::as_slice);
     for run in runs {
         let (labels, command, seed, row) =
-            of_run(run).ok_or_else(|| mistake("this JSON has no runs with headlines".into()))?;
+            of_run(run).ok_or_else(|| mistake("the JSON has no runs with headlines".into()))?;
         add(study, labels, &command, seed, row);
     }
     Ok(())

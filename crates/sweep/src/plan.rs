@@ -1,4 +1,4 @@
-//! The plan of a sweep: what is combined with what.
+//! The plan of a sweep: the parameters that are combined.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use schedlab_trace::Ns;
 use crate::axis::{Axis, Values};
 use crate::constraint::Constraint;
 
-/// What a sweep combines.
+/// The parameters of a sweep.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Plan {
     /// Policies as in `--policies`, one each.
@@ -20,29 +20,30 @@ pub struct Plan {
     pub machines: Vec<String>,
     /// The seeds of each set-up.
     pub seeds: Option<Seeds>,
-    /// End of each run; none: what the workload says.
+    /// Duration of each run; `None`: the workload's.
     pub duration: Option<Ns>,
     /// Tunables and options that are varied.
     pub vary: Vec<Axis>,
     /// Which combinations of their values are run.
     pub design: Design,
-    /// What every set-up meets.
+    /// Conditions for every set-up.
     pub constraints: Vec<Constraint>,
 }
 
-/// Which combinations of the varied values are run.  Each with every policy, workload, machine and seed.
+/// Which combinations of the varied values are run. Each is run with every policy, workload,
+/// machine and seed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Design {
-    /// All of them.
+    /// All combinations.
     #[default]
     Grid,
-    /// Some, each drawn by itself.
+    /// Random combinations, each drawn independently.
     Random(Draw),
-    /// Some, drawn such that each axis is covered evenly.
+    /// Random combinations that cover each axis evenly.
     LatinHypercube(Draw),
 }
 
-/// How many combinations are drawn, and the seed of the draw.
+/// Number of random combinations, and the seed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Draw {
     /// Their number.
@@ -71,10 +72,10 @@ const KEYS: [&str; 10] = [
 ];
 
 impl Design {
-    /// The design of this name.
+    /// The design with this name.
     ///
     /// # Errors
-    /// There is no such design, or a number of samples is missing or has no meaning.
+    /// There is no such design, or a number of samples is missing or not allowed.
     pub fn new(name: &str, samples: Option<usize>, seed: u64) -> Result<Design, Diagnostic> {
         let drawn = |design: fn(Draw) -> Design| match samples {
             Some(samples) if (1..=MOST_SAMPLES).contains(&samples) => {
@@ -87,9 +88,9 @@ impl Design {
         };
         match name {
             "grid" if samples.is_some() => Err(Diagnostic::new(
-                "a grid has all combinations, and no number of samples",
+                "a grid has all combinations; it takes no number of samples",
             )
-            .expected("a design that draws: random or latin-hypercube")),
+            .expected("a random design: random or latin-hypercube")),
             "grid" => Ok(Design::Grid),
             "random" => drawn(Design::Random),
             "latin-hypercube" => drawn(Design::LatinHypercube),
@@ -108,7 +109,7 @@ impl Design {
         }
     }
 
-    /// How it draws, if it does.
+    /// Its samples and seed, if it is random.
     pub fn draw(&self) -> Option<Draw> {
         match *self {
             Design::Grid => None,
@@ -118,18 +119,18 @@ impl Design {
 }
 
 impl Plan {
-    /// Reads a plan.
+    /// Reads a plan from a file.
     ///
     /// # Errors
-    /// The file cannot be read, or what is wrong in it.
+    /// The file cannot be read or is invalid.
     pub fn read(path: &Path) -> Result<Plan, Diagnostic> {
         Plan::parse(&path.display().to_string(), &read_text(path)?)
     }
 
-    /// Reads the text of a plan.
+    /// Parses the text of a plan.
     ///
     /// # Errors
-    /// What is wrong in it.
+    /// The text is invalid.
     pub fn parse(file: &str, text: &str) -> Result<Plan, Diagnostic> {
         let document = Document::parse(file, text)?;
         let table = document.root().only(&KEYS)?;
@@ -157,10 +158,10 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Adds an axis.  `policy`, `workload` and `machine` name lists of the plan.
+    /// Adds an axis. `policy`, `workload` and `machine` set lists of the plan.
     ///
     /// # Errors
-    /// There is such an axis, or a list is a range.
+    /// The axis exists already, or a range is given for a list.
     pub fn add(&mut self, axis: Axis) -> Result<(), Diagnostic> {
         let list = match axis.name.as_str() {
             "policy" => &mut self.policies,
@@ -180,18 +181,18 @@ impl Plan {
                 Ok(())
             }
             Values::List(_) => Err(axis.mistake("given twice")),
-            Values::Range { .. } => Err(axis.mistake("names have no range")),
+            Values::Range { .. } => Err(axis.mistake("a list of names cannot be a range")),
         }
     }
 
-    /// The seeds; without any the seed 1.
+    /// The seeds; by default only seed 1.
     pub fn seeds(&self) -> Vec<u64> {
         self.seeds
             .as_ref()
             .map_or(vec![1], |seeds| seeds.list.clone())
     }
 
-    /// The flags of the plan, which make a sweep of it again.
+    /// The flags that repeat a sweep of this plan.
     pub fn flags(&self, line: CommandLine) -> CommandLine {
         let vary = self.vary.iter().map(Axis::to_string);
         let draw = self.design.draw();
@@ -220,7 +221,7 @@ impl std::fmt::Display for Axis {
     }
 }
 
-/// A number of seeds, a text as of `--seeds`, or a list.
+/// A number of seeds, a text as in `--seeds`, or a list.
 fn seeds(table: &Table) -> Result<Option<Seeds>, Diagnostic> {
     let Some(words) = table.words("seeds")? else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Doing the runs of a batch.
+//! Executes the runs of a batch.
 
 use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,22 +10,22 @@ use schedlab_measure::Measure;
 use crate::batch::{Batch, Setup};
 use crate::store::{Claim, Row, Store, StoreError};
 
-/// How long to wait before looking again at runs of other processes.
+/// Time between two checks for the runs of other processes.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Processes that may die with a run before it counts as failed.
+/// Number of processes that may die during a run before the run counts as failed.
 const MOST_CRASHES: u64 = 2;
 
 /// A run of a batch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Job {
-    /// The place of its set-up.
+    /// The index of its set-up.
     pub setup: usize,
     /// Its seed.
     pub seed: u64,
 }
 
-/// A part of all runs: the i-th of n.
+/// A part of all runs: part `index` of `of`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shard {
     /// Its number, from 1.
@@ -37,7 +37,7 @@ pub struct Shard {
 impl FromStr for Shard {
     type Err = String;
 
-    /// Reads "2/8".
+    /// Parses "2/8".
     fn from_str(text: &str) -> Result<Shard, String> {
         let parts = text.split_once('/');
         let parts = parts.and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
@@ -49,8 +49,8 @@ impl FromStr for Shard {
 }
 
 impl Batch {
-    /// The runs of a part, or all of them: first all set-ups with the first seed, since one that draws no random number
-    /// need not run with the others.  All seeds of a set-up are in one part.
+    /// The runs of a part, or all runs. All set-ups run with the first seed first: if a run draws
+    /// no random number, the other seeds are not run. All seeds of a set-up are in one part.
     pub fn jobs(&self, shard: Option<Shard>) -> Vec<Job> {
         let mine = |setup: &usize| shard.is_none_or(|s| setup % s.of == s.index - 1);
         let setups: Vec<usize> = (0..self.setups.len()).filter(mine).collect();
@@ -61,31 +61,32 @@ impl Batch {
     }
 }
 
-/// An observer of a sweep.
+/// Observes a sweep.
 pub trait Watch: Sync {
-    /// Shall the sweep stop?
+    /// Must the sweep stop?
     fn stop(&self) -> bool;
-    /// A run has ended; it failed with this error.
+    /// A run has ended; `failed` is its error.
     fn over(&self, failed: Option<&str>);
 }
 
-/// What became of the runs.
+/// Counts of a sweep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tally {
-    /// Runs that were done.
+    /// Runs that were executed.
     pub done: usize,
-    /// Runs whose results were there, or are those of another seed.
+    /// Runs whose results existed or were copied from another seed.
     pub known: usize,
-    /// Runs of those done that failed.
+    /// Executed runs that failed.
     pub failed: usize,
-    /// Runs that are missing, because the sweep was stopped.
+    /// Runs that are missing because the sweep was stopped.
     pub left: usize,
 }
 
-/// Does the runs that are not done yet, on some threads.  The calling thread calls `meanwhile` ten times a second.
+/// Executes the missing runs on several threads. The calling thread calls `meanwhile` ten times a
+/// second.
 ///
 /// # Errors
-/// The file cannot be written; what was finished is in it.
+/// The file cannot be written; it contains all results before the error.
 pub fn run(
     store: &mut Store,
     batch: &Batch,
@@ -104,11 +105,11 @@ pub fn run(
         watch,
     };
     let mut tally = Tally::default();
-    // First one seed of each set-up: one that draws no random number stands for all.
+    // First one seed of each set-up: without a random number its result holds for all seeds.
     let first = jobs.first().map(|job| job.seed);
     let (mut left, mut next): (Vec<Job>, Vec<Job>) =
         jobs.iter().partition(|job| Some(job.seed) == first);
-    // Runs that died with a process run alone, so that no other run dies with them.
+    // A run during which a process died runs alone, so that it cannot end other runs.
     let mut suspects = Vec::new();
     loop {
         let one = |index: usize, _: &schedlab_lab::Cancel| shared.one(left[index], false);
@@ -157,17 +158,17 @@ impl Tally {
     }
 }
 
-/// What became of a run.
+/// The result of an attempt to run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fate {
     Done,
     Failed,
     Known,
-    /// The sweep was stopped before its end.
+    /// The sweep was stopped during the run.
     Stopped,
-    /// Another process has it.
+    /// Another process has claimed it.
     Theirs,
-    /// A process died with it.
+    /// A process died during it.
     Suspect,
 }
 
@@ -191,7 +192,7 @@ impl<'a, W: Watch> Shared<'a, W> {
             0 => {}
             _ if !suspects => return Ok(Fate::Suspect),
             MOST_CRASHES.. => {
-                let error = format!("schedlab itself was ended by this run {MOST_CRASHES} times");
+                let error = format!("schedlab crashed {MOST_CRASHES} times during this run");
                 self.store()
                     .record(setup, job.seed, &Row::failed(error.clone()))?;
                 self.watch.over(Some(&error));
@@ -221,7 +222,7 @@ impl<'a, W: Watch> Shared<'a, W> {
     }
 }
 
-/// Does one run; none if it was stopped.
+/// Executes one run; `None` if it was stopped.
 pub fn ran(setup: &Setup, seed: u64, stop: impl Fn() -> bool) -> Option<Row> {
     let measure = Measure::without_task_distributions();
     match setup.trial(seed).run(measure, |_| stop()) {

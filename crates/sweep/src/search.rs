@@ -1,7 +1,8 @@
-//! Searches for the settings that serve workloads best.
+//! Searches for the best settings of a policy.
 //!
-//! Every candidate is compared with the policy as it is, on the same workloads, machines and seeds (common random
-//! numbers), and the winner is judged on workloads or seeds that the search has not seen.
+//! Every candidate is compared with the policy's default settings on the same workloads, machines
+//! and seeds (common random numbers). The winner is tested on workloads or seeds that were not used
+//! in the search.
 
 use schedlab_input::Diagnostic;
 use schedlab_report::study::{find_metric, Condition, Difference, Metric, Study, StudySetup};
@@ -12,24 +13,25 @@ use crate::load::study_of;
 use crate::run::{run, Job, Tally, Watch};
 use crate::store::{Store, StoreError};
 
-/// Of each round of successive halving this part goes on, for this many times as long.
+/// After each round of successive halving one in this number of candidates remains, with a duration
+/// this many times longer.
 pub const ETA: usize = 3;
 
-/// The rounds of successive halving.
+/// Rounds of successive halving.
 pub const ROUNDS: u32 = 3;
 
-/// How candidates are sifted.
+/// How candidates are selected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Method {
-    /// All run to the end.
+    /// All candidates run to the end.
     Random,
-    /// All run for a ninth of the time, the best third for a third of it, the best ninth to the end (Jamieson and
-    /// Talwalkar 2016).
+    /// All run for a ninth of the time, the best third for a third, the best ninth to the end
+    /// (Jamieson and Talwalkar 2016).
     Halving(Ns),
 }
 
 impl Method {
-    /// How many candidates cost as much as `full` ones that run to the end.
+    /// Number of candidates with the same cost as `full` candidates that run to the end.
     pub fn candidates(self, full: usize) -> usize {
         match self {
             Method::Random => full,
@@ -39,13 +41,13 @@ impl Method {
     }
 }
 
-/// What a search looks for.
+/// The goal of a search.
 pub struct Aim<'a> {
-    /// The metric, as users name it.
+    /// The user's name of the metric.
     pub metric: &'a str,
-    /// Is less better?
+    /// Are smaller values better?
     pub minimise: bool,
-    /// What the winner must meet, as of `report --fail-if`.
+    /// Conditions for the winner, as in `report --fail-if`.
     pub subject_to: &'a [String],
 }
 
@@ -55,13 +57,13 @@ pub enum SearchError {
     /// The file of results.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A mistake in the aim.
+    /// The goal is invalid.
     #[error(transparent)]
     Input(Box<Diagnostic>),
-    /// The caller asked to stop.
+    /// The caller stopped the search.
     #[error("stopped")]
     Stopped,
-    /// The policy as it is failed, so there is nothing to compare with.
+    /// A run with the default settings failed, so candidates cannot be compared.
     #[error("{0}")]
     NoBaseline(String),
 }
@@ -72,33 +74,34 @@ impl From<Diagnostic> for SearchError {
     }
 }
 
-/// The place of a candidate, and how it did: less than 0 is better than the policy as it is.
+/// A candidate and its score; below 0 is better than the default settings.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Ranked {
-    /// Its place among the candidates.
+    /// Its index among the candidates.
     pub candidate: usize,
-    /// The mean over cases and seeds of the change as a part of the larger value; infinite if it failed or does not
-    /// meet what the winner must.
+    /// The mean relative change over cases and seeds, relative to the larger value; infinite if it
+    /// failed or does not meet the conditions.
     pub score: f64,
 }
 
-/// The end of a search.
+/// The result of a search.
 pub struct Found {
-    /// The candidates of the last round, the best first.
+    /// The candidates of the last round, best first.
     pub ranking: Vec<Ranked>,
-    /// Runs that were done.
+    /// Counts of runs.
     pub tally: Tally,
-    /// The metric that was searched for.
+    /// The metric.
     pub metric: Metric,
 }
 
-/// A policy's settings, and a set-up of them for each case.
+/// A policy's settings with a set-up for each case.
 pub struct Candidate {
-    /// In the order of cases.
+    /// The set-ups in the order of cases.
     pub setups: Vec<Setup>,
 }
 
-/// Candidates of a batch: its set-ups that differ in workload and machine alone belong together.
+/// Groups the set-ups of a batch: a candidate has all set-ups that differ only in workload and
+/// machine.
 pub fn candidates(batch: &Batch) -> Vec<Candidate> {
     let mut found: Vec<(Vec<&(String, String)>, Candidate)> = Vec::new();
     for setup in &batch.setups {
@@ -119,9 +122,9 @@ pub fn candidates(batch: &Batch) -> Vec<Candidate> {
     found.into_iter().map(|(_, candidate)| candidate).collect()
 }
 
-/// A search in progress.
+/// A running search.
 pub struct Search<'a, W> {
-    /// Where results go; what is in it is not done again.
+    /// The file of results; stored runs are not repeated.
     pub store: &'a mut Store,
     /// The seeds of every comparison.
     pub seeds: &'a [u64],
@@ -129,17 +132,18 @@ pub struct Search<'a, W> {
     pub version: &'a str,
     /// Threads.
     pub threads: usize,
-    /// What watches.
+    /// The observer.
     pub watch: &'a W,
     /// Called ten times a second.
     pub meanwhile: &'a mut dyn FnMut(),
 }
 
 impl<W: Watch> Search<'_, W> {
-    /// Sifts the candidates against the policy as it is.
+    /// Compares the candidates with the default settings and selects the best.
     ///
     /// # Errors
-    /// The file cannot be written, the aim is wrong, the policy as it is fails, or it was stopped.
+    /// The file cannot be written, the goal is invalid, a run with default settings fails,
+    /// or the search was stopped.
     pub fn find(
         &mut self,
         candidates: &[Candidate],
@@ -205,7 +209,7 @@ impl<W: Watch> Search<'_, W> {
         })
     }
 
-    /// The winner beside the policy as it is: a difference for each case.
+    /// Compares the winner with the default settings: a difference for each case.
     ///
     /// # Errors
     /// As [`Search::find`].
@@ -274,7 +278,7 @@ fn sorted(setup: &Setup) -> Vec<(&str, &str)> {
     labels
 }
 
-/// Compares candidates with the policy as it is.
+/// Compares candidates with the default settings.
 struct Judge<'a> {
     study: &'a Study,
     metric: &'a Metric,
@@ -308,7 +312,7 @@ impl<'a> Judge<'a> {
         };
         let metric = find_metric(study, aim.metric).map_err(|mut mistake| {
             if let Some(duration) = duration {
-                // A short run may not get as far as what is searched for.
+                // A short run may not reach the metric's first value.
                 mistake.problem += &format!(" in runs of {duration}");
             }
             mistake.at(flag, 0)
@@ -325,7 +329,7 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// The mean change over cases and seeds, less than 0 being better.
+    /// The mean change over cases and seeds; below 0 is better.
     fn score(&self, setups: &[Setup]) -> f64 {
         let mut changes = Vec::new();
         for (setup, before) in setups.iter().zip(&self.before) {
@@ -355,7 +359,8 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// The change as a part of the larger value, -1 to 1: equal steps up and down are equal, and zero is no exception.
+/// The change relative to the larger value, -1 to 1. It is symmetric, and zero needs no special
+/// case.
 fn change(before: f64, now: f64) -> f64 {
     match before.abs().max(now.abs()) {
         0.0 => 0.0,
@@ -374,7 +379,7 @@ mod tests {
         assert_eq!((change(0.0, 0.0), change(0.0, 5.0)), (0.0, 1.0));
     }
 
-    /// n candidates for a ninth, n/3 for a third and n/9 to the end cost n/3.
+    /// n candidates for a ninth, n/3 for a third and n/9 to the end cost n/3 full runs.
     #[test]
     fn halving_sees_three_times_as_many_candidates_at_equal_cost() {
         let n = Method::Halving(Ns::from_secs(9)).candidates(27);

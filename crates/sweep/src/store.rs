@@ -1,7 +1,7 @@
 //! Results in one SQLite file.
 //!
-//! A result is written in the transaction that ends its claim, so a process that dies loses only what it was running.
-//! Any number of processes of one machine may work on a file.
+//! A result is written in the transaction that removes its claim, so a process that dies loses only
+//! its current runs. Any number of processes of one machine may use a file.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,13 +14,13 @@ use schedlab_measure::{Direction, Headline, HeadlineUnit, Metrics};
 use crate::batch::{run_key, Setup};
 use crate::claims::{claim, end_claim, forget_dead};
 
-/// "schd": SQLite's application id of our files.
+/// "schd": the SQLite application id of these files.
 const APPLICATION: i64 = 0x7363_6864;
 
 /// The version of the tables.
 const SCHEMA: i64 = 1;
 
-/// How long to wait for another process that writes.
+/// Longest wait for another process that writes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const TABLES: &str = "
@@ -69,22 +69,22 @@ CREATE VIEW results AS
 /// Why a file of results cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// It is something else, or of another version or plan.
+    /// The file has another type, version or plan.
     #[error("{file}: {problem}; expected {expected}")]
     Other {
         /// The file.
         file: String,
-        /// What it is.
+        /// The problem.
         problem: String,
-        /// What it should be.
+        /// The expected file.
         expected: String,
     },
-    /// It cannot be read or written.
-    #[error("{file}: {problem}; what was finished is kept")]
+    /// The file cannot be read or written.
+    #[error("{file}: {problem}; finished results are kept")]
     System {
         /// The file.
         file: String,
-        /// What SQLite says.
+        /// SQLite's error.
         problem: String,
     },
 }
@@ -96,29 +96,29 @@ pub struct Store {
     owner: Option<i64>,
 }
 
-/// What to do about a run.
+/// The state of a run for this process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Claim {
-    /// It is this process's: run it.
+    /// It was claimed for this process: run it.
     Ours,
-    /// Its result is there, or has just been copied from a seed that drew no random number.
+    /// Its result exists, or was copied from a seed that drew no random number.
     Done,
-    /// Another process runs it.
+    /// Another process has claimed it.
     Theirs,
 }
 
 /// The result of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Row {
-    /// Was a random number drawn?  None if it failed.
+    /// Was a random number drawn? `None` if it failed.
     pub seed_used: Option<bool>,
-    /// The name of its trace; none if it failed.
+    /// The hash of its trace; `None` if it failed.
     pub trace_hash: Option<String>,
-    /// Why it ended; none if it failed.
+    /// Why it ended; `None` if it failed.
     pub ended: Option<String>,
     /// Why it failed.
     pub error: Option<String>,
-    /// What was measured.
+    /// Its metrics.
     pub values: Vec<(Measured, f64)>,
 }
 
@@ -127,7 +127,7 @@ pub struct Row {
 pub struct Measured {
     /// Its stable name.
     pub name: String,
-    /// Its name for people.
+    /// Its label in reports.
     pub label: String,
     /// "ns", "1/s", "1" or "share".
     pub unit: String,
@@ -159,7 +159,7 @@ impl Measured {
 }
 
 impl Row {
-    /// What is stored of a finished run.
+    /// The row of a finished run.
     pub fn finished(metrics: &Metrics, trace_hash: String, seed_used: bool, ended: &str) -> Row {
         let headlines = Headline::with_groups(metrics).into_iter();
         let value = |headline: Headline| {
@@ -175,7 +175,7 @@ impl Row {
         }
     }
 
-    /// What is stored of a failed run.
+    /// The row of a failed run.
     pub fn failed(error: String) -> Row {
         Row {
             seed_used: None,
@@ -188,10 +188,11 @@ impl Row {
 }
 
 impl Store {
-    /// Opens a file for writing, or makes it.  `about` names schedlab's version and the plan.
+    /// Opens a file for writing, or creates it. `about` has schedlab's version and the plan.
     ///
     /// # Errors
-    /// It is no file of results, of another version of schedlab, of another plan unless `extend`, or cannot be written.
+    /// The file is not a file of results, has another version, has another plan and
+    /// `extend` is false, or cannot be written.
     pub fn open(path: &Path, about: &About, extend: bool) -> Result<Store, StoreError> {
         let connection = Connection::open(path).map_err(|e| system(path, &e))?;
         let mut store = Store {
@@ -206,7 +207,7 @@ impl Store {
     /// Opens a file for reading.
     ///
     /// # Errors
-    /// It is no file of results, or cannot be read.
+    /// The file is not a file of results, or cannot be read.
     pub fn read(path: &Path) -> Result<Store, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)
@@ -235,7 +236,8 @@ impl Store {
             (APPLICATION, other) => return Err(self.other_schema(other)),
             _ => return Err(self.no_results()),
         }
-        // A process that dies loses nothing it has committed; a machine that loses power may lose the last second.
+        // A process that dies loses no committed result; a power failure may lose those of the last
+        // second.
         let mode = self
             .connection
             .pragma_update(None, "journal_mode", "wal")
@@ -243,7 +245,7 @@ impl Store {
         self.checked(mode)?;
         let path = self.path.clone();
         let tx = begin(&mut self.connection, &path)?;
-        // Another process may have made them meanwhile.
+        // Another process may have created the tables.
         let tables: i64 = tx
             .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
             .map_err(|e| system(&path, &e))?;
@@ -283,7 +285,7 @@ impl Store {
     fn no_results(&self) -> StoreError {
         StoreError::Other {
             file: self.path.display().to_string(),
-            problem: "this is no file of results".into(),
+            problem: "the file is not a file of results".into(),
             expected: "a file that \"schedlab sweep\" wrote, or a new one".into(),
         }
     }
@@ -300,7 +302,7 @@ impl Store {
         result.map_err(|error| system(&self.path, &error))
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -309,7 +311,7 @@ impl Store {
         &self.connection
     }
 
-    /// Writes down set-ups in their order, before their runs end in any order.
+    /// Stores the set-ups in their order, because runs may end in any order.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -331,7 +333,7 @@ impl Store {
         tx.commit().map_err(|e| system(&path, &e))
     }
 
-    /// Makes a run this process's, unless it is done or another process's.
+    /// Claims a run for this process, unless it is done or claimed.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -347,7 +349,7 @@ impl Store {
         Ok(claim)
     }
 
-    /// Stores the result of a run and ends its claim.
+    /// Stores the result of a run and removes its claim.
     ///
     /// # Errors
     /// The file cannot be written: the run is not stored, and its claim ends with this process.
@@ -361,7 +363,7 @@ impl Store {
             .map_err(|e| system(&path, &e))
     }
 
-    /// Ends a claim without a result.
+    /// Removes a claim without a result.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -374,7 +376,7 @@ impl Store {
             .map_err(|e| system(&path, &e))
     }
 
-    /// Forgets failed runs, so that they are done again.
+    /// Deletes failed runs, so that they are repeated.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -387,7 +389,7 @@ impl Store {
         self.checked(forgotten)
     }
 
-    /// How often a process died while it did this run.
+    /// How often a process died during this run.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -401,7 +403,7 @@ impl Store {
         Ok(self.checked(times.optional())?.unwrap_or(0) as u64)
     }
 
-    /// The results of a set-up by seed; runs that are missing are left out.
+    /// The results of a set-up by seed, without missing runs.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -417,7 +419,7 @@ impl Store {
         }
     }
 
-    /// Takes over the results of another file; returns how many were new.
+    /// Adds the results of another file; returns the number of new ones.
     ///
     /// # Errors
     /// One of the files cannot be read or written, or they contradict each other.
@@ -461,10 +463,10 @@ impl Store {
         Ok(new)
     }
 
-    /// What it says about itself.
+    /// The file's version and plan.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The file cannot be read.
     pub fn about(&self) -> Result<About, StoreError> {
         let get = |name: &str| {
             let value = self.connection.query_row(
@@ -481,17 +483,17 @@ impl Store {
     }
 }
 
-/// What a file of results says about itself.
+/// The version and plan of a file of results.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct About {
     /// schedlab's version.
     pub version: String,
-    /// The command of its plan.
+    /// The command line of its plan.
     pub plan: String,
 }
 
 impl About {
-    /// Writes it into a new file; of another one it must be equal.
+    /// Writes it into a new file; an existing file must be equal.
     fn agree(&self, tx: &Transaction, path: &Path, extend: bool) -> Result<(), StoreError> {
         let fields = [("schedlab", &self.version), ("plan", &self.plan)];
         for (name, value) in fields {
@@ -510,11 +512,11 @@ impl About {
                 Some(stored) if stored == *value => continue,
                 Some(stored) if name == "schedlab" => {
                     let problem =
-                        format!("it was written by schedlab {stored}, and this is {value}");
+                        format!("the file was written by schedlab {stored}; this is {value}");
                     return Err(other(problem, "that version, or another file".into()));
                 }
                 Some(stored) if !extend => {
-                    let problem = format!("it has the results of another plan: {stored}");
+                    let problem = format!("the file has the results of another plan: {stored}");
                     let expected =
                         "the same plan, --extend to add this one's runs, or another file";
                     return Err(other(problem, expected.into()));
@@ -625,7 +627,7 @@ fn metric_id(tx: &Transaction, metric: &Measured) -> rusqlite::Result<i64> {
     Ok(tx.last_insert_rowid())
 }
 
-/// A run as another file has it.
+/// A run in another file.
 pub(crate) struct Stored {
     pub setup: i64,
     pub hash: String,
@@ -636,7 +638,7 @@ pub(crate) struct Stored {
     pub row: Row,
 }
 
-/// Every run of a file.
+/// All runs of a file.
 pub(crate) fn read_all(connection: &Connection) -> rusqlite::Result<Vec<Stored>> {
     let mut setups =
         connection.prepare("SELECT id, hash, labels, command FROM setup ORDER BY id")?;

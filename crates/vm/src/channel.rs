@@ -1,10 +1,9 @@
-//! The way from the guest to the host: memory both can see.
+//! The channel from the guest to the host: shared memory.
 //!
-//! The memory is a file on the host and the second address range of a PCI device in the guest
-//! (QEMU's `ivshmem-plain`), so neither side needs a driver and nothing the guest writes takes
-//! time on a device.  It is only ever appended to: the guest never waits for the host and so
-//! cannot see how fast the host is, which keeps deterministic runs deterministic.  The host
-//! gives the pages it has read back to its system.
+//! The memory is a file on the host and the second BAR of a PCI device in the guest (QEMU's
+//! `ivshmem-plain`). Neither side needs a driver, and a write of the guest costs no device time.
+//! Frames are only appended: the guest never waits for the host and cannot see how fast the host
+//! is, which keeps deterministic runs deterministic. The host frees the pages that it has read.
 //!
 //! ```text
 //!   0         8           4096
@@ -17,22 +16,22 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// Where frames begin.
+/// Offset of the first frame.
 const FIRST_FRAME: u64 = 4096;
 
-/// Where the number of committed bytes stands.
+/// Offset of the number of committed bytes.
 const COMMITTED: u64 = 8;
 
-/// The first bytes of the memory, put there by the host.
+/// The first bytes of the memory; the host writes them.
 pub const MAGIC: [u8; 8] = *b"schedlab";
 
-/// Kind and length.
+/// Size of a frame's kind and length.
 const HEADER: usize = 8;
 
 /// The longest frame a reader accepts; writers cut their data into smaller ones.
 const MOST_BYTES: usize = 64 << 20;
 
-/// What a frame carries.
+/// Content of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub enum Kind {
@@ -44,24 +43,23 @@ pub enum Kind {
     Stdout = 3,
     /// Bytes the command wrote to its standard error.
     Stderr = 4,
-    /// What must be known to read the trace: a [`Description`](schedlab_recording::Description)
-    /// in JSON.
+    /// How to decode the trace: a [`Description`](schedlab_recording::Description) in JSON.
     Recording = 5,
     /// A page of a CPU's trace buffer: the CPU as u32, then the page.
     Page = 6,
     /// The command has ended: an [`Ended`](crate::Ended) in JSON.
     Ended = 7,
-    /// What the scheduler's program wrote: text.
+    /// Output of the scheduler's program: text.
     Scheduler = 8,
-    /// Lines of the kernel's log that a person should see: text.
+    /// Warnings and errors of the kernel's log: text.
     KernelLog = 9,
-    /// The guest cannot go on: why, as text.
+    /// The guest failed: the reason, as text.
     Failed = 10,
-    /// Nothing follows.
+    /// The last frame.
     Done = 11,
     /// The trace is complete: a [`Report`](schedlab_recording::tracefs::Report) in JSON.
     Recorded = 12,
-    /// A piece of what the command noted of itself: [`Notes`](schedlab_recording::Notes) in bytes.
+    /// A part of the command's [`Notes`](schedlab_recording::Notes), in bytes.
     Notes = 13,
 }
 
@@ -87,18 +85,18 @@ impl Kind {
     }
 }
 
-/// Memory that can be written at any place.
+/// Memory that can be written at any offset.
 pub trait Region {
     /// Its size in bytes.
     fn size(&self) -> u64;
 
-    /// Copies `bytes` to `offset`, which with their length lies within the region.
+    /// Copies `bytes` to `offset`. The caller ensures that all of it is inside the region.
     ///
     /// # Errors
     /// The memory cannot be reached.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
 
-    /// Writes a number at `offset`, seen by the other side only after all that was written before.
+    /// Writes a number at `offset`; the other side sees it only after all earlier writes.
     ///
     /// # Errors
     /// The memory cannot be reached.
@@ -113,7 +111,7 @@ pub struct Writer<R: Region> {
 }
 
 impl<R: Region> Writer<R> {
-    /// An end that has written nothing yet.
+    /// A writer that has written nothing yet.
     pub fn new(region: R) -> Writer<R> {
         Writer { region, written: 0 }
     }
@@ -141,12 +139,12 @@ impl<R: Region> Writer<R> {
     }
 }
 
-/// A frame as the host finds it.
+/// A frame that the host received.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Frame {
     /// What it carries.
     pub kind: Kind,
-    /// That.
+    /// Its content.
     pub bytes: Vec<u8>,
 }
 
@@ -172,10 +170,10 @@ impl Reader {
         &self.memory
     }
 
-    /// The next frame, if one is there.
+    /// The next frame, if there is one.
     ///
     /// # Errors
-    /// What stands there is no frame (`InvalidData`).
+    /// The memory does not contain a valid frame there (`InvalidData`).
     pub fn receive(&mut self) -> io::Result<Option<Frame>> {
         if self.committed()? <= self.read {
             return Ok(None);
@@ -202,7 +200,7 @@ impl Reader {
         Ok(u64::from_le_bytes(bytes))
     }
 
-    /// Steps over bytes that were read and gives whole stretches of them back to the system.
+    /// Skips bytes that were read and frees whole blocks of the file.
     fn forget(&mut self, bytes: u64) {
         const STRETCH: u64 = 16 << 20;
         let (before, after) = (self.read / STRETCH, (self.read + bytes) / STRETCH);
@@ -211,7 +209,7 @@ impl Reader {
             let (from, to) = (before * STRETCH, after * STRETCH);
             let flags =
                 rustix::fs::FallocateFlags::PUNCH_HOLE | rustix::fs::FallocateFlags::KEEP_SIZE;
-            // A system that cannot do so needs more memory, no more.
+            // A file system without hole punching only needs more memory.
             let _ = rustix::fs::fallocate(&self.memory, flags, FIRST_FRAME + from, to - from);
         }
     }
@@ -257,7 +255,7 @@ mod tests {
         assert_eq!(reader.receive().unwrap(), Some(frame(Kind::Done, b"")));
     }
 
-    /// Frames of 1 MiB through 128 MiB: what has been read is given back.
+    /// Frames of 1 MiB through 128 MiB: memory that was read is freed.
     #[test]
     fn read_pages_are_given_back() {
         use std::os::unix::fs::MetadataExt;

@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use crate::job::THROWN_OUT;
 
-/// Why a virtual machine brought nothing back.
+/// Why a virtual machine gave no result.
 #[derive(Debug, thiserror::Error)]
 pub enum VmError {
     /// No kernel could be fetched.
     #[error("no kernel to boot: {0}\nhint: name one with --kernel FILE; it needs CONFIG_SCHED_CLASS_EXT=y, as Debian's have from 7.x on")]
     NoKernel(String),
-    /// A file named as a kernel is none.
+    /// A file is not a kernel image.
     #[error("{}: not a kernel image\nhint: a bzImage, such as a distribution's /boot/vmlinuz-*", .0.display())]
     NoKernelImage(PathBuf),
-    /// There is no QEMU.
+    /// QEMU cannot be started.
     #[error("qemu-system-x86_64: {0}\nhint: Debian has it in the package qemu-system-x86")]
     NoQemu(io::Error),
     /// Nothing to run.
@@ -24,10 +24,10 @@ pub enum VmError {
     /// A program is neither on the host nor in busybox.
     #[error("{0}: no such program on this machine\nhint: the guest gets its programs from here; busybox's are there if busybox is installed")]
     NoProgram(String),
-    /// A program's shared libraries cannot all be found.
+    /// A program's shared libraries were not all found.
     #[error("{}: its shared libraries: {problem}", program.display())]
     Libraries {
-        /// Which.
+        /// The program.
         program: PathBuf,
         /// What is wrong with them.
         problem: String,
@@ -35,53 +35,53 @@ pub enum VmError {
     /// A file cannot be read or written.
     #[error("{}: cannot be {what} ({error})", path.display())]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
         /// "read" or "written".
         what: &'static str,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
-    /// A program of the host failed; which, and what it said.
+    /// A program of the host failed: its name and its error output.
     #[error("{0}")]
     Tool(String),
-    /// What is between us and QEMU failed.
+    /// An I/O error between this process and QEMU.
     #[error("the virtual machine: {0}")]
     Host(io::Error),
     /// The guest's kernel ended early, or QEMU did.
     #[error("the virtual machine ended before the command did\n{0}")]
     Died(String),
-    /// What the guest said makes no sense.
-    #[error("the guest sent what is no message of ours: {0}")]
+    /// The guest sent an invalid message.
+    #[error("the guest sent an invalid message: {0}")]
     Garbled(String),
-    /// The trace the guest sent cannot be read.
+    /// The guest's trace cannot be decoded.
     #[error("the trace of the guest: {0}")]
     Trace(#[from] schedlab_recording::RecordingError),
-    /// The guest gave up: why, and what the scheduler and the kernel said.
-    #[error("the guest could not go on: {problem}{details}")]
+    /// The guest failed: the reason, and the output of the scheduler and the kernel.
+    #[error("the guest failed: {problem}{details}")]
     Guest {
-        /// Why.
+        /// The reason.
         problem: String,
-        /// Lines of explanation, each behind a line break.
+        /// Lines of explanation, each after a line break.
         details: String,
     },
-    /// The kernel threw the scheduler out; what the scheduler and the kernel said.
+    /// The kernel ended the scheduler: output of the scheduler and the kernel.
     #[error("{THROWN_OUT}{details}")]
     ThrownOut {
-        /// Lines of explanation, each behind a line break.
+        /// Lines of explanation, each after a line break.
         details: String,
     },
-    /// It took too long.
-    #[error("no end after {} s ({state})\n{log}", after.as_secs())]
+    /// The guest did not end in time.
+    #[error("the virtual machine did not end within {} s ({state})\n{log}", after.as_secs())]
     TimedOut {
         /// Real time since the start.
         after: Duration,
-        /// What it was doing.
+        /// The guest's state.
         state: &'static str,
-        /// The kernel's last words.
+        /// The last lines of the kernel's log.
         log: String,
     },
-    /// Somebody wanted it to stop.
+    /// The user interrupted the run.
     #[error("interrupted")]
     Interrupted,
 }

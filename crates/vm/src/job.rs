@@ -1,38 +1,38 @@
-//! What the host asks of the guest and what the guest tells, as both sides know it.
+//! Messages between host and guest.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// Where the guest finds its [`Job`].
+/// Path of the [`Job`] in the guest.
 pub const JOB_FILE: &str = "/etc/schedlab/job.json";
 
-/// Where the command may leave notes of itself.
+/// Path of the notes that the command may write.
 pub const NOTES_FILE: &str = "/run/schedlab-notes";
 
-/// What the guest says when its kernel has ended the scheduler.
-pub const THROWN_OUT: &str = "the kernel threw the scheduler out before the command ended";
+/// The guest's error if its kernel has ended the scheduler.
+pub const THROWN_OUT: &str = "the kernel ended the scheduler before the command ended";
 
-/// What the guest shall do.
+/// The guest's task.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Job {
     /// The command: a program (found in `PATH`) and its arguments.
     pub command: Vec<String>,
-    /// The folder it runs in.
+    /// Its working folder.
     pub folder: PathBuf,
-    /// Its environment, which has nothing else.
+    /// Its complete environment.
     pub environment: BTreeMap<String, String>,
-    /// The scheduler's program and its arguments; none: the kernel's own scheduler.
+    /// The scheduler's program and its arguments; `None`: the kernel's own scheduler.
     pub scheduler: Option<Vec<String>>,
-    /// The size of each CPU's trace buffer in KiB; none: nothing is recorded.
+    /// The size of each CPU's trace buffer in KiB; `None`: do not record.
     pub buffer_kib: Option<u64>,
-    /// Whether system calls that move data or wait are recorded, too.
+    /// Record system calls that move data or wait, too.
     #[serde(default)]
     pub data_flow: bool,
 }
 
-/// What the guest says when its kernel is up.
+/// The guest's first message after its kernel has started.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Hello {
     /// The kernel's release, as `uname -r` prints it.
@@ -45,7 +45,7 @@ pub struct Hello {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Exit {
-    /// By itself, with this status.
+    /// It exited with this status.
     Status(i32),
     /// Killed by this signal.
     Signal(i32),
@@ -61,20 +61,20 @@ impl Exit {
     }
 }
 
-/// How the command went, in the guest's own measures.
+/// Result and resource usage of the command, measured in the guest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Ended {
     /// How it ended.
     pub exit: Exit,
     /// From its start to its end, on the guest's monotonic clock.
     pub real_ns: u64,
-    /// CPU time in user mode, of the command and all it waited for.
+    /// CPU time in user mode, of the command and of all descendants that were waited for.
     pub user_ns: u64,
     /// CPU time in the kernel, likewise.
     pub system_ns: u64,
-    /// Switches away from its tasks because they blocked, likewise.
+    /// Voluntary context switches, likewise: a task blocked.
     pub voluntary_switches: u64,
-    /// Switches away from its tasks that could have gone on, likewise.
+    /// Involuntary context switches, likewise: a task stayed runnable.
     pub involuntary_switches: u64,
     /// The largest resident set of one of its processes, in KiB.
     pub max_rss_kib: u64,

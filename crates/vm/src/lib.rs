@@ -1,4 +1,4 @@
-//! A real Linux kernel in QEMU: boots it, runs a command in it, brings back what happened.
+//! A real Linux kernel in QEMU: boots it, runs a command in it and returns the results.
 //!
 //! ```text
 //!   host                                      guest
@@ -9,8 +9,8 @@
 //!   channel  <────── memory both can see ───────────  output, trace, exit status
 //! ```
 //!
-//! With [`Clock::Deterministic`] one instruction takes one nanosecond and nothing of the host
-//! can be seen by the guest: equal input gives equal output, traces and times, bit for bit.
+//! With [`Clock::Deterministic`] one instruction takes one nanosecond and the guest cannot observe
+//! the host: equal input gives equal output, traces and times, bit for bit.
 
 pub mod channel;
 mod error;

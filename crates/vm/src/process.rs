@@ -1,4 +1,4 @@
-//! Programs of the host: running them without waiting for ever.
+//! Runs programs of the host; a run can be stopped.
 
 use std::io::{self, Read};
 use std::process::{Child, Command, Stdio};
@@ -7,24 +7,24 @@ use std::time::Duration;
 
 use crate::VmError;
 
-/// Says whether to give up: a signal came, or somebody else failed.
+/// Returns true when the caller should stop, after a signal or an error elsewhere.
 pub type Stop<'a> = &'a dyn Fn() -> bool;
 
-/// Time between two looks at a program.
+/// Time between two checks of a program.
 pub const BEAT: Duration = Duration::from_millis(10);
 
-/// A program that does not outlive this value.
+/// A child process that is killed when this is dropped.
 pub struct Killed(pub Child);
 
 impl Drop for Killed {
     fn drop(&mut self) {
-        // It may have ended already; either way it is gone after this.
+        // An error means that it has already ended.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// Runs a program to its end; what it wrote to its standard output.
+/// Runs a program to its end; returns its standard output.
 pub fn output_of(mut command: Command, stop: Stop) -> Result<String, VmError> {
     let name = command.get_program().to_string_lossy().into_owned();
     let failed = |problem: String| VmError::Tool(format!("{name}: {problem}"));
@@ -48,12 +48,12 @@ pub fn output_of(mut command: Command, stop: Stop) -> Result<String, VmError> {
     }
 }
 
-/// Reads a pipe to its end in a thread of its own, so that no pipe fills up.
+/// Reads a pipe to its end in a thread, so that the pipe never fills up.
 fn read_aside(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
         let read = |mut pipe| io::Read::read_to_end(&mut pipe, &mut bytes);
-        // What was read before an error is worth as much as all.
+        // After an error, keep the part that was read.
         let _ = pipe.map(read);
         String::from_utf8_lossy(&bytes).into_owned()
     })

@@ -1,4 +1,4 @@
-//! The virtual machine as QEMU's arguments.
+//! QEMU's arguments for a virtual machine.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -16,32 +16,31 @@ use crate::VmError;
 
 const QEMU: &str = "qemu-system-x86_64";
 
-/// The address range the guest writes its messages to: virtual memory only, until used.
+/// Size of the shared memory. Only the used part takes memory.
 pub const SHARED_BYTES: u64 = 4 << 30;
 
 /// Kernel parameters of every guest.
 ///
-/// Nothing random decides where things lie; the kernel neither measures nor doubts a clock that
-/// is exact here; it says little, and ends the machine when it cannot go on.  What looks after the
-/// memory by the clock (DAMON 30 times a second, compaction twice, statistics once) would preempt
-/// what is measured, and nobody needs it here.
+/// They turn off address randomisation and checks of the clock, which is exact here; they reduce
+/// messages, and stop the machine after a panic. They also stop periodic memory management (DAMON
+/// 30 times a second, compaction twice, statistics once): it would preempt the measured tasks.
 const PARAMETERS: &str = "console=ttyS0 quiet nokaslr norandmaps random.trust_cpu=off \
     random.trust_bootloader=off tsc=reliable no_timer_check cryptomgr.notests damon_stat.enabled=N \
     sysctl.vm.compaction_proactiveness=0 sysctl.vm.stat_interval=3600 panic=-1";
 
-/// Whose time the guest lives in.
+/// The guest's clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Clock {
     /// One instruction is one nanosecond; all CPUs share one instruction counter.
     Deterministic,
-    /// The host's, as fast as it goes.
+    /// The host's clock, at full speed.
     Fast,
 }
 
-/// The hardware.
+/// The virtual hardware.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Machine {
-    /// What it boots.
+    /// The kernel to boot.
     pub kernel: Kernel,
     /// Number of CPUs, at least 1.
     pub cpus: u32,
@@ -51,14 +50,14 @@ pub struct Machine {
     pub clock: Clock,
 }
 
-/// A file in memory; only processes of ours can reach it, and it goes away with them.
+/// A file in memory that has no name; it ends with the processes that have it open.
 pub fn memory_file(name: &str) -> Result<File, VmError> {
     let file = memfd_create(name, MemfdFlags::CLOEXEC);
     file.map(File::from).map_err(|e| VmError::Host(e.into()))
 }
 
 impl Machine {
-    /// Switches it on.
+    /// Starts the machine.
     pub(crate) fn start(
         &self,
         initramfs: &File,
@@ -83,7 +82,7 @@ impl Machine {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(complaints);
-        // A terminal's interrupt is for us: the machine is ended in order.
+        // Ctrl-C goes to this process only, which then ends the machine.
         command.process_group(0);
         die_with_us(&mut command);
         command.spawn().map(Killed).map_err(VmError::NoQemu)
@@ -103,18 +102,18 @@ impl Machine {
     }
 }
 
-/// Where another process finds a file that has no name.
+/// The path by which another process opens a file without a name.
 fn path_of(file: &File) -> PathBuf {
     format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()).into()
 }
 
-/// Even if we are killed without a word, the machine ends.
+/// QEMU is killed when this process dies, even by SIGKILL.
 fn die_with_us(command: &mut Command) {
     let die = || {
         let signal = Some(rustix::process::Signal::KILL);
         rustix::process::set_parent_process_death_signal(signal)?;
         Ok(())
     };
-    // SAFETY: between fork and exec it makes one system call and touches no memory.
+    // SAFETY: between fork and exec the closure makes one system call and touches no memory.
     unsafe { command.pre_exec(die) };
 }

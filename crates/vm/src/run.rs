@@ -1,4 +1,4 @@
-//! A virtual machine's life, seen from the host.
+//! Runs a virtual machine and collects its messages.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -15,27 +15,27 @@ use crate::process::{Killed, Stop, BEAT};
 use crate::qemu::{memory_file, Machine, SHARED_BYTES};
 use crate::VmError;
 
-/// A kernel that has not come up by then will not.
+/// Most time for the guest's kernel to boot.
 const BOOT_PATIENCE: Duration = Duration::from_secs(300);
 
-/// Lines of the kernel's log that are shown when it died.
+/// Lines of the kernel's log that are shown after a crash.
 const LAST_WORDS: usize = 30;
 
-/// What a guest is doing.
+/// State of a guest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
-    /// Its kernel comes up.
+    /// The kernel boots.
     Booting,
-    /// It prepares the command: the scheduler is loaded.
+    /// The guest prepares the command and loads the scheduler.
     Preparing,
     /// The command runs.
     Running,
-    /// The command has ended; the rest of its trace is fetched.
+    /// The command has ended; the host reads the rest of the trace.
     Collecting,
 }
 
 impl State {
-    /// In a word.
+    /// The state's name in messages.
     pub fn name(self) -> &'static str {
         match self {
             State::Booting => "booting",
@@ -46,41 +46,42 @@ impl State {
     }
 }
 
-/// Who hears of what happens in a guest, as it happens.
+/// Receives a guest's output while it runs.
 pub trait Listener {
     /// The command wrote to its standard output.
     ///
     /// # Errors
-    /// Nobody wants it any more; the run ends.
+    /// The output cannot be passed on; the run ends.
     fn stdout(&mut self, bytes: &[u8]) -> Result<(), VmError>;
     /// The command wrote to its standard error.
     ///
     /// # Errors
-    /// Nobody wants it any more; the run ends.
+    /// The output cannot be passed on; the run ends.
     fn stderr(&mut self, bytes: &[u8]) -> Result<(), VmError>;
-    /// Called again and again, whatever happens.
+    /// Called regularly.
     fn beat(&mut self, _state: State) {}
 }
 
-/// What a guest that came to its end leaves.
+/// Result of a guest that finished.
 #[derive(Clone, Debug)]
 pub struct GuestOutcome {
-    /// What it said when it was up.
+    /// The guest's first message.
     pub hello: Hello,
-    /// How the command went.
+    /// Result of the command.
     pub ended: Ended,
-    /// What the scheduler's program wrote.
+    /// Output of the scheduler's program.
     pub scheduler: String,
-    /// The kernel's complaints while the command ran, in lines.
+    /// The kernel's warnings and errors while the command ran, one a line.
     pub kernel_log: String,
-    /// What was recorded, if that was wanted.
+    /// The recording, if one was requested.
     pub recording: Option<Recording>,
 }
 
-/// Boots the machine, runs the command in it and brings back how it went.
+/// Boots the machine, runs the command in it and returns the result.
 ///
 /// # Errors
-/// Everything that keeps the command from ending by itself; a command that fails is no error.
+/// Anything that keeps the command from ending. A command with a non-zero status is no
+/// error.
 pub fn run(
     machine: &Machine,
     content: &Content,
@@ -101,10 +102,10 @@ pub fn run(
     }
 }
 
-/// A machine that is on.
+/// A running machine.
 struct Guest {
     qemu: Killed,
-    /// QEMU opens it when it gets round to it.
+    /// Keeps the file open until QEMU has opened it.
     _initramfs: File,
     reader: Reader,
     console: File,
@@ -134,9 +135,9 @@ impl Guest {
         })
     }
 
-    /// Takes in all that has arrived.
+    /// Reads all messages that have arrived.
     fn listen(&mut self, story: &mut Story, listener: &mut dyn Listener) -> Result<(), VmError> {
-        // A machine that is off says nothing after what it said before.
+        // Read after this check, so that the last messages of an ended machine are not lost.
         self.exited = self.qemu.0.try_wait().map_err(VmError::Host)?.is_some();
         while let Some(frame) = self.reader.receive().map_err(garbled)? {
             story.go_on(frame, listener)?;
@@ -144,7 +145,7 @@ impl Guest {
         Ok(())
     }
 
-    /// Is there any sense in waiting on?
+    /// Returns an error if the run must end.
     fn check(&mut self, state: State, timeout: Duration, stop: Stop) -> Result<(), VmError> {
         let after = self.started.elapsed();
         let stuck = state == State::Booting && after > BOOT_PATIENCE;
@@ -160,11 +161,11 @@ impl Guest {
         Ok(())
     }
 
-    /// What QEMU and the kernel said last.
+    /// The last messages of QEMU and of the kernel.
     fn last_words(&mut self) -> String {
         let [mut text, console] = [&mut self.complaints, &mut self.console].map(|file| {
             let mut bytes = Vec::new();
-            // Half of it is better than none.
+            // Show what can be read.
             let _ = file
                 .seek(SeekFrom::Start(0))
                 .and_then(|_| file.read_to_end(&mut bytes));
@@ -178,9 +179,9 @@ impl Guest {
     }
 }
 
-/// What the guest has told so far.
+/// The messages received so far.
 struct Story {
-    /// None: all of it.
+    /// `None`: all messages were received.
     state: Option<State>,
     hello: Option<Hello>,
     ended: Option<Ended>,
@@ -256,18 +257,18 @@ impl Story {
         }
     }
 
-    /// A page of a trace buffer, behind its CPU's number.
+    /// A page of a trace buffer, after the number of its CPU.
     fn page(&mut self, bytes: &[u8]) -> Result<(), VmError> {
-        let untold = || VmError::Garbled("a page of an unknown trace".into());
+        let untold = || VmError::Garbled("a trace page came before the trace's description".into());
         let decoder = self.decoder.as_mut().ok_or_else(untold)?;
         let (cpu, page) = bytes.split_first_chunk().ok_or_else(untold)?;
         Ok(decoder.page(CpuId(u32::from_le_bytes(*cpu)), page)?)
     }
 
     fn outcome(mut self) -> Result<GuestOutcome, VmError> {
-        let untold = || VmError::Garbled("the end came before the story".into());
+        let untold = || VmError::Garbled("a message is missing".into());
         if !self.notes.is_empty() {
-            let damaged = || VmError::Garbled("notes nobody can read".into());
+            let damaged = || VmError::Garbled("the command's notes are damaged".into());
             let notes = Notes::from_bytes(&self.notes).ok_or_else(damaged)?;
             if let Some(recording) = &mut self.recording {
                 recording.note(notes);

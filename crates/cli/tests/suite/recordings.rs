@@ -111,7 +111,7 @@ fn conversions() {
         (
             "x.perf-script.txt",
             true,
-            "whether tasks or interrupts woke is not written",
+            "the context of wakeups (task or interrupt) was not written",
         ),
         (
             "x.pftrace",
@@ -146,7 +146,7 @@ fn mistakes() {
     let cut = folder.path().join("cut.txt");
     fs::write(&cut, &SMALL[..SMALL.len() - 30]).unwrap();
     let message = refused(&["measure", argument(&cut)]);
-    let expected = format!("{}:5: the file is cut short here", argument(&cut));
+    let expected = format!("{}:5: the file ends inside this line", argument(&cut));
     assert!(message.starts_with(&expected), "{message}");
     let target = folder.path().join("x.pftrace");
     refused(&["convert", argument(&cut), argument(&target)]);

@@ -26,7 +26,7 @@ fn the_first_line_says_whether_to_trust_it() {
         "recorded",
         "o1",
         "linux24",
-        "limit of replays: work is as long",
+        "limit of replays: work takes the recorded time",
     ] {
         assert!(text.contains(part), "{part} is missing in {text}");
     }

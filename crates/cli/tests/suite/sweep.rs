@@ -467,8 +467,11 @@ fn bad_input_is_refused_and_nothing_is_lost() {
         &["sweep", &plan, "--seeds", "4", "-o", &db],
         "it has the results of another plan",
     );
-    says(&["sweep", &plan, "-o", &plan], "this is no file of results");
-    says(&["report", &plan], "this is neither SQLite nor JSON");
+    says(
+        &["sweep", &plan, "-o", &plan],
+        "the file is not a file of results",
+    );
+    says(&["report", &plan], "the file is neither SQLite nor JSON");
     assert_eq!(fs::read_to_string(&plan).unwrap(), PLAN);
     let extended = folder.sweep("a.db", &["--seeds", "4", "--extend"]);
     assert!(extended.starts_with("6 runs done, 18 known"), "{extended}");
@@ -499,7 +502,7 @@ fn a_full_disk_ends_the_sweep_and_keeps_what_is_finished() {
     let message = text(&ended.stderr);
     assert_eq!(ended.status.code(), Some(SYSTEM), "{message}");
     assert!(
-        message.contains("a.db: ") && message.contains("what was finished is kept"),
+        message.contains("a.db: ") && message.contains("finished results are kept"),
         "{message}"
     );
     let kept = count_runs(&json(&["report", &db]));

@@ -96,7 +96,7 @@ fn mistakes_name_the_row() {
     );
     says(
         &["--set", "unit[0]=1"],
-        "--set: unit[0]: this is a single number, not a table; expected unit=VALUE",
+        "--set: unit[0]: the tunable is a single number, not a table; expected unit=VALUE",
     );
     says(
         &["--set", "step=1"],

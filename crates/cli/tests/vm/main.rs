@@ -136,7 +136,7 @@ fn patience_ends() {
     }
     let message = failed(4, &["vm", "--timeout", "300ms", "--", "true"]);
     assert!(
-        message.starts_with("no end after 0 s (booting)"),
+        message.starts_with("the virtual machine did not end within 0 s (booting)"),
         "{message}"
     );
 }

@@ -1,11 +1,11 @@
-//! A partner that sends each byte back: what switches and wakeups are measured with.
+//! A partner thread or process that returns each byte, to measure switches and wakeups.
 
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsRawFd;
 
 use super::thread::pin;
 
-/// Our ends of two pipes.
+/// The measuring thread's ends of two pipes.
 pub struct Echo {
     say: PipeWriter,
     back: PipeReader,
@@ -25,24 +25,24 @@ pub fn pipes() -> io::Result<(Echo, Partner)> {
 }
 
 impl Echo {
-    /// A byte there and back.
+    /// Sends a byte and waits for its return.
     pub fn round_trip(&mut self) -> io::Result<()> {
         self.say.write_all(&[0])?;
         self.back.read_exact(&mut [0])
     }
 
-    /// Closes a forked child's copies of these ends: the child could not see the parent's end close otherwise.
-    /// The child must not use or drop them after that.
+    /// Closes these ends in a forked child: with open copies it could not notice that the parent
+    /// closes them. The child must not use or drop them afterwards.
     pub fn close_copies(&self) {
         for end in [self.say.as_raw_fd(), self.back.as_raw_fd()] {
-            // SAFETY: a plain system call; only a child that ends with _exit() calls this.
+            // SAFETY: a system call with a number; only a child that ends with _exit() calls this.
             unsafe { libc::close(end) };
         }
     }
 }
 
 impl Partner {
-    /// Sends each byte back until the other end is closed.
+    /// Returns each byte until the other end is closed.
     pub fn serve(mut self) {
         let mut byte = [0];
         while self.hear.read(&mut byte).is_ok_and(|n| n == 1)
@@ -51,17 +51,17 @@ impl Partner {
     }
 }
 
-/// Does something with a thread on this CPU as the partner.
+/// Runs `work` with a partner thread on this CPU.
 pub fn with_thread<T>(cpu: u32, work: impl FnOnce(&mut Echo) -> io::Result<T>) -> io::Result<T> {
     let (mut echo, partner) = pipes()?;
     std::thread::scope(|scope| {
         let other = scope.spawn(move || pin(cpu).map(|_pinned| partner.serve()));
         let result = work(&mut echo);
-        // The partner ends when this end of its pipe is closed.
+        // Closing this end stops the partner.
         drop(echo);
         other
             .join()
-            .map_err(|_| io::Error::other("a thread ended"))??;
+            .map_err(|_| io::Error::other("the partner thread failed"))??;
         result
     })
 }

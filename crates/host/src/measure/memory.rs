@@ -1,4 +1,4 @@
-//! What it takes to bring a working set back into the cache.
+//! Measures the time to load a working set into the cache.
 
 use std::hint::black_box;
 use std::io;
@@ -9,13 +9,13 @@ use super::{rounds, Measured};
 
 const LINE_BYTES: usize = 64;
 
-/// A working set that most caches hold.
+/// A working set that fits into most caches.
 const SET_BYTES: usize = 1 << 20;
 
-/// No more than this is walked through to evict it.
+/// Most memory that is read to evict it.
 const MOST_BYTES: u64 = 512 << 20;
 
-/// Time for each line of a working set that others have evicted, beside what it takes while it is there.
+/// Additional time for each line of a working set after it was evicted.
 ///
 /// # Errors
 /// The cache is too large to be evicted.
@@ -23,7 +23,7 @@ pub fn refill_line(cpu: u32, cache_bytes: Option<u64>) -> io::Result<Measured> {
     let cache_bytes = cache_bytes.unwrap_or(32 << 20);
     let evict_bytes = cache_bytes.saturating_mul(2);
     if evict_bytes > MOST_BYTES {
-        return Err(io::Error::other("the cache is too large"));
+        return Err(io::Error::other("the cache is too large to be evicted"));
     }
     let _pinned = pin(cpu)?;
     let set = vec![1u8; SET_BYTES];
@@ -44,12 +44,12 @@ pub fn refill_line(cpu: u32, cache_bytes: Option<u64>) -> io::Result<Measured> {
     })
 }
 
-/// Touches each line, in an order no prefetcher knows.
+/// Reads each line once, in an order that prefetchers cannot predict.
 fn walk(set: &[u8]) {
     let lines = set.len() / LINE_BYTES;
     let mut sum = 0u64;
     for i in 0..lines {
-        // An odd multiplier visits every line of a power of two once.
+        // An odd multiplier modulo a power of two visits every line once.
         let line = i.wrapping_mul(0x9e37_79b1) % lines;
         sum += u64::from(set[line * LINE_BYTES]);
     }

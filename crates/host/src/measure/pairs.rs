@@ -1,4 +1,4 @@
-//! Figures of two CPUs.
+//! Measurements with two CPUs.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use super::thread::{pin, speed};
 use super::{rounds, Measured};
 use crate::{Layout, Place};
 
-/// Two CPUs of different cores, of one cache if there are such.
+/// Two CPUs of different cores, which share a cache if possible.
 pub fn apart(layout: &Layout, allowed: &[u32]) -> Option<(u32, u32)> {
     let of = |closer: &dyn Fn(&Place, &Place) -> bool| pair(layout, allowed, closer);
     of(&|a, b| a.core != b.core && a.cache == b.cache).or_else(|| of(&|a, b| a.core != b.core))
@@ -20,7 +20,7 @@ pub fn siblings(layout: &Layout, allowed: &[u32]) -> Option<(u32, u32)> {
     pair(layout, allowed, &|a, b| a.core == b.core)
 }
 
-/// The first two CPUs this process may use that fit together.
+/// The first two CPUs that this process may use and that `fit` accepts.
 fn pair(
     layout: &Layout,
     allowed: &[u32],
@@ -38,7 +38,7 @@ fn pair(
     })
 }
 
-/// Taking a lock another CPU had last: two cache lines, the lock's and what it guards.
+/// Time to take a lock that another CPU held last: two cache lines, the lock and the data.
 pub fn lock_transfer(a: u32, b: u32) -> io::Result<Measured> {
     let (turn, over) = (AtomicU32::new(0), AtomicBool::new(false));
     let trips = 20_000;
@@ -59,7 +59,9 @@ pub fn lock_transfer(a: u32, b: u32) -> io::Result<Measured> {
                     turn.store(1, Ordering::Release);
                     while turn.load(Ordering::Acquire) == 1 {
                         if begun.elapsed() > Duration::from_secs(5) {
-                            return Err(io::Error::other("the other CPU does not answer"));
+                            return Err(io::Error::other(
+                                "the thread on the other CPU does not respond",
+                            ));
                         }
                     }
                 }
@@ -70,12 +72,13 @@ pub fn lock_transfer(a: u32, b: u32) -> io::Result<Measured> {
         over.store(true, Ordering::Relaxed);
         other
             .join()
-            .map_err(|_| io::Error::other("a thread ended"))??;
+            .map_err(|_| io::Error::other("a measuring thread failed"))??;
         figure
     })
 }
 
-/// Waking a thread on a CPU that has idled for some time: half a round trip, less half of one on a busy CPU.
+/// Time to wake a thread on a CPU that has idled: half a round trip, minus half of one on a busy
+/// CPU.
 pub fn idle_exit(a: u32, b: u32) -> io::Result<Measured> {
     let apart = round_trip_ns(a, b)?;
     let together = round_trip_ns(a, a)?;
@@ -88,7 +91,7 @@ pub fn idle_exit(a: u32, b: u32) -> io::Result<Measured> {
     })
 }
 
-/// A byte there and back between threads of these CPUs; before each trip both sleep for a while.
+/// Round-trip time of a byte between threads on these CPUs; both sleep before each trip.
 fn round_trip_ns(a: u32, b: u32) -> io::Result<Measured> {
     let _pinned = pin(a)?;
     with_thread(b, |echo| {
@@ -118,7 +121,7 @@ pub fn smt_speed_milli(a: u32, b: u32) -> io::Result<Measured> {
             let together = speed(&mine, time);
             other
                 .join()
-                .map_err(|_| io::Error::other("a thread ended"))??;
+                .map_err(|_| io::Error::other("a measuring thread failed"))??;
             io::Result::Ok(together)
         })?;
         Ok((1000.0 * together / alone).min(1000.0))

@@ -1,4 +1,4 @@
-//! Figures of processes.
+//! Measurements with processes.
 
 use std::io;
 use std::process::{Command, Stdio};
@@ -8,16 +8,16 @@ use super::echo::{pipes, with_thread};
 use super::thread::pin;
 use super::{each_ns, rounds, Measured};
 
-/// Forks a child that does something simple and ends.
+/// Forks a child that runs `work` and ends.
 ///
-/// The child may use nothing that other threads could have locked: no allocation, no output.
+/// The child must not use anything that another thread may have locked: no allocation, no output.
 fn fork_child(work: impl FnOnce()) -> io::Result<libc::pid_t> {
     // SAFETY: the child calls nothing but read(), write() and _exit().
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
             work();
-            // SAFETY: ends the child without touching what belongs to the parent.
+            // SAFETY: ends the child; no destructor of the parent's data runs.
             unsafe { libc::_exit(0) }
         }
         child => Ok(child),
@@ -32,7 +32,7 @@ fn wait(child: libc::pid_t) -> io::Result<()> {
     }
 }
 
-/// fork() in the parent.
+/// Time of fork() in the parent.
 pub fn fork(cpu: u32) -> io::Result<Measured> {
     let _pinned = pin(cpu)?;
     rounds(|| {
@@ -47,7 +47,7 @@ pub fn fork(cpu: u32) -> io::Result<Measured> {
     })
 }
 
-/// From fork() to the end of the child and of wait(), without fork().
+/// Time from the return of fork() until wait() returns for a child that ends at once.
 pub fn exit(cpu: u32) -> io::Result<Measured> {
     let _pinned = pin(cpu)?;
     rounds(|| {
@@ -62,7 +62,7 @@ pub fn exit(cpu: u32) -> io::Result<Measured> {
     })
 }
 
-/// Starting a program that ends at once, without what a forked child takes.
+/// Time to execute a program that ends at once, minus the time of a forked child.
 pub fn exec(cpu: u32) -> io::Result<Measured> {
     let _pinned = pin(cpu)?;
     rounds(|| {
@@ -82,7 +82,8 @@ pub fn exec(cpu: u32) -> io::Result<Measured> {
     })
 }
 
-/// What a switch takes longer between processes than between threads: half the difference of the round trips.
+/// Additional time of a switch between processes, compared with threads: half the difference of the
+/// round trips.
 pub fn mm_switch(cpu: u32) -> io::Result<Measured> {
     let _pinned = pin(cpu)?;
     let threads = with_thread(cpu, |echo| rounds(|| each_ns(2000, || echo.round_trip())))?;

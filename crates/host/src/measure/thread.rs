@@ -1,4 +1,4 @@
-//! Figures that one CPU and its threads give.
+//! Measurements with threads on one CPU.
 
 use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -31,12 +31,12 @@ pub fn pin(cpu: u32) -> io::Result<Pinned> {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // These CPUs were allowed before.
+        // An error is impossible: these CPUs were allowed before.
         let _ = sched_setaffinity(None, &self.0);
     }
 }
 
-/// Entering and leaving the kernel.
+/// Time of a system call.
 pub fn syscall(cpu: u32) -> io::Result<Measured> {
     let _pinned = pin(cpu)?;
     rounds(|| {
@@ -48,16 +48,16 @@ pub fn syscall(cpu: u32) -> io::Result<Measured> {
     })
 }
 
-/// How often this thread has left a CPU.
+/// Context switches of this thread.
 fn switches() -> u64 {
     // SAFETY: an all-zero `rusage` is a valid one.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: the place lives through the call.
+    // SAFETY: the structure outlives the call.
     unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) };
     (usage.ru_nvcsw + usage.ru_nivcsw) as u64
 }
 
-/// A switch between two threads that call sched_yield(), without the system call.
+/// Time of a switch between two threads that call sched_yield(), minus the system call.
 pub fn context_switch(cpu: u32) -> io::Result<Measured> {
     let _pinned = pin(cpu)?;
     let call = syscall(cpu)?.median;
@@ -69,17 +69,19 @@ pub fn context_switch(cpu: u32) -> io::Result<Measured> {
                 std::thread::yield_now();
             }
             let ns = begun.elapsed().as_nanos() as f64;
-            // The rival yields as often as this thread leaves.
+            // The other thread switches as often as this one.
             let left = (switches() - before) as f64;
             if left * 4.0 < f64::from(yields) {
-                return Err(io::Error::other("sched_yield() seldom switches here"));
+                return Err(io::Error::other(
+                    "sched_yield() rarely switches to the other thread",
+                ));
             }
             Ok((ns - call * (f64::from(yields) + left)) / (2.0 * left))
         })
     })
 }
 
-/// Runs something beside a thread that yields all the time on the same CPU.
+/// Runs `work` while another thread on the same CPU calls sched_yield() in a loop.
 fn with_rival<T>(work: impl FnOnce() -> T) -> T {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -94,7 +96,8 @@ fn with_rival<T>(work: impl FnOnce() -> T) -> T {
     })
 }
 
-/// Waking a thread through a pipe: a round trip on one CPU, less what reading, writing and switching take.
+/// Time to wake a thread through a pipe: a round trip on one CPU, minus the time of read, write and
+/// switches.
 pub fn wakeup(cpu: u32) -> io::Result<Measured> {
     let _pinned = pin(cpu)?;
     let switch = context_switch(cpu)?.median;
@@ -111,7 +114,8 @@ pub fn wakeup(cpu: u32) -> io::Result<Measured> {
     })
 }
 
-/// How long ticks keep a computing thread off its CPU: the median of gaps in its time that come at the tick's rate.
+/// Time that a tick takes from a computing thread: the median of gaps that occur at the tick's
+/// rate.
 pub fn tick(cpu: u32) -> io::Result<Measured> {
     let _pinned = pin(cpu)?;
     let mut gaps = Vec::new();
@@ -120,7 +124,7 @@ pub fn tick(cpu: u32) -> io::Result<Measured> {
         while begun.elapsed() < Duration::from_millis(50) {
             let now = Instant::now();
             let gap = (now - last).as_nanos() as f64;
-            // Shorter ones are the loop, longer ones other tasks.
+            // Shorter gaps are the loop itself, longer ones are other tasks.
             if (500.0..50_000.0).contains(&gap) {
                 gaps.push(gap);
             }
@@ -129,13 +133,13 @@ pub fn tick(cpu: u32) -> io::Result<Measured> {
     }
     match gaps.len() {
         0..=20 => Err(io::Error::other(
-            "too few ticks were seen: the kernel may be tickless",
+            "too few ticks were measured: the kernel may be tickless",
         )),
         _ => Ok(Measured::of(gaps)),
     }
 }
 
-/// Counts up until told to stop; how far it came within this time.
+/// Increments the counter for `time`; returns the increments per second.
 pub fn speed(counter: &AtomicU64, time: Duration) -> f64 {
     let (begun, before) = (Instant::now(), counter.load(Ordering::Relaxed));
     while begun.elapsed() < time {

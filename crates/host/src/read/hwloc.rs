@@ -6,7 +6,7 @@ use schedlab_input::Diagnostic;
 use crate::layout::CacheSize;
 use crate::{Layout, Place};
 
-/// No topology is nested deeper; the parser calls itself for each level.
+/// Limits the recursion of the parser; real topologies are never nested so deeply.
 const MOST_LEVELS: usize = 200;
 
 pub fn read(file: &str, text: &str) -> Result<Layout, Diagnostic> {
@@ -17,7 +17,7 @@ pub fn read(file: &str, text: &str) -> Result<Layout, Diagnostic> {
         .at(file, 1)
         .expected("the output of \"lstopo --of xml\""));
     }
-    // hwloc's files name a DTD, which nobody reads.
+    // hwloc's files name a DTD; the parser skips it.
     let options = roxmltree::ParsingOptions {
         allow_dtd: true,
         ..Default::default()
@@ -45,7 +45,7 @@ pub fn read(file: &str, text: &str) -> Result<Layout, Diagnostic> {
     Ok(layout)
 }
 
-/// How deep the elements of an XML file are nested, at least.
+/// The nesting depth of an XML file's elements, or a lower bound.
 fn levels(text: &str) -> usize {
     let (mut depth, mut deepest) = (0usize, 0);
     for tag in text.split('<').skip(1) {
@@ -61,7 +61,7 @@ fn levels(text: &str) -> usize {
     deepest
 }
 
-/// What a CPU is within, so far.
+/// The objects that contain a CPU.
 #[derive(Clone, Copy, Default)]
 struct Above {
     package: u32,
@@ -75,7 +75,7 @@ fn attribute(node: Node, name: &str) -> Option<u64> {
 }
 
 fn descend(parent: Node, mut above: Above, layout: &mut Layout) {
-    // A memory node is a child of the group of CPUs it belongs to, or their parent in files of hwloc 1.
+    // A memory node is a child of its group of CPUs; in files of hwloc 1 it is their parent.
     let memory = parent
         .children()
         .find(|c| c.attribute("type") == Some("NUMANode"));
@@ -84,7 +84,7 @@ fn descend(parent: Node, mut above: Above, layout: &mut Layout) {
     }
     for child in parent.children().filter(Node::is_element) {
         let mut inner = above;
-        // Unique in a file, so it tells one object from another.
+        // The offset in the file identifies the object.
         let place = child.range().start as u32;
         match child.attribute("type") {
             Some("Package" | "Socket") => inner.package = place,
@@ -117,7 +117,7 @@ fn descend(parent: Node, mut above: Above, layout: &mut Layout) {
     }
 }
 
-/// The outermost of these is the last level.
+/// True for data and unified caches; the outermost one is the last level.
 fn is_data_cache(kind: &str, node: Node) -> bool {
     let unified = kind.starts_with('L') && kind.ends_with("Cache") && !kind.ends_with("iCache");
     unified || (kind == "Cache" && node.attribute("cache_type") != Some("2"))

@@ -24,7 +24,7 @@ pub fn read(file: &str, text: &str) -> Result<Layout, Diagnostic> {
     }
 }
 
-/// A number, or a string that holds one.
+/// A number, or a string that contains one.
 fn number(value: &Value) -> Option<u32> {
     match value {
         Value::Number(number) => number.as_u64()?.try_into().ok(),
@@ -70,7 +70,7 @@ fn table(rows: &[Value]) -> Layout {
     layout
 }
 
-/// `lscpu -J`: fields and what they hold, in some versions nested.
+/// `lscpu -J`: fields and values, nested in some versions.
 fn summary(file: &str, fields: &[Value]) -> Result<Layout, Diagnostic> {
     let mut all = Vec::new();
     flatten(fields, &mut all);
@@ -138,7 +138,7 @@ fn summary(file: &str, fields: &[Value]) -> Result<Layout, Diagnostic> {
         idle_states_us: Vec::new(),
         speeds_from: "assumed: all CPUs are equally fast",
         notes: vec![
-            "lscpu's summary does not say which CPUs are SMT siblings: they are numbered as on most x86 machines, the first threads of all cores first."
+            "lscpu's summary has no SMT siblings: the numbering of most x86 machines is assumed, the first threads of all cores first."
                 .into(),
         ],
     })
@@ -155,7 +155,7 @@ fn flatten(fields: &[Value], into: &mut Vec<(String, String)>) {
     }
 }
 
-/// "64 MiB (2 instances)": all bytes, and how many caches they are.
+/// Total bytes and number of caches: "64 MiB (2 instances)".
 fn cache(text: &str) -> Option<(u64, u32)> {
     let (bytes, instances) = match text.split_once('(') {
         Some((bytes, rest)) => (bytes, rest.split_whitespace().next()?.parse().ok()?),

@@ -10,7 +10,8 @@ use schedlab_input::Diagnostic;
 use crate::layout::CacheSize;
 use crate::{Layout, Place};
 
-/// The layout of a running machine.  `root` is the folder that holds `sys` and `proc`: "/" for this machine.
+/// The layout of a running machine. `root` is the folder that contains `sys` and `proc`: "/" for
+/// this machine.
 ///
 /// # Errors
 /// The folder has no list of CPUs, or one that is not a list.
@@ -53,7 +54,7 @@ pub fn from_sysfs(root: &Path) -> Result<Layout, Diagnostic> {
     }
     if caches.contains_key(&None) {
         layout.notes.push(
-            "The kernel does not say which CPUs share a cache: the CPUs of a package do, here."
+            "The kernel does not report which CPUs share a cache; it is assumed that the CPUs of a package do."
                 .into(),
         );
     }
@@ -81,14 +82,14 @@ impl Files {
         self.text(cpu, file)?.parse().ok()
     }
 
-    /// The first CPU that is online of a list that holds this CPU.
+    /// The first online CPU in a list of CPUs.
     fn first_of(&self, cpu: u32, file: &str, online: &[u32]) -> Option<u32> {
         let list = cpu_list(&self.text(cpu, file)?).ok()?;
         let there = list.iter().find(|other| online.contains(other));
         there.copied().filter(|_| list.contains(&cpu))
     }
 
-    /// The last-level cache of a CPU, named after the first CPU that uses it, and its size.
+    /// The last-level cache of a CPU, identified by the first CPU that uses it, and its size.
     fn last_level_cache(&self, cpu: u32, online: &[u32]) -> (Option<u32>, CacheSize) {
         let level = |index: &u32| self.number(cpu, &format!("cache/index{index}/level"));
         let kind = |index: &u32| self.text(cpu, &format!("cache/index{index}/type"));
@@ -115,7 +116,7 @@ impl Files {
         (self.first_of(cpu, &file("shared_cpu_list"), online), cache)
     }
 
-    /// How fast each CPU is, and what says so.
+    /// The speed of each CPU, and the source of the speeds.
     fn speeds(&self, cpus: &[u32]) -> (Vec<u32>, &'static str) {
         let sources = [
             ("cpu_capacity", "/sys: cpu_capacity"),
@@ -131,7 +132,7 @@ impl Files {
         (vec![1024; cpus.len()], "assumed: all CPUs are equally fast")
     }
 
-    /// The idle states of a CPU below the shallowest one that saves power, in the order they are entered.
+    /// The idle states of a CPU without the shallowest real one, in the order of depth.
     fn idle_states_us(&self, cpu: u32) -> Vec<(u64, u64)> {
         let state = |n: u32| {
             let file = |name: &str| {
@@ -142,7 +143,8 @@ impl Files {
             Some((file("residency")?, file("latency")?))
         };
         let mut states: Vec<(u64, u64)> = (0..32).map_while(state).collect();
-        // Polling takes no time to leave; what the first real state takes is among the costs.
+        // Polling has no exit latency. The exit latency of the first real state is a cost
+        // (`idle_exit`).
         states.retain(|&(_, exit)| exit > 0);
         states.sort_unstable();
         states.dedup_by_key(|state| state.0);
@@ -189,7 +191,7 @@ impl Files {
     }
 }
 
-/// "32768K" as the kernel prints sizes of caches.
+/// A cache size in the kernel's format, "32768K".
 fn kernel_size(text: &str) -> Option<u64> {
     let unit = match text.chars().last()? {
         'K' => "KiB",

@@ -1,4 +1,4 @@
-//! Descriptions of machines from copies of /sys and from files, read back as machines.
+//! Machine descriptions from copies of /sys and from files, read back as machines.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use schedlab_host::measure::{measure, Results};
 use schedlab_host::{describe, from_file, from_sysfs, surroundings, Layout, Surroundings};
 use schedlab_machine::{Cpu, Machine};
 
-/// The machine that the description of a layout gives.
+/// The machine of a layout's description.
 #[track_caller]
 fn machine(layout: &Layout) -> Machine {
     let base = schedlab_machine::find("desktop").unwrap();
@@ -129,7 +129,7 @@ fn two_sockets() -> tempfile::TempDir {
     for (node, list, distances) in [
         (0, "0-1,4-5", "10 21 17"),
         (1, "2-3,6-7", "21 10 28"),
-        // Memory without CPUs.
+        // A node with memory but without CPUs.
         (2, "", "17 28 10"),
     ] {
         write(root.path(), &format!("{nodes}/node{node}/cpulist"), list);
@@ -182,7 +182,7 @@ fn what_sysfs_does_not_say_is_assumed() {
     let machine = machine(&layout);
     assert_eq!(cores(&machine.cpus), [0, 1, 2, 3]);
     assert_eq!(machine.caches.len(), 1);
-    assert!(layout.notes[0].contains("does not say which CPUs share a cache"));
+    assert!(layout.notes[0].contains("does not report which CPUs share a cache"));
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn files_that_lie_are_refused_or_ignored() {
     );
     let lies = machine(&from_sysfs(root.path()).unwrap());
     assert_ne!(lies.cpus[4].core, lies.cpus[0].core);
-    // Distances that are not symmetric are those of no machine: the message names them.
+    // A machine file refuses asymmetric distances: the message names them.
     write(
         root.path(),
         "sys/devices/system/node/node1/distance",
@@ -247,7 +247,7 @@ fn surroundings_are_told() {
     let notes = found.notes.join("\n");
     for part in [
         "A virtual machine",
-        "10.0 % of its CPU time was stolen",
+        "stolen 10.0 % of its CPU time",
         "cpu.max: 50000 100000",
     ] {
         assert!(notes.contains(part), "{part}: {notes}");
@@ -341,18 +341,18 @@ fn hwloc_gives_a_layout() {
 #[test]
 fn other_files_are_refused() {
     for (text, said) in [
-        ("", "FILE:1: this is neither JSON nor XML"),
-        ("x = 1", "FILE:1: this is neither JSON nor XML"),
+        ("", "FILE:1: the file is neither JSON nor XML"),
+        ("x = 1", "FILE:1: the file is neither JSON nor XML"),
         ("{", "FILE:1: this is not JSON"),
         (
             "{\"a\": 1}",
             "FILE:1: there is neither \"lscpu\" nor \"cpus\"",
         ),
         ("{\"lscpu\": []}", "FILE:1: there is no field \"Socket(s)\""),
-        ("{\"cpus\": []}", "FILE:1: there is no CPU in this file"),
+        ("{\"cpus\": []}", "FILE:1: the file describes no CPU"),
         ("<topology", "FILE:1: this is not XML"),
         ("<html/>", "FILE:1: the XML holds <html>"),
-        ("<topology/>", "FILE:1: there is no CPU in this file"),
+        ("<topology/>", "FILE:1: the file describes no CPU"),
     ] {
         let found = in_file(text).unwrap_err();
         assert!(found.starts_with(said), "{text}: {found}");
@@ -362,7 +362,7 @@ fn other_files_are_refused() {
     assert!(in_file(huge)
         .unwrap_err()
         .contains("the machine has 128000000 CPUs"));
-    // A thousand levels of XML are no topology.
+    // A thousand nested levels are refused.
     let deep = format!(
         "<topology>{}{}</topology>",
         "<object type=\"Group\">".repeat(100_000),
@@ -392,7 +392,7 @@ fn this_machine_can_be_described_and_measured() {
         text.contains("# measured: half of 21 rounds between"),
         "{text}"
     );
-    // Stopped at once, it measures nothing.
+    // If it is stopped at once, it measures nothing.
     let none = measure(&layout, &|_| (), &|| true);
     assert!(none.costs.is_empty() && none.refill_line.is_none());
 }

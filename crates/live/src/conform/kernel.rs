@@ -1,4 +1,4 @@
-//! A small random kernel: what a policy is told of a random life on a few CPUs.
+//! A small random kernel that calls the policy's hooks.
 
 use schedlab_policy::{deq, enq, Clamps, Class, Fault, NewTask, Prev, Tuned};
 use schedlab_trace::{CpuId, Ns, TaskId, Time};
@@ -8,14 +8,14 @@ use super::recorder::Recorder;
 /// CPUs of the largest machine in a script.
 pub const MOST_CPUS: usize = 4;
 
-/// Tick rate of policies that do not say.
+/// Tick rate in Hz for policies without a tunable `hz`.
 pub const HZ: u32 = 100;
 
-/// Tasks alive at a time, and over a whole script.
+/// Most tasks alive at once, and most tasks of a script.
 const ALIVE: usize = 12;
 const EVER: usize = 60;
 
-/// xorshift64, so that a seed names one script for ever.
+/// xorshift64: the same seed always gives the same script.
 struct Rng(u64);
 
 impl Rng {
@@ -48,7 +48,7 @@ struct Kernel {
     sets: Vec<u32>,
 }
 
-/// The script of one random life.
+/// Records the script of one seed.
 pub fn live(tuned: &Tuned, seed: u64, steps: u32) -> Result<Recorder, Fault> {
     let mut rng = Rng((seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let cpus = rng.one_of(&[1, 2, 4]).expect("there are some") as u32;
@@ -173,7 +173,7 @@ impl Kernel {
         self.forget(task, reaper)
     }
 
-    /// A task goes to another scheduling class in its sleep.
+    /// A sleeping task changes its scheduling class.
     fn leave(&mut self, task: TaskId) -> Result<(), Fault> {
         self.tasks[task.index()] = State::Dead;
         self.forget(task, None)
@@ -278,7 +278,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// The CPUs that were asked to reschedule do, in their order.
+    /// Every CPU that was asked to reschedule calls schedule(), in ascending order.
     fn obey(&mut self) -> Result<(), Fault> {
         for cpu in 0..self.curr.len() as u32 {
             if self.script.host.need_resched(CpuId(cpu)) {

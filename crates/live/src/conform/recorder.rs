@@ -1,4 +1,4 @@
-//! A native host whose every hook call is written down, with its outcome.
+//! A native host that records every hook call and its result.
 
 use std::fmt;
 
@@ -15,7 +15,8 @@ const NO_TASK: u32 = u32::MAX;
 /// `MOST_LOCKS` in conform.h.
 const MOST_LOCKS: usize = 64;
 
-/// What second locks and overlapping hooks do to the policies with a lock for each CPU.
+/// For policies with a lock for each CPU: one in `REFUSE_ONE_IN` second locks is refused; others
+/// move the time on by up to `DELAY_NS`.
 const REFUSE_ONE_IN: u32 = 4;
 const DELAY_NS: u64 = 100_000;
 
@@ -24,7 +25,7 @@ const DELAY_NS: u64 = 100_000;
 pub struct Event {
     now: u64,
     mask: u64,
-    /// What each call of rq_lock() is answered: 0 for a refusal, else what time it is then at least.
+    /// Result of each rq_lock(): 0 is a refusal, other values the earliest time after it.
     locks: [u64; MOST_LOCKS],
     kind: Kind,
     this_cpu: u32,
@@ -103,7 +104,7 @@ impl fmt::Display for Event {
             }
         }
         write!(f, ", arguments {a:#x} {b:#x} {mask:#x}, second locks")?;
-        // After the last one that was given nobody knows which were asked for.
+        // Refusals after the last granted lock look like unused entries, so they are not printed.
         let given = locks.iter().rposition(|&lock| lock > 0);
         for lock in &locks[..given.map_or(0, |last| last + 1)] {
             match lock {
@@ -119,7 +120,7 @@ impl fmt::Display for Event {
 }
 
 impl Event {
-    /// As the C side reads it.
+    /// The bytes of the C structure.
     pub fn bytes(&self) -> [u8; size_of::<Event>()] {
         let mut bytes = [0; size_of::<Event>()];
         let long = [self.now, self.mask].into_iter().chain(self.locks);
@@ -245,7 +246,7 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// The next calls happen then and there.
+    /// Sets the time and CPU of the calls that follow.
     pub fn at(&mut self, now: Time, cpu: CpuId) {
         self.now = now;
         self.cpu = cpu;
@@ -353,7 +354,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Asks for a CPU, if the policy is asked at all.
+    /// Calls select_cpu(), under the conditions of the kernel.
     pub fn place(&mut self, task: TaskId, flags: u32) -> Result<(), Fault> {
         let asked = self.host.task(task).nr_allowed > 1 && self.host.policy().selects_cpu();
         let cpu = self.host.select_cpu(task, flags)?;
@@ -469,7 +470,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Every task's priority: what decides later.
+    /// Calls priority() for every task: the result depends on all state that later decisions use.
     pub fn priorities(&mut self) -> Result<(), Fault> {
         for task in self.alive.clone() {
             let priority = self.host.priority(task)?.unwrap_or(0);
@@ -532,7 +533,7 @@ mod tests {
         assert_eq!(outcome.to_string(), format!("answer -7, {said}"));
     }
 
-    /// svr4's update asks for the lock of every task's queue.
+    /// svr4's update locks the run queue of every task.
     #[test]
     fn no_hook_takes_more_locks_than_a_script_holds() {
         for policy in Policy::for_kernels() {
@@ -543,7 +544,7 @@ mod tests {
         }
     }
 
-    /// Locks are refused, and others renew the time, in what is played.
+    /// Scripts contain refused locks and locks that renew the time.
     #[test]
     fn scripts_refuse_locks_and_renew_times() {
         let o1 = Tuned::new(Policy::find("o1").unwrap(), None, &[]).unwrap();
@@ -551,7 +552,7 @@ mod tests {
         let events: Vec<Event> = scripts.flat_map(|script| script.events).collect();
         let renewed = events.iter().filter(|e| e.locks[0] > e.now).count();
         assert!(renewed > 10, "{renewed}");
-        // A refusal is seen by the time of the lock after it.
+        // A refusal shows as 0 before a later lock's time.
         let refused = events.iter().filter(|e| e.locks[0] == 0 && e.locks[1] > 0);
         assert!(refused.count() > 0);
     }

@@ -1,4 +1,4 @@
-//! The measured programs end, and their times add up.
+//! The measured programs end, and their costs add up.
 
 use schedlab_overhead::{marginal, ping_pong, yields, Cost, Hackbench};
 
@@ -15,7 +15,7 @@ fn programs_end_well() {
     assert!(cost.switches > 0, "receivers wait for senders: {cost:?}");
 }
 
-/// Beginning and end, here 100 ns and 3 switches, are taken off.
+/// The cost of start and end, here 100 ns and 3 switches, is subtracted.
 #[test]
 fn only_what_rounds_add_is_counted() {
     let program = |rounds| {

@@ -11,7 +11,8 @@ use crate::system::{set_nice, set_slice, set_standing, Standing};
 use super::{in_words, Actor, Problem};
 
 impl Actor {
-    /// A new task inherits its parent's attributes.
+    /// Sets the specification's attributes. A task with default attributes needs no call, unless it
+    /// inherited others from its parent.
     pub(super) fn take_standing(&self) -> Result<(), Problem> {
         match self.play.spec(self.me) {
             TaskSpec {

@@ -25,7 +25,7 @@ impl Actor {
                 .spawn(act);
             return thread.map(drop).map_err(cannot);
         }
-        // SAFETY: the child allocates, which the C library allows, and takes no locks but ours.
+        // SAFETY: the child may allocate with this C library, and uses no locks except the play's.
         match unsafe { fork() }.map_err(cannot)? {
             Some(_) => Ok(()),
             None => {
@@ -43,7 +43,7 @@ impl Actor {
         }
     }
 
-    /// Waits for the next child to end.  Threads that have ended come first, then processes.
+    /// Waits for the next child to end. Threads that have ended are taken first, then processes.
     pub(super) fn wait_for_child(&self) {
         if self.bury_thread() || wait_for_child() {
             return;
@@ -51,12 +51,12 @@ impl Actor {
         self.wait_for_thread();
     }
 
-    /// The same; false if there are none.
+    /// Waits for the next child to end; false if there is none.
     pub(super) fn wait_for_one(&self) -> bool {
         self.bury_thread() || wait_for_child() || self.wait_for_thread()
     }
 
-    /// Waits for a thread of its own to end; false if there are none.
+    /// Waits for a thread of this task to end; false if there is none.
     pub(super) fn wait_for_thread(&self) -> bool {
         while self.slot.threads.load(SeqCst) > 0 {
             if self.bury_thread() {

@@ -11,7 +11,7 @@ use crate::work::Work;
 
 use super::{thread, Counts, Labour, Message, Plan};
 
-/// Turns a user has been given and has not taken.
+/// Turns that a user has received and not used yet.
 #[derive(Default)]
 struct Turns {
     left: Mutex<u32>,
@@ -31,7 +31,7 @@ impl Turns {
     }
 }
 
-/// Connects all users, runs their threads, and counts messages.
+/// Connects all users, runs their threads and counts messages.
 pub fn run(plan: Plan, server: SocketAddr, work: Work, counts: Counts) -> io::Result<()> {
     let ready = Arc::new(Barrier::new(2 * (plan.rooms * plan.users) as usize + 1));
     let mut threads = Vec::new();
@@ -69,7 +69,7 @@ fn users(plan: &Plan) -> impl Iterator<Item = Message> {
     (0..plan.rooms).flat_map(move |room| (0..users).map(move |user| Message { room, user }))
 }
 
-/// Sends all messages, each when it is its turn.
+/// Sends all messages, each after the user's turn.
 fn send(
     plan: &Plan,
     who: Message,
@@ -92,7 +92,7 @@ fn send(
     Ok(())
 }
 
-/// Counts what arrives.  User u has its turn when what it has sent and received adds up to u
+/// Counts received messages. User u has its turn when its sent and received messages add up to u
 /// modulo the number of users.
 fn receive(
     plan: &Plan,

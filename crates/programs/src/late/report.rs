@@ -4,7 +4,7 @@ use schedlab_trace::Ns;
 
 use super::{Kind, Tally, What};
 
-/// The progress up to a second, as a line.
+/// The state after a second, as a line.
 pub fn each_second(second: u64, kinds: &[Kind]) -> String {
     let kinds: Vec<String> = kinds.iter().map(so_far).collect();
     format!("{second:>4} s  {}", kinds.join("   "))
@@ -21,7 +21,7 @@ fn so_far(kind: &Kind) -> String {
     )
 }
 
-/// All that was measured: a row for each kind, times in ms but for the last ones, in s.
+/// The results: a row for each kind; times in ms, the last columns in s.
 pub fn total(kinds: &[Kind], time: Ns) -> String {
     let head = [
         "tasks", "periods", "work", "max", "late", "max", "%CPU", "real s", "sleep s", "vol.",

@@ -12,13 +12,13 @@ use crate::work::Work;
 
 use super::{Stage, Tally, What};
 
-/// What one round of work copies.
+/// Bytes copied by one round of work.
 const PIECE_BYTES: usize = 1024;
 
 /// The default size of the memory a task works on.
 const USUAL_BYTES: usize = 64 << 10;
 
-/// The time between two checks whether the last batch has ended.
+/// Time between two checks whether the last batch has ended.
 const LOOK_AGAIN: Ns = Ns::from_ms(1);
 
 thread_local! {
@@ -41,7 +41,7 @@ pub fn copy(rounds: u64) {
 }
 
 fn start_signal() -> libc::sigset_t {
-    // SAFETY: the set is filled in before it is used.
+    // SAFETY: the set is initialised before it is used.
     unsafe {
         let mut set = std::mem::zeroed();
         libc::sigemptyset(&mut set);
@@ -115,7 +115,7 @@ impl Actor<'_> {
         Ok(())
     }
 
-    /// A batch begins when the last task of the one before has ended.
+    /// Waits for the next batch, which starts when the last task of the previous one has ended.
     fn wait_for_batch(&mut self, all: &[Tally], index: usize) {
         let first = index - index % self.task.count as usize;
         while !all[..first].iter().all(|other| other.get(What::Ended) > 0) {
@@ -141,7 +141,7 @@ impl Actor<'_> {
         }
     }
 
-    /// Sleeps, notes how late it woke, works.
+    /// Sleeps, records how late it woke, works.
     fn cycle(&mut self) {
         let task = self.task;
         if task.sleep == Ns::ZERO {
@@ -160,7 +160,7 @@ impl Actor<'_> {
         (0..task.burst).for_each(|_| self.period());
     }
 
-    /// One period's work.
+    /// Does the work of one period.
     fn period(&mut self) {
         let before = now();
         let amount = self.amount();
@@ -182,7 +182,7 @@ impl Actor<'_> {
         }
     }
 
-    /// Notes the CPU time and switches of this thread, from the kernel.
+    /// Records the CPU time and switches of this thread, from the kernel.
     fn note_usage(&self) {
         // SAFETY: an all-zero `rusage` is a valid one, and the place lives through the call.
         let usage = unsafe {

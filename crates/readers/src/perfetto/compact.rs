@@ -8,7 +8,7 @@ use super::schema::compact;
 use super::{Reader, Wrong};
 use crate::intake;
 
-/// The columns, by their fields' numbers; kept for their memory.
+/// The columns by their field numbers; reused to save allocations.
 #[derive(Default)]
 pub struct Compact {
     columns: [Vec<u64>; 13],
@@ -48,8 +48,8 @@ impl Reader {
             time = time.wrapping_add(times[row]);
             let next = table.task(pids[row], prios[row], comms[row])?;
             let prev = self.running(cpu).replace(next);
-            // The first switch of a CPU does not name the task before it.  A switch from idle to idle only begins the
-            // CPU's track.
+            // The first switch of a CPU does not name the previous task. A switch from idle to idle
+            // only starts the CPU's track.
             if let Some(prev) = prev.filter(|prev| prev.pid != next.pid) {
                 let kind = KernelEventKind::Switch {
                     prev,
@@ -79,7 +79,8 @@ impl Reader {
             let kind = KernelEventKind::Waking {
                 task: table.task(pids[row], prios[row], comms[row])?,
                 by: intake::context(flags.get(row).copied().unwrap_or(0)),
-                target: target.ok_or_else(|| Wrong(format!("there is no CPU {}", targets[row])))?,
+                target: target
+                    .ok_or_else(|| Wrong(format!("CPU number {} is invalid", targets[row])))?,
             };
             self.intake.push(Time(time), cpu, kind);
         }
@@ -88,7 +89,7 @@ impl Reader {
 }
 
 impl Compact {
-    /// Several columns, which must have the same length.
+    /// Columns that must have the same length.
     fn columns<const N: usize>(&self, fields: [u32; N]) -> Result<[&[u64]; N], Wrong> {
         let columns = fields.map(|field| &self.columns[field as usize][..]);
         let length = columns[0].len();
@@ -101,7 +102,7 @@ impl Compact {
     }
 
     fn task(&self, pid: u64, prio: u64, comm: u64) -> Result<TaskRef, Wrong> {
-        let pid = intake::pid(pid).ok_or_else(|| Wrong(format!("there is no thread {pid}")))?;
+        let pid = intake::pid(pid).ok_or_else(|| Wrong(format!("thread id {pid} is invalid")))?;
         let comm = self.names.get(comm as usize).copied();
         let comm = comm.ok_or_else(|| Wrong("a compact event without its name".into()))?;
         Ok(intake::task(pid, comm, Some(prio as i64)))

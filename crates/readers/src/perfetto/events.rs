@@ -1,4 +1,4 @@
-//! FtraceEvent: one event each, with the kernel's own fields.
+//! FtraceEvent: single events with the kernel's fields.
 
 use schedlab_recording::{KernelEventKind, Pid, TaskRef};
 use schedlab_trace::{CpuId, Time};
@@ -8,7 +8,7 @@ use super::schema::{event, SCHED_YIELD};
 use super::{Reader, Wrong};
 use crate::intake;
 
-/// The events a recording needs have no more fields than this.
+/// Most fields of an event that a recording needs.
 const MAX_FIELDS: usize = 8;
 
 /// The fields of an event, by number.
@@ -110,7 +110,7 @@ impl Reader {
             }
             event::TASK_RENAME => {
                 let a = a()?;
-                // Newer kernels leave out the running task's id.
+                // Newer kernels omit the running task's id.
                 let pid = match a.pid(1)? {
                     Pid::IDLE => intake::pid(pid).unwrap_or(Pid::IDLE),
                     pid => pid,
@@ -154,11 +154,11 @@ impl<'a> Arguments<'a> {
 
     fn pid(&self, field: usize) -> Result<Pid, Wrong> {
         let number = self.numbers[field];
-        intake::pid(number).ok_or_else(|| Wrong(format!("there is no thread {number}")))
+        intake::pid(number).ok_or_else(|| Wrong(format!("thread id {number} is invalid")))
     }
 
     fn cpu(&self, field: usize) -> Result<CpuId, Wrong> {
         let number = self.numbers[field];
-        intake::cpu(number).ok_or_else(|| Wrong(format!("there is no CPU {number}")))
+        intake::cpu(number).ok_or_else(|| Wrong(format!("CPU number {number} is invalid")))
     }
 }

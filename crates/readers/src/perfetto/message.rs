@@ -28,7 +28,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The next field's number and value; none at the end.
+    /// The number and value of the next field; `None` at the end.
     pub fn next(&mut self) -> Result<Option<(u32, Value<'a>)>> {
         if self.reader.is_eof() {
             return Ok(None);
@@ -50,7 +50,7 @@ impl<'a> Fields<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// A number, 0 if it is something else.
+    /// The number; 0 if the value has another type.
     pub fn number(self) -> u64 {
         match self {
             Value::Number(number) => number,
@@ -58,7 +58,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Bytes, none if it is something else.
+    /// The bytes; none if the value has another type.
     pub fn bytes(self) -> &'a [u8] {
         match self {
             Value::Bytes(bytes) => bytes,
@@ -67,7 +67,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// The numbers of a packed column, or of one that is not packed, added to those before.
+/// Appends the numbers of a column, packed or not.
 pub fn push_column(column: &mut Vec<u64>, value: Value<'_>) -> Result<()> {
     match value {
         Value::Number(number) => column.push(number),

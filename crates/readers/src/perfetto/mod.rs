@@ -1,7 +1,9 @@
-//! Reads Perfetto traces.  A packet holds bundles of the kernel's events (ftrace), each of one CPU.
+//! Reads Perfetto traces. A packet contains bundles of the kernel's events (ftrace), each of one
+//! CPU.
 //!
-//! A bundle holds single events, or switches and wakings in columns (CompactSched), or both.  A compact switch does not
-//! name the task that ran: it is the next task of the CPU's switch before.
+//! A bundle contains single events, or switches and wakings in columns (CompactSched), or both. A
+//! compact switch does not name the previous task: it is the next task of the CPU's previous
+//! switch.
 
 mod compact;
 mod events;
@@ -27,7 +29,7 @@ const MAX_PACKET: u64 = 256 << 20;
 /// A trace's first byte: field 1 ([`trace::PACKET`]), a message.
 const PACKET_TAG: u8 = (trace::PACKET << 3 | 2) as u8;
 
-/// What would have been right.
+/// The expected content, for messages.
 const COMPLETE: &str = "a complete Perfetto trace";
 
 /// Whether a file that begins with these bytes looks like a trace.
@@ -36,7 +38,7 @@ pub fn begins(head: &[u8]) -> bool {
     if head.first() != Some(&PACKET_TAG) {
         return false;
     }
-    // Are the fields of the first packet, as far as it is there, valid?
+    // Check the fields of the first packet, as far as they are in `head`.
     let Ok(Some(length)) = packet_length(&mut rest) else {
         return false;
     };
@@ -66,12 +68,12 @@ pub fn read(stream: impl Read, budget: &Budget) -> Result<(Recording, ReadReport
             break;
         };
         if length > MAX_PACKET {
-            return Err(damaged(format!("a packet of {length} bytes")));
+            return Err(damaged(format!("a packet has {length} bytes")));
         }
         bytes.clear();
         (&mut stream).take(length).read_to_end(&mut bytes)?;
         if (bytes.len() as u64) < length {
-            return Err(damaged("the file is cut short in this packet".into()));
+            return Err(damaged("the file ends inside this packet".into()));
         }
         reader.packet(&bytes, 0).map_err(|wrong| damaged(wrong.0))?;
     }
@@ -84,22 +86,22 @@ fn packet_length(stream: &mut impl Read) -> Result<Option<u64>, Wrong> {
     match stream.read(&mut byte) {
         Ok(0) => return Ok(None),
         Ok(_) if byte[0] == PACKET_TAG => {}
-        Ok(_) => return Err(Wrong("no packet begins here".into())),
+        Ok(_) => return Err(Wrong("this is not the start of a packet".into())),
         Err(error) => return Err(Wrong(error.to_string())),
     }
     let mut length = 0u64;
     for shift in (0..35).step_by(7) {
         let read = stream.read_exact(&mut byte);
-        read.map_err(|_| Wrong("the file is cut short".into()))?;
+        read.map_err(|_| Wrong("the file is incomplete".into()))?;
         length |= u64::from(byte[0] & 0x7f) << shift;
         if byte[0] & 0x80 == 0 {
             return Ok(Some(length));
         }
     }
-    Err(Wrong("the length of a packet is not one".into()))
+    Err(Wrong("the length of a packet is invalid".into()))
 }
 
-/// What is wrong with a packet.
+/// The problem with a packet.
 struct Wrong(String);
 
 impl std::fmt::Display for Wrong {
@@ -110,7 +112,7 @@ impl std::fmt::Display for Wrong {
 
 impl From<quick_protobuf::Error> for Wrong {
     fn from(_: quick_protobuf::Error) -> Wrong {
-        Wrong("a packet that is no protocol buffer".into())
+        Wrong("a packet is not a protocol buffer".into())
     }
 }
 
@@ -132,7 +134,7 @@ struct Reader {
     budget: Budget,
     intake: Intake,
     states: States,
-    /// The running task of each CPU by its last switch; none before the first switch.
+    /// The running task of each CPU, from its last switch; `None` before the first.
     running: Vec<Option<TaskRef>>,
     compact: Compact,
 }
@@ -148,7 +150,7 @@ impl Reader {
         }
     }
 
-    /// Reads a packet.  `depth` is the number of compressed packets around it.
+    /// Reads a packet inside `depth` compressed packets.
     fn packet(&mut self, bytes: &[u8], depth: u32) -> Result<(), Wrong> {
         let mut fields = Fields::of(bytes);
         while let Some((number, value)) = fields.next()? {
@@ -173,13 +175,15 @@ impl Reader {
 
     fn compressed(&mut self, inflate: impl Read, depth: u32) -> Result<(), Wrong> {
         if depth > 0 {
-            return Err(Wrong("compressed packets in compressed packets".into()));
+            return Err(Wrong(
+                "compressed packets contain compressed packets".into(),
+            ));
         }
         let mut bytes = Vec::new();
         let inflated = inflate.take(MAX_PACKET + 1).read_to_end(&mut bytes);
-        inflated.map_err(|_| Wrong("compressed packets that are damaged".into()))?;
+        inflated.map_err(|_| Wrong("compressed packets are damaged".into()))?;
         if bytes.len() as u64 > MAX_PACKET {
-            return Err(Wrong("compressed packets that are too long".into()));
+            return Err(Wrong("compressed packets are too long".into()));
         }
         let spent = self.budget.decompressed(bytes.len() as u64);
         spent.map_err(|error| Wrong(format!("{error} (see --max-decompressed)")))?;
@@ -193,7 +197,7 @@ impl Reader {
     }
 
     fn bundle(&mut self, bytes: &[u8]) -> Result<(), Wrong> {
-        // The CPU's number may follow the events.
+        // The CPU's number may come after the events.
         let mut cpu = 0;
         let mut fields = Fields::of(bytes);
         let mut lost = false;
@@ -204,7 +208,7 @@ impl Reader {
                 _ => {}
             }
         }
-        let cpu = intake::cpu(cpu).ok_or_else(|| Wrong(format!("there is no CPU {cpu}")))?;
+        let cpu = intake::cpu(cpu).ok_or_else(|| Wrong(format!("CPU number {cpu} is invalid")))?;
         self.intake.cpus(u64::from(cpu.0) + 1);
         if lost {
             self.intake.lost(None);
@@ -283,7 +287,7 @@ impl Reader {
     }
 
     fn finish(mut self) -> Result<(Recording, ReadReport), Failure> {
-        // A bundle holds switches and wakings separately; that does not count as out of order.
+        // A bundle separates switches and wakings; that does not count as out of order.
         self.intake.report.nr_out_of_order = 0;
         self.intake.finish()
     }
@@ -294,7 +298,7 @@ fn text(value: Value<'_>) -> std::borrow::Cow<'_, str> {
     String::from_utf8_lossy(value.bytes())
 }
 
-/// The meaning of the bits of a task's state.  Traces hold the kernel's own bits, which changed in 4.14.
+/// The meaning of a task's state bits. Traces contain the kernel's own bits, which changed in 4.14.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum States {
     Since414,
@@ -309,8 +313,8 @@ impl States {
         }
     }
 
-    /// Before 4.14 0x10 and 0x20 meant dead, 0x40 dying and 0x200 parked.  Preemption in the kernel was the bit above the
-    /// last state's bit, which depends on the version.
+    /// Before 4.14: 0x10 and 0x20 are dead, 0x40 dying, 0x200 parked. The bit above the last
+    /// state's, which depends on the version, is preemption in the kernel.
     fn read(self, bits: u64) -> KernelState {
         match self {
             States::Since414 => intake::state_of_bits(bits),

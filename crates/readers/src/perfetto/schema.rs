@@ -1,5 +1,5 @@
-//! Numbers of the fields we read, from Perfetto's published trace schema (`perfetto_trace.proto`,
-//! as in version 0.59.1 of its Python package).
+//! Field numbers from Perfetto's published trace schema (`perfetto_trace.proto` of version 0.59.1
+//! of its Python package).
 
 /// `Trace`
 pub mod trace {
@@ -54,7 +54,7 @@ pub mod compact {
     pub const WAKING_COMMON_FLAGS: u32 = 12;
 }
 
-/// `FtraceEvent`: what all have, and the events a recording needs.
+/// `FtraceEvent`: the common fields, and the events that a recording needs.
 pub mod event {
     pub const TIMESTAMP: u32 = 1;
     pub const PID: u32 = 2;

@@ -1,7 +1,7 @@
 //! The arguments of an event, as the kernel prints them and as trace-cmd prints some of them.
 //!
-//! Names may contain anything, also blanks and `=`.  So keys are searched from the end of the line, where no name can
-//! be taken for a key.
+//! Names may contain anything, also blanks and `=`. So keys are searched from the end of the line,
+//! where no name can look like a key.
 
 use schedlab_recording::{Comm, KernelEventKind, KernelState, Pid, TaskRef};
 use schedlab_trace::CpuId;
@@ -16,7 +16,7 @@ pub enum Said {
     Event(KernelEventKind),
     /// An event of another kind.
     Other,
-    /// An event of a kind that a recording needs; its text cannot be understood.
+    /// A needed event with an invalid text.
     Nonsense,
 }
 
@@ -77,7 +77,7 @@ fn switch(text: &str, intake: &mut Intake) -> Option<KernelEventKind> {
     })
 }
 
-/// The letters, or with `trace-cmd report -R` the bits, as they are since Linux 4.14.
+/// The letters, or with `trace-cmd report -R` the bits in their meaning since Linux 4.14.
 fn state_of(text: &str) -> Option<KernelState> {
     if text.starts_with(|c: char| c.is_ascii_digit()) {
         let bits = match text.strip_prefix("0x") {
@@ -91,7 +91,7 @@ fn state_of(text: &str) -> Option<KernelState> {
     letters.then(|| KernelState::of_letters(text))
 }
 
-/// "comm=X pid=1 prio=120 …", or trace-cmd's "X:1 [120] …": the task and what follows its id.
+/// "comm=X pid=1 prio=120 …", or trace-cmd's "X:1 [120] …": the task, and the text after its id.
 fn about_task<'a>(text: &'a str, intake: &mut Intake) -> Option<(TaskRef, &'a str)> {
     match text.strip_prefix("comm=") {
         Some(text) => {
@@ -102,7 +102,7 @@ fn about_task<'a>(text: &'a str, intake: &mut Intake) -> Option<(TaskRef, &'a st
     }
 }
 
-/// "X:1 [120] rest", as trace-cmd prints tasks.
+/// "X:1 [120] rest", trace-cmd's format of tasks.
 fn brief_task<'a>(text: &'a str, intake: &mut Intake) -> Option<(TaskRef, &'a str)> {
     let (who, rest) = text.rsplit_once(" [")?;
     let (prio, rest) = rest.split_once(']')?;
@@ -135,8 +135,8 @@ fn migrate(text: &str, intake: &mut Intake) -> Option<KernelEventKind> {
     Some(KernelEventKind::Migrate { task, from, to })
 }
 
-/// "comm=X pid=1 child_comm=Y child_pid=2"; with `trace-cmd report -R` the parent's keys begin
-/// with "parent_", as the fields are called.
+/// "comm=X pid=1 child_comm=Y child_pid=2"; with `trace-cmd report -R` the parent's keys begin with
+/// "parent_".
 fn fork(text: &str, intake: &mut Intake) -> Option<KernelEventKind> {
     let (text, child) = last_key(text, " child_pid=")?;
     let (text, child_comm) = last_key(text, " child_comm=")?;
@@ -168,7 +168,7 @@ fn new_task(text: &str, intake: &mut Intake) -> Option<KernelEventKind> {
     })
 }
 
-/// "pid=1 oldcomm=X newcomm=Y oom_score_adj=0"; newer kernels leave out the running task's id.
+/// "pid=1 oldcomm=X newcomm=Y oom_score_adj=0"; newer kernels omit the running task's id.
 fn rename(head: &Head<'_>, intake: &mut Intake) -> Option<KernelEventKind> {
     let (text, _) = last_key(head.arguments, " oom_score_adj=")?;
     let (before, comm) = last_key(text, " newcomm=")?;
@@ -180,7 +180,7 @@ fn rename(head: &Head<'_>, intake: &mut Intake) -> Option<KernelEventKind> {
     Some(KernelEventKind::Rename { pid, comm })
 }
 
-/// Events that make a recording better; tools print some of them in their own way, and nothing is lost without them.
+/// Optional events: some tools print them in other formats, and a recording works without them.
 fn extra(head: &Head<'_>, intake: &mut Intake) -> Option<KernelEventKind> {
     match head.event {
         "sched_stat_runtime" => runtime(head.arguments, intake),

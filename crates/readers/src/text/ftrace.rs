@@ -95,8 +95,9 @@ fn are_flags(text: &str) -> bool {
     text.len() <= MAX_FLAGS && text.bytes().all(is_flag)
 }
 
-/// The context by the flags.  Kernels print different numbers of flags, but these letters mean the same in all of them:
-/// hard interrupt (`h`, or `H` inside a soft one), soft (`s`), non-maskable (`z`, or `Z` inside a hard one).
+/// The context from the flags. Kernels print different numbers of flags, but these letters have one
+/// meaning: hard interrupt (`h`, or `H` inside a softirq), softirq (`s`), non-maskable (`z`, or `Z`
+/// inside a hard interrupt).
 fn context(flags: Option<&str>, pid: Pid) -> WakeContext {
     let Some(flags) = flags else {
         return match pid {

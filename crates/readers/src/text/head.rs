@@ -8,7 +8,7 @@ use crate::intake;
 
 /// The head of a line.
 pub struct Head<'a> {
-    /// The thread that ran; none if the tool does not name it.
+    /// The running thread; `None` if the tool does not print it.
     pub pid: Option<Pid>,
     /// Its process, if the line names it.
     pub tgid: Option<Pid>,
@@ -28,9 +28,9 @@ pub struct Head<'a> {
     pub arguments: &'a str,
 }
 
-/// Places of "[NUMBER]" in a line: the text before, the CPU, the text after.
+/// Possible positions of "[CPU]" in a line: the text before, the CPU, the text after.
 ///
-/// Names may contain brackets, so each place is tried until the rest of the line fits.
+/// Names may contain brackets, so the caller tries each position until the rest of the line fits.
 pub fn cpus(line: &str) -> impl Iterator<Item = (&str, CpuId, &str)> {
     positions(line, b'[').filter_map(|at| {
         let (number, behind) = once(&line[at + 1..], b']')?;
@@ -43,7 +43,7 @@ pub fn thread(text: &str) -> Option<Pid> {
     text.parse().ok().map(Pid)
 }
 
-/// A number written in digits only, without a sign.
+/// A number of digits without a sign.
 fn digits(text: &str) -> Option<u64> {
     let add = |number: u64, byte: u8| {
         let digit = Some(byte.wrapping_sub(b'0')).filter(|digit| *digit < 10)?;
@@ -53,7 +53,7 @@ fn digits(text: &str) -> Option<u64> {
     number.filter(|_| !text.is_empty())
 }
 
-/// A time at the front, up to its colon: "3231.698704: rest".
+/// A time at the start of the text, up to its colon: "3231.698704: rest".
 pub fn time(text: &str) -> Option<(Time, u32, &str)> {
     let (time, rest) = once(text, b':')?;
     let (seconds, fraction) = once(time, b'.')?;

@@ -1,7 +1,7 @@
 //! Reads the texts of perf script, ftrace and trace-cmd report.
 //!
-//! A line is a *head* (task, CPU, time), which each tool prints in its own way, and an event with its arguments, which
-//! the kernel prints ([`arguments`]).
+//! A line has a *head* (task, CPU, time), which each tool prints in its own format, and an event
+//! with arguments, which the kernel prints ([`arguments`]).
 
 mod arguments;
 mod ftrace;
@@ -21,12 +21,12 @@ use crate::report::{FileFormat, ReadReport};
 
 use head::Head;
 
-/// The longest line in bytes.  Longer lines do not occur; a file without line breaks is no text.
+/// The longest line in bytes; a file with a longer one is not text.
 const MAX_LINE: usize = 1 << 20;
 
-/// The format of a text; none if it is none of these.
+/// The format of a text; `None` if it is unknown.
 pub fn format_of(head: &[u8]) -> Option<FileFormat> {
-    // Names of tasks may hold any other byte.
+    // Task names may contain any byte except 0.
     if head.iter().take(4096).any(|byte| *byte == 0) {
         return None;
     }
@@ -39,7 +39,7 @@ pub fn format_of(head: &[u8]) -> Option<FileFormat> {
     lines().any(is_ftrace).then_some(FileFormat::Ftrace)
 }
 
-/// Reads lines until their end.
+/// Reads all lines.
 pub fn read(
     mut lines: impl BufRead,
     format: FileFormat,
@@ -71,8 +71,11 @@ fn text_of(line: &[u8]) -> Cow<'_, str> {
 
 fn cut_short(failure: Failure, cut: bool) -> Failure {
     match cut {
-        true => Failure::new(format!("the file is cut short here: {}", failure.problem))
-            .expected(failure.expected),
+        true => Failure::new(format!(
+            "the file ends inside this line: {}",
+            failure.problem
+        ))
+        .expected(failure.expected),
         false => failure,
     }
 }
@@ -127,7 +130,7 @@ impl Reader {
         Ok(())
     }
 
-    /// A line that is no event.
+    /// Handles a line that is not an event.
     fn other(&mut self, line: &str) -> Result<(), Failure> {
         let known = match self.format {
             _ if line == SIMULATED_HEADING => Some(Other::Simulated),
@@ -185,7 +188,7 @@ impl Reader {
     }
 }
 
-/// The meaning of a line that is no event.
+/// The meaning of a line that is not an event.
 enum Other {
     /// Nothing a recording needs.
     Nothing,
@@ -193,9 +196,9 @@ enum Other {
     Cpus(u64),
     /// The kernel's release.
     Release(String),
-    /// What recording a system call cost, in ns.
+    /// CPU time to record a system call, in ns.
     CallCost(u64),
-    /// There was no kernel: schedlab simulated one.
+    /// The trace of a simulation by schedlab, not of a kernel.
     Simulated,
     /// Events were lost; their number, if it is known.
     Lost(Option<u64>),

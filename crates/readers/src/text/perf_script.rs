@@ -47,7 +47,7 @@ fn id(text: &str) -> Option<Option<Pid>> {
     thread(text).map(Some)
 }
 
-/// Skips the period, which some versions print before the event.
+/// Skips the period, which some versions of perf print before the event.
 fn period(text: &str) -> &str {
     let text = text.trim_ascii_start();
     match once(text, b' ') {

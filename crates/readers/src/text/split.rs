@@ -1,23 +1,23 @@
 //! Splits lines at ASCII bytes.
 //!
-//! A line has dozens of short parts.  For such parts the searches of `str` spend more time on their preparation than on
-//! the search.
+//! A line has dozens of short parts. For these the searches of `str` spend most time on
+//! preparation.
 
 use memchr::{memchr, memchr_iter, memrchr};
 
-/// The text before and after the first occurrence of a byte, which is ASCII.
+/// The text before and after the first occurrence of an ASCII byte.
 pub fn once(text: &str, ascii: u8) -> Option<(&str, &str)> {
     let at = memchr(ascii, text.as_bytes())?;
     Some((&text[..at], &text[at + 1..]))
 }
 
-/// The text before and after the last occurrence of a byte, which is ASCII.
+/// The text before and after the last occurrence of an ASCII byte.
 pub fn last(text: &str, ascii: u8) -> Option<(&str, &str)> {
     let at = memrchr(ascii, text.as_bytes())?;
     Some((&text[..at], &text[at + 1..]))
 }
 
-/// The text before and after the last occurrence of a key, which ends with "=".
+/// The text before and after the last occurrence of a key that ends with "=".
 pub fn last_key<'a>(text: &'a str, key: &str) -> Option<(&'a str, &'a str)> {
     let mut before = text;
     loop {
@@ -29,7 +29,7 @@ pub fn last_key<'a>(text: &'a str, key: &str) -> Option<(&'a str, &'a str)> {
     }
 }
 
-/// The places of a byte, which is ASCII.
+/// The positions of an ASCII byte.
 pub fn positions(text: &str, ascii: u8) -> impl Iterator<Item = usize> + '_ {
     memchr_iter(ascii, text.as_bytes())
 }

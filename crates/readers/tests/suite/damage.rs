@@ -1,6 +1,6 @@
 //! Damaged files of every format give an error or a recording, never a panic or an endless loop.
 //!
-//! The damage is pseudo-random but always the same, so that a failure can be reproduced.
+//! The damage is pseudo-random with a fixed seed, so that a failure can be reproduced.
 
 use std::cell::Cell;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -13,22 +13,22 @@ use schedlab_measure::Measure;
 use schedlab_readers::{read, read_from, write_text, TextFormat};
 use schedlab_trace::{PerfettoSink, TraceInfo};
 
-/// Damage to a file of some length.
+/// A kind of damage to a file of a given length.
 #[derive(Clone, Debug)]
 enum Damage {
-    /// It ends here.
+    /// The file ends here.
     Cut(usize),
-    /// Other bytes stand here.
+    /// Other bytes replace those here.
     Overwritten(usize, Vec<u8>),
-    /// So much is missing here.
+    /// This number of bytes is missing here.
     Removed(usize, usize),
-    /// The bytes from here to there stand here once more.
+    /// This range of bytes is repeated.
     Repeated(usize, usize),
 }
 
 fn damage(length: usize) -> impl Strategy<Value = Vec<Damage>> {
     let at = 0..length;
-    // Heads are short and decide most: half of the damage is done there.
+    // Heads are short and important: half of the damage is there.
     let at = || prop_oneof![at.clone(), 0..length.min(300)];
     let bytes = || {
         let byte = prop_oneof![any::<u8>(), Just(0u8), Just(0xff), Just(0x7f), Just(0x80)];
@@ -68,8 +68,8 @@ fn damaged(whole: &[u8], all: &[Damage]) -> Vec<u8> {
     bytes
 }
 
-/// Reads damaged copies of a file; what can be read must play to a trace that holds together.
-/// How many were refused, and how many read.
+/// Reads damaged copies of a file; a copy that is accepted must play to a consistent trace. Returns
+/// the numbers of refused and accepted copies.
 #[track_caller]
 fn looked_at(name: &str, whole: &[u8], cases: u32) -> (u32, u32) {
     assert!(read_from(whole, name).is_ok());
@@ -96,14 +96,14 @@ fn looked_at(name: &str, whole: &[u8], cases: u32) -> (u32, u32) {
     (refused.get(), taken.get())
 }
 
-/// The same, of a file some of whose damage cannot be seen.
+/// The same for a file in which some damage cannot be detected.
 #[track_caller]
 fn survives(name: &str, whole: &[u8], cases: u32) {
     let (refused, taken) = looked_at(name, whole, cases);
     assert!(refused > 0 && taken > 0, "{name}: {refused}, {taken}");
 }
 
-/// Was it taken?
+/// Was it accepted?
 fn look_at(name: &str, bytes: &[u8]) -> bool {
     match read_from(bytes, name) {
         Err(mistake) => {
@@ -185,11 +185,11 @@ fn perfetto_with_single_events() {
 #[test]
 fn compressed() {
     let bytes = std::fs::read(example("make-j4-gcc")).unwrap();
-    // Its checksum sees everything.
+    // Its checksum detects all damage.
     assert_eq!(looked_at("x.zst", &bytes, 12), (12, 0));
 }
 
-/// What a fuzzer once found, each file in fuzz/found: refused or taken like any other.
+/// Files that a fuzzer found (fuzz/found): each is refused or accepted without a panic.
 #[test]
 fn found_by_fuzzing() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/found");

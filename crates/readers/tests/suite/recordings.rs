@@ -16,7 +16,7 @@ use schedlab_readers::{read, Compression, FileFormat};
 use schedlab_recording::{KernelEventKind, KernelState, Pid, Recording};
 use schedlab_trace::TraceInfo;
 
-/// How often each thing happened, by the names the commands above give it.
+/// The number of each event, by the names in the output of these commands.
 fn counts(recording: &Recording) -> BTreeMap<&'static str, u64> {
     let mut counts = BTreeMap::new();
     for event in recording.events() {
@@ -76,7 +76,7 @@ fn check(name: &str, expected: &Expected) {
         (expected.span.0 * 1000, expected.span.1 * 1000)
     );
     assert_eq!(recording.nr_cpus(), 2);
-    // What comes of it adds up.
+    // The totals of the played trace are consistent.
     let mut measure = Measure::new();
     recording.play(&TraceInfo::default(), &mut measure);
     assert_eq!(measure.finish().accounting_error, None);

@@ -18,8 +18,8 @@ fn written(recording: &Recording, format: TextFormat) -> (Vec<u8>, Vec<String>) 
     (text, notes)
 }
 
-/// perf script's text comes back event by event; only interrupts are known by the idle task, and
-/// the recording lacks some switches away from it.
+/// perf script's text is read back event by event. Only the idle task shows interrupts, and the
+/// recording lacks some switches away from it.
 #[test]
 fn perf_script_text() {
     for name in ["hackbench-4g", "make-j4-gcc"] {
@@ -31,11 +31,15 @@ fn perf_script_text() {
             |recording| -> Vec<String> { events(recording).iter().map(without_context).collect() };
         assert_same(&all(&recording), &all(&again));
         assert_eq!(report.resolution_ns, 1);
-        assert_eq!(notes, ["whether tasks or interrupts woke is not written"]);
+        assert_eq!(
+            notes,
+            ["the context of wakeups (task or interrupt) was not written"]
+        );
     }
 }
 
-/// System calls, accounts and softirqs come back from ftrace's text, with what recording a call cost.
+/// System calls, accounts and softirqs are read back from ftrace's text, with the cost of recording
+/// a call.
 #[test]
 fn system_calls_and_accounts() {
     let (mut recording, _) = read(&example("hackbench-4g")).unwrap();
@@ -98,7 +102,7 @@ fn yields_of_traces() {
     }
 }
 
-/// ftrace's text also carries who woke, and how much was lost.
+/// ftrace's text also contains wakers and lost events.
 #[test]
 fn ftrace_text() {
     let (mut recording, _) = read(&example("hackbench-4g")).unwrap();
@@ -112,7 +116,7 @@ fn ftrace_text() {
     assert_eq!(notes, [] as [&str; 0]);
 }
 
-/// Traces of simulations say so, in every format, and what is written of one that was read says it again.
+/// Traces of simulations are marked in every format, and remain marked after reading and writing.
 #[test]
 fn simulations_are_told_from_kernels() {
     for has_costs in [true, false] {
@@ -168,7 +172,7 @@ fn play_one_task(info: &TraceInfo, sink: &mut impl Sink) {
     sink.end(Time(2000));
 }
 
-/// Names with all that could mislead a reader; ftrace's text has them readable.
+/// Names with characters that could mislead a reader; ftrace's text replaces them.
 #[test]
 fn odd_names() {
     let odd = [
@@ -235,11 +239,10 @@ fn odd_names() {
         .map(|event| event.replace("e [3]", "e_[3]").replace("é=ß", "é_ß"))
         .collect();
     assert_same(&expected, &events(&again));
-    assert_eq!(notes, ["blanks and = in names are written as _"]);
+    assert_eq!(notes, ["blanks and = in names became _"]);
 }
 
-/// Our Perfetto file holds the trace's facts: the tasks that ran, their states, and the waker of
-/// each task.
+/// Our Perfetto file contains the tasks that ran, their states, and the waker of each task.
 #[test]
 fn perfetto() {
     for name in ["hackbench-4g", "make-j4-gcc"] {
@@ -255,15 +258,15 @@ fn perfetto() {
         assert!(again.carries.waking && !again.carries.wakeup);
         let mut said = said.lines;
         let mut read: Vec<(u64, u32, String)> = again.events().iter().filter_map(brief).collect();
-        // Of what happens in one moment on two CPUs, a file with one bundle for each does not
-        // keep the order.
+        // For events at the same time on two CPUs the order is lost, because each CPU has its own
+        // bundle.
         said.sort_by_key(|(time, cpu, _)| (*time, *cpu));
         read.sort_by_key(|(time, cpu, _)| (*time, *cpu));
         let (switches, wakings) = parts(&said);
         let (read_switches, read_wakings) = parts(&read);
         assert_same(&switches, &read_switches);
-        // A waking told after what it brought about is put before it when a file is read; some
-        // whose switches were made up look like that.
+        // A waking that comes after its wakeup is moved before it when a file is read; some with
+        // inferred switches have this form.
         assert_eq!(wakings.len(), read_wakings.len());
         let moved = wakings
             .iter()

@@ -28,8 +28,8 @@ fn kinds(recording: &Recording) -> [usize; 9] {
     ]
 }
 
-/// Samples by `perf script`, forks and execs by `perf script --show-task-events`: those between
-/// the first and the last sample.  The exits beside have a tracepoint, too.
+/// Samples by `perf script`, forks and execs by `perf script --show-task-events`: those between the
+/// first and the last sample. Exits also have a tracepoint.
 #[test]
 fn perf_data() {
     let (recording, report) = read(&sample("perf.data")).unwrap();
@@ -63,14 +63,14 @@ fn perf_data() {
     assert_eq!(lines[new + 1], "18136604756531 1 fork 21878 21891 sh");
 }
 
-/// A recording of one event: its samples do not say which event they are of.
+/// A recording of one event: its samples have no event id.
 #[test]
 fn perf_data_of_one_event() {
     let (recording, report) = read(&sample("perf-one.data")).unwrap();
     assert_eq!(kinds(&recording), [18, 0, 0, 0, 0, 0, 0, 0, 0]);
     let first = "18849430807612 1 switch sh:14417:120 DiskSleep lto cgu.1.rcgu.:14406:120";
     assert_eq!(events(&recording)[0], first);
-    let note = "no wakeups in it: when tasks became runnable is not known";
+    let note = "no wakeups were recorded: the times when tasks became runnable are unknown";
     assert_eq!(report.notes, [note]);
 }
 
@@ -81,7 +81,7 @@ fn perf_data_compressed_by_perf() {
     assert_eq!(recording.span.1 .0, 18_172_247_410_249);
 }
 
-/// The first fork's record stands before the first sample: it only says whose thread it is.
+/// The first fork's record comes before the first sample: it only names the thread's process.
 #[test]
 fn perf_data_of_a_pipe() {
     let (recording, _) = read(&sample("perf-pipe.data")).unwrap();
@@ -104,8 +104,8 @@ fn ftrace() {
     assert_eq!(recording.process_of(Pid(23_090)), Some(Pid(23_085)));
 }
 
-/// Written with Perfetto's own Python package: single events, a compact bundle behind a loss (its
-/// first switch does not say who ran before), the same deflated.
+/// Written with Perfetto's own Python package: single events, a compact bundle after a loss (its
+/// first switch does not name the previous task), the same compressed.
 #[test]
 fn perfetto() {
     for name in ["events.pftrace", "deflated.pftrace"] {
@@ -137,7 +137,7 @@ fn perfetto() {
     }
 }
 
-/// Whatever packs them, the same files come out.
+/// The files are equal for every compression.
 #[test]
 fn compressed_files() {
     use std::io::Write;
@@ -161,12 +161,12 @@ fn compressed_files() {
             assert_eq!(events(&recording), events(&expected));
             let cut = read_from(&bytes[..bytes.len() / 2], "packed").unwrap_err();
             let message = cut.to_string();
-            assert!(message.contains("cut short"), "{message}");
+            assert!(message.contains("incomplete"), "{message}");
         }
     }
 }
 
-/// Reads lines and gives the events' lines, or the message.
+/// Reads lines; returns the lines of events, or the message.
 #[track_caller]
 fn lines(text: &str) -> Vec<String> {
     match read_from(text.as_bytes(), "text") {
@@ -179,7 +179,7 @@ const SWITCH: &str =
     "prev_comm=a prev_pid=1 prev_prio=120 prev_state=R ==> next_comm=b next_pid=2 next_prio=120";
 
 /// µs and ns, `pid` and `pid/tid`, with and without the system's name, with a period, a task that
-/// is gone.
+/// has exited.
 #[test]
 fn lines_of_perf_script() {
     for head in [
@@ -196,8 +196,8 @@ fn lines_of_perf_script() {
     }
 }
 
-/// 4, 5 and 8 flags or none, with and without the process, a name with everything in it, and
-/// what trace-cmd makes of switches and wakeups.
+/// 4, 5 and 8 flags or none, with and without the process, a name with all special characters, and
+/// trace-cmd's formats of switches and wakeups.
 #[test]
 fn lines_of_ftrace_and_trace_cmd() {
     let brief = "a:1 [120] R ==> b:2 [120]";
@@ -235,7 +235,7 @@ fn lines_of_ftrace_and_trace_cmd() {
     );
 }
 
-/// Losses are counted, other events by name, and a line out of order is put in its place.
+/// Losses are counted, other events are counted by name, and a line out of order is sorted.
 #[test]
 fn what_is_not_taken_is_counted() {
     let text = format!(
@@ -258,7 +258,7 @@ fn what_is_not_taken_is_counted() {
     assert!(events(&recording)[0].starts_with("5000000000 "));
 }
 
-/// One message each: file, line or byte, what is wrong, what was expected.
+/// One message each: file, line or byte, problem, expected content.
 #[test]
 fn mistakes_are_told_where_they_are() {
     let says = |bytes: &[u8], message: &str| {
@@ -277,7 +277,7 @@ fn mistakes_are_told_where_they_are() {
     );
     says(
         format!("{line}a 1 [000] 6.0: sched:sched_switch: prev_comm=a prev_p").as_bytes(),
-        "f:2: the file is cut short here: the arguments of sched_switch cannot be read",
+        "f:2: the file ends inside this line: the arguments of sched_switch cannot be read",
     );
     says(
         b"a 1 [000] 6.0: sched:sched_wakeup: comm=a pid=x prio=1 target_cpu=0\n",
@@ -285,7 +285,7 @@ fn mistakes_are_told_where_they_are() {
     );
     says(
         b"a 1 [000] 6.0: sched:sched_stat_runtime: x\n",
-        "f: no sched_switch in it, but sched_stat_runtime; expected a recording of the scheduler",
+        "f: the file has no sched_switch, but sched_stat_runtime; expected a recording of the scheduler",
     );
     says(
         b"\x17\x08\x44tracing0",
@@ -295,15 +295,15 @@ fn mistakes_are_told_where_they_are() {
         b"2ELIFREP",
         "f: a perf.data of a big-endian machine; expected",
     );
-    // A packet of 3 bytes and one of 5 of which 1 is there.
+    // A packet of 3 bytes, and one of 5 bytes with only 1.
     says(
         &[0x0a, 3, 0x40, 0xac, 2, 0x0a, 5, 0x40],
-        "f: byte 5: the file is cut short in this packet; expected a complete Perfetto trace",
+        "f: byte 5: the file ends inside this packet; expected a complete Perfetto trace",
     );
     let perf = std::fs::read(sample("perf.data")).unwrap();
     says(
         &perf[..1000],
-        "f: its head: the file is cut short or damaged; expected a complete perf.data",
+        "f: its head: the file is damaged or incomplete; expected a complete perf.data",
     );
 }
 
@@ -318,8 +318,8 @@ fn what_is_no_file_is_refused_at_once() {
     assert_eq!(says("."), ".: this is a folder; expected a recording");
 }
 
-/// One recording, printed by trace-cmd 3.1.6 in three ways.  With `-l` there are flags, so who woke is
-/// known; `-R` prints fields as they are in memory.  Counted with grep.
+/// One recording, printed by trace-cmd 3.1.6 in three ways. With `-l` there are flags, so wakers
+/// are known; `-R` prints raw fields. Counted with grep.
 #[test]
 fn trace_cmd_report() {
     let read = |name| read(&sample(name)).unwrap();

@@ -1,13 +1,13 @@
-//! Which system calls matter, by their numbers on x86-64.
+//! The system calls that data flow needs, by their numbers on x86-64.
 
-/// What a call does with files and time.
+/// The effect of a system call on files and waiting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Call {
     /// Reads from the file of its first argument.
     Read,
     /// Writes to the file of its first argument.
     Write,
-    /// Makes a file that is no channel; close-on-exec by this bit of this argument.
+    /// Opens a file that is no channel; it is close-on-exec if this bit of this argument is set.
     Open {
         flags: Option<usize>,
     },
@@ -42,14 +42,14 @@ pub enum Call {
     },
     /// Waits for a child.
     Child,
-    /// Ends the thread or the process: it never returns.
+    /// Ends the thread or the process; it does not return.
     Exit,
     /// Waits for a signal.
     Signal,
 }
 
 impl Call {
-    /// Does it give something to other tasks?
+    /// Does it put something into a channel?
     pub fn gives(self) -> bool {
         matches!(self, Call::Write | Call::Connect)
     }
@@ -61,7 +61,7 @@ pub const CLOEXEC: u64 = 0o2_000_000;
 /// `TIMER_ABSTIME`
 const ABSOLUTE: u64 = 1;
 
-/// All calls of which something is known: the filter compares with them in this order.
+/// All known calls; the filter tests them in this order.
 pub const CALLS: &[(u16, &str, Call)] = &[
     (0, "read", Call::Read),
     (1, "write", Call::Write),
@@ -126,18 +126,19 @@ pub const CALLS: &[(u16, &str, Call)] = &[
     (438, "pidfd_getfd", Call::Open { flags: None }),
 ];
 
-/// What a call does; none if it is none of these.
+/// The effect of a call; `None` for other calls.
 pub fn call(number: u16) -> Option<Call> {
     let known = CALLS.iter().find(|(known, ..)| *known == number);
     known.map(|(_, _, call)| *call)
 }
 
-/// The names that the kernel's tracepoints of these calls have.
+/// The names of these calls in the kernel's tracepoints.
 pub fn names() -> impl Iterator<Item = &'static str> {
     CALLS.iter().map(|(_, name, _)| *name)
 }
 
-/// The filter of `sys_enter` and `sys_exit` that lets these calls pass, the frequent ones first.
+/// The filter of `sys_enter` and `sys_exit` that accepts only these calls; frequent ones are tested
+/// first.
 pub fn filter() -> String {
     let terms: Vec<String> = CALLS.iter().map(|(n, ..)| format!("id=={n}")).collect();
     terms.join("||")

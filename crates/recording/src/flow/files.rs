@@ -1,4 +1,4 @@
-//! Which file a descriptor means, followed from the calls that make, copy and close them.
+//! The file of each descriptor, followed through the calls that open, copy and close descriptors.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,9 @@ use super::ChannelId;
 /// An open file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum File {
-    /// The end of a pipe that is read.
+    /// The read end of a pipe.
     ReadEnd(ChannelId),
-    /// The end of a pipe that is written.
+    /// The write end of a pipe.
     WriteEnd(ChannelId),
     /// A socket whose peer is known.
     Socket {
@@ -23,11 +23,11 @@ pub enum File {
     Bound(u32),
     /// A socket that listens.
     Listener(Listener),
-    /// A connection that this listener accepted and that was not used yet.
+    /// A connection that this listener accepted; it is not known yet which one.
     Accepted(Listener),
     /// A counter that tasks wait for: eventfd(2).
     Event(ChannelId),
-    /// Waits for a time: timerfd_create(2).
+    /// A timer: timerfd_create(2).
     Timer,
     /// Anything else.
     Other,
@@ -46,12 +46,12 @@ struct Descriptor {
 }
 
 impl Files {
-    /// What a descriptor means.
+    /// The file of a descriptor.
     pub fn get(&self, fd: u32) -> File {
         self.open.get(&fd).map_or(File::Other, |open| open.file)
     }
 
-    /// A descriptor means this file from now on.
+    /// Opens a file as this descriptor.
     pub fn set(&mut self, fd: u32, file: File, closed_by_exec: bool) {
         let descriptor = Descriptor {
             file,
@@ -60,13 +60,13 @@ impl Files {
         self.open.insert(fd, descriptor);
     }
 
-    /// A descriptor becomes more than it was.
+    /// Changes the file of a descriptor that is open.
     pub fn change(&mut self, fd: u32, file: File) {
         let closed_by_exec = self.open.get(&fd).is_some_and(|open| open.closed_by_exec);
         self.set(fd, file, closed_by_exec);
     }
 
-    /// A file gets the lowest free descriptor, as the kernel gives them out.
+    /// Opens a file as the lowest free descriptor, as the kernel does.
     pub fn add(&mut self, file: File, closed_by_exec: bool) -> u32 {
         let taken = self.open.keys().zip(0..).take_while(|(fd, n)| **fd == *n);
         let fd = taken.count() as u32;
@@ -74,19 +74,19 @@ impl Files {
         fd
     }
 
-    /// Changes whether a descriptor is closed by exec.
+    /// Sets whether exec closes a descriptor.
     pub fn close_by_exec(&mut self, fd: u32, closed_by_exec: bool) {
         if let Some(open) = self.open.get_mut(&fd) {
             open.closed_by_exec = closed_by_exec;
         }
     }
 
-    /// Closes descriptors.
+    /// Closes the descriptors from `first` to `last`.
     pub fn close(&mut self, first: u32, last: u32) {
         self.open.retain(|fd, _| !(first..=last).contains(fd));
     }
 
-    /// A new program begins.
+    /// Closes all descriptors that exec closes.
     pub fn exec(&mut self) {
         self.open.retain(|_, open| !open.closed_by_exec);
     }

@@ -17,7 +17,8 @@ const DUPLICATE: u64 = 0;
 const SET_FLAGS: u64 = 2;
 const DUPLICATE_CLOEXEC: u64 = 1030;
 
-/// The operations of futex(2) without their flags that wait: `FUTEX_WAIT`, `LOCK_PI`, `WAIT_BITSET`, `WAIT_REQUEUE_PI`.
+/// The operations of futex(2), without flags, that wait: `FUTEX_WAIT`, `LOCK_PI`, `WAIT_BITSET`,
+/// `WAIT_REQUEUE_PI`.
 const FUTEX_WAITS: [u64; 4] = [0, 6, 9, 11];
 const FUTEX_COMMAND: u64 = 0x7f;
 
@@ -36,21 +37,21 @@ pub fn follow(recording: &Recording) -> FlowLog {
 struct Follower<'a> {
     recording: &'a Recording,
     log: FlowLog,
-    /// Of each call, in the order in which they are entered.
+    /// The result of each call, in the order of entry.
     results: Vec<Option<i64>>,
-    /// By process.
+    /// The descriptors of each process.
     files: FxHashMap<Pid, Files>,
     processes: FxHashMap<Pid, Pid>,
-    /// The calls that threads are in.
+    /// The call that each thread is in.
     inside: FxHashMap<Pid, Inside>,
     streams: Streams,
     futexes: Futexes,
     connections: Connections,
-    /// The task that was announced last, and whether it is a thread.
+    /// The task of the last `task_newtask`, and whether it is a thread.
     newborn: Option<(Pid, bool)>,
 }
 
-/// What each call that is entered will return; none: that was not recorded.
+/// The result of each call, in the order of entry; `None` if its return was not recorded.
 fn results(recording: &Recording) -> Vec<Option<i64>> {
     let mut results = Vec::new();
     let mut inside: FxHashMap<Pid, (usize, u16)> = FxHashMap::default();
@@ -71,9 +72,9 @@ fn results(recording: &Recording) -> Vec<Option<i64>> {
     results
 }
 
-/// A call that was entered.
+/// A call between entry and return.
 struct Inside {
-    /// Its place in the log.
+    /// Its index in the log.
     at: usize,
     number: u16,
     arguments: [u64; 3],
@@ -97,7 +98,7 @@ impl<'a> Follower<'a> {
         follower
     }
 
-    /// Files that were open when the recording began.
+    /// Adds the files that were open when the recording began.
     fn begin(&mut self, tasks: &[KnownTask]) {
         let mut pipes: FxHashMap<String, ChannelId> = FxHashMap::default();
         for task in tasks {
@@ -186,7 +187,7 @@ impl<'a> Follower<'a> {
             number,
             arguments,
         };
-        // Whoever is woken by what a call gives may run before it returns.
+        // A task that this call wakes may run before the call returns, so use the result now.
         match self.results[at].filter(|_| call(number).is_some_and(Call::gives)) {
             Some(result) => self.log.calls[at] = self.returned(pid, inside, result),
             None => {
@@ -195,7 +196,7 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// What a call was about, now that its result is known.
+    /// The data flow of a call with its result.
     fn returned(&mut self, pid: Pid, inside: Inside, result: i64) -> Flow {
         let Some(call) = call(inside.number) else {
             return Flow::Other;
@@ -245,7 +246,8 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// The file of a descriptor that so many bytes are read from, or written to if there are none.
+    /// The file of a descriptor. An accepted connection is identified at its first use: a read of
+    /// `bytes`, or a write if `bytes` is 0.
     fn used(&mut self, pid: Pid, fd: u32, bytes: u32) -> File {
         let file = self.of(pid).get(fd);
         let File::Accepted(listener) = file else {
@@ -279,7 +281,7 @@ impl<'a> Follower<'a> {
         };
         match bytes {
             0 => Flow::Closed,
-            // It takes all that was put in, one for each write.
+            // A read of an eventfd takes the sum of all writes.
             _ if self.streams.is_event(channel) => {
                 let count = self.streams.held(channel).max(1);
                 Flow::read(&mut self.streams, channel, count)
@@ -303,10 +305,10 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// A connection waits in its listener's queue until it is accepted, in whatever order.
+    /// A connection waits in its listener's queue until it is accepted.
     fn connect(&mut self, pid: Pid, inside: Inside, address_bytes: u32) -> Flow {
         let fd = inside.arguments[0] as u32;
-        // It asks whether a connection that it made before is there.
+        // A second connect(2) of a non-blocking socket asks whether the connection is established.
         if let File::Socket { .. } = self.of(pid).get(fd) {
             return Flow::Other;
         }
@@ -343,13 +345,13 @@ impl<'a> Follower<'a> {
             }
             None => (File::Other, Flow::Accept),
         };
-        // accept4 has its flags in the fourth argument, which is not recorded.
+        // The flags of accept4 are its fourth argument, which is not recorded.
         let closed_by_exec = flags.is_some();
         self.of(pid).set(fd, file, closed_by_exec);
         flow
     }
 
-    /// A call that succeeded made, copied or closed descriptors.
+    /// Applies a successful call that opened, copied or closed descriptors.
     fn files_change(&mut self, pid: Pid, call: Call, arguments: [u64; 3], result: u32) {
         let [first, second, third] = arguments;
         let has_flag = |at: Option<usize>| {
@@ -380,7 +382,7 @@ impl<'a> Follower<'a> {
                 }
             }
             Call::Close => self.of(pid).close(first as u32, first as u32),
-            // With flags it may only mark them.
+            // With flags, close_range(2) may only mark the descriptors.
             Call::CloseRange if third == 0 => self.of(pid).close(first as u32, second as u32),
             Call::CloseRange => {}
             Call::Dup => self.copy(pid, first as u32, result, false),
@@ -416,7 +418,7 @@ impl<'a> Follower<'a> {
         files.set(to, file, closed_by_exec);
     }
 
-    /// Of a channel from which more was read than written not everything is known: its calls are as others.
+    /// Calls on a channel with an incomplete record become [`Flow::Other`].
     fn finish(mut self) -> FlowLog {
         for call in &mut self.log.calls {
             match *call {

@@ -1,8 +1,9 @@
-//! Values in memory that tasks wait for.
+//! Futexes: words in memory that tasks wait for.
 //!
-//! The kernel does not know what they mean; who waits and who wakes tells.  Where those who wake never wait, a wake hands
-//! something over: a wait is for the next of them.  Where the same tasks do both it is a lock, and who has to wait for whom
-//! depends on the order in which they come, of which only the contended part is seen.
+//! The kernel does not know the meaning of a futex; its use shows it. If the waking tasks never
+//! wait, each wake passes something to a waiter, as in a queue. If the same tasks wait and wake,
+//! the futex is a lock. Who waits for a lock depends on the order of the tasks, and only contended
+//! calls are recorded.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +24,7 @@ struct Use {
     woken: u64,
 }
 
-/// How futexes are used.
+/// The uses of all futexes.
 #[derive(Default)]
 pub struct Futexes(FxHashMap<Futex, Use>);
 
@@ -40,7 +41,7 @@ impl Futexes {
         used.woken += u64::from(woken);
     }
 
-    /// Calls on futexes that hand something over become reads and writes.
+    /// Turns calls on futexes that pass something on into reads and writes.
     pub fn resolve(self, calls: &mut [Flow], streams: &mut Streams) {
         let mut channels: FxHashMap<Futex, ChannelId> = FxHashMap::default();
         for call in calls {
@@ -61,7 +62,7 @@ impl Futexes {
 }
 
 impl Use {
-    /// Each wait was ended by a task that only wakes.
+    /// Was each wait ended by a task that only wakes?
     fn hands_over(&self) -> bool {
         self.waits > 0 && self.waits <= self.woken && self.waiters.is_disjoint(&self.wakers)
     }

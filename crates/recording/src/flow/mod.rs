@@ -1,12 +1,13 @@
-//! Data flow: what system calls say about why a task waits.
+//! Data flow: the reasons why tasks wait, from their system calls.
 //!
 //! ```text
 //!   sys_enter, sys_exit ──> Calls (which call) ──> Files (which file a descriptor means) ──> Flow
 //! ```
 //!
-//! A read of a pipe waits for bytes that another task writes.  Who is woken by whom depends on who runs first; what is
-//! written and read does not.  Each call that was entered becomes a [`Flow`], in the order of the events.  Calls whose
-//! object is unknown become [`Flow::Other`]: why they wait is not known.
+//! A read of a pipe waits for bytes that another task writes. Which task wakes which depends on the
+//! schedule; the bytes read and written do not. Each system call becomes a [`Flow`], in the order
+//! of entry. A call on an unknown object becomes [`Flow::Other`]: the reason of its wait is
+//! unknown.
 
 mod calls;
 mod files;
@@ -21,25 +22,26 @@ use stream::Streams;
 
 use crate::event::Pid;
 
-/// What holds something that tasks wait for, such as one direction of a socket: an index into [`FlowLog::channels`].
+/// Something with a content that tasks wait for, such as one direction of a socket: an index into
+/// [`FlowLog::channels`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ChannelId(pub u32);
 
-/// What a system call is about, with its outcome.
+/// The meaning of a system call, with its result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flow {
     /// Takes bytes from a channel; waits if and only if it is empty.
     Read {
         /// The channel.
         channel: ChannelId,
-        /// How many bytes it got.
+        /// Bytes taken.
         bytes: u32,
     },
     /// Puts bytes into a channel; waits if and only if it is full.
     Write {
         /// The channel.
         channel: ChannelId,
-        /// How many bytes it put.
+        /// Bytes put.
         bytes: u32,
     },
     /// Waits for a value in memory to change.
@@ -51,21 +53,21 @@ pub enum Flow {
     FutexWake {
         /// Its process and address.
         futex: (Pid, u64),
-        /// How many were woken.
+        /// Number of tasks woken.
         woken: u32,
     },
     /// Waits until one of several files is ready: poll(2), select(2), epoll_wait(2).
     Poll {
-        /// How many are.
+        /// Number of files that are ready.
         ready: u32,
     },
-    /// Waits for a connection whose other end is not known.
+    /// Waits for a connection whose peer is unknown.
     Accept,
-    /// Waits until all that could write to a channel is closed.
+    /// Waits until all writers of a channel have closed it.
     Closed,
-    /// Waits for a time.
+    /// Waits for a timer.
     Sleep {
-        /// It is a point in time, not a distance.
+        /// The time is absolute, not relative.
         absolute: bool,
     },
     /// Waits for a child to end.
@@ -74,37 +76,37 @@ pub enum Flow {
     Signal,
     /// Ends the task.
     Exit,
-    /// Anything else: why it waits, if it does, is not known.
+    /// Anything else; if it waits, the reason is unknown.
     Other,
 }
 
 /// Why a task waits, for counting.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Reason {
-    /// For bytes.
+    /// For data in a channel.
     Empty,
-    /// For room.
+    /// For room in a channel.
     Full,
-    /// For a value in memory.
+    /// For a futex.
     Futex,
-    /// For one of several files, which is not known.
+    /// For one of several files; it is unknown which.
     Poll,
-    /// For the end of what another task writes.
+    /// For the end of a stream.
     Closed,
     /// For a signal.
     Signal,
     /// For a connection.
     Accept,
-    /// For a time.
+    /// For a timer.
     Time,
-    /// For a child's end.
+    /// For the end of a child.
     Child,
     /// Not known.
     Unknown,
 }
 
 impl Reason {
-    /// All of them, in their order.
+    /// All reasons, in their order.
     pub const ALL: [Reason; 10] = [
         Reason::Empty,
         Reason::Full,
@@ -120,13 +122,13 @@ impl Reason {
 }
 
 impl Flow {
-    /// Takes so much from a channel.
+    /// Takes bytes from a channel.
     fn read(streams: &mut Streams, channel: ChannelId, bytes: u32) -> Flow {
         streams.read(channel, bytes);
         Flow::Read { channel, bytes }
     }
 
-    /// Puts so much into a channel; nothing is no write.
+    /// Puts bytes into a channel; 0 bytes are no write.
     fn write(streams: &mut Streams, channel: ChannelId, bytes: u32) -> Flow {
         streams.write(channel, bytes);
         match bytes {
@@ -168,47 +170,47 @@ impl fmt::Display for Reason {
             Reason::Closed => "for the end of a stream",
             Reason::Signal => "for signals",
             Reason::Accept => "for connections",
-            Reason::Time => "for a time",
+            Reason::Time => "for timers",
             Reason::Child => "for children",
-            Reason::Unknown => "for reasons unknown",
+            Reason::Unknown => "for unknown reasons",
         })
     }
 }
 
-/// What a channel is.
+/// The kind of a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A pipe.
     Pipe,
     /// One direction of a connection between unix sockets.
     Socket,
-    /// One direction of a TCP connection of the machine with itself.
+    /// One direction of a TCP connection within the machine.
     Tcp,
-    /// Connections that were made and not accepted yet.
+    /// A listener's queue of connections.
     Connections,
     /// A counter: eventfd(2).
     Event,
-    /// What a task hands over to one that waits for a value in memory.
+    /// What a waking task passes to a task that waits on a futex.
     Futex,
 }
 
-/// What is known about a channel.
+/// Properties of a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Channel {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// Bytes it holds before writers wait.
+    /// Its capacity in bytes; a writer waits when it is full.
     pub capacity_bytes: u32,
-    /// Writers that wait go on when it holds no more than this.
+    /// Waiting writers continue when it contains at most this number of bytes.
     pub low_water_bytes: u32,
-    /// Bytes in it when the recording began, as far as they were read.
+    /// Bytes it contained when the recording began, if they were read later.
     pub initial_bytes: u32,
 }
 
 /// The data flow of a recording.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FlowLog {
-    /// Of each system call that was entered, in the order of the events.
+    /// The flow of each system call, in the order of entry.
     pub calls: Vec<Flow>,
     /// The channels.
     pub channels: Vec<Channel>,

@@ -1,30 +1,31 @@
-//! Which connection of one process is which of another one.
+//! Finds the two ends of each socket connection.
 //!
-//! The calls do not say it: addresses are in the program's memory.  The length of an address tells its family, and of unix
-//! sockets the name's.  Of the connections that a listener has accepted the first whose other end has written as much is the
-//! one that a server reads from first.  What is matched wrongly gives channels from which more is read than written, and is
-//! not believed.
+//! System calls do not name the peer: addresses are in the program's memory, and only their length
+//! is recorded. It gives the family, and for unix sockets the length of the name. A server's first
+//! read from an accepted connection is matched with the accepted connection whose client has
+//! written as many bytes, or at least as many, and wrote first. A wrong match gives a channel from
+//! which more is read than written; such channels are not used.
 
 use super::stream::Streams;
 use super::ChannelId;
 
-/// Length of an address: IPv4 and IPv6.
+/// Lengths of IPv4 and IPv6 addresses.
 const INTERNET: [u32; 2] = [16, 28];
 
-/// A socket that listens: what it holds are connections.
+/// A listening socket; its channel contains connections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Listener {
     pub channel: ChannelId,
     pub address_bytes: u32,
 }
 
-/// A connection that was made and not accepted yet.
+/// A connection that is not accepted yet.
 #[derive(Clone, Debug)]
 pub struct Connection {
-    /// The place of the call in the log.
+    /// The index of its connect call in the log.
     pub at: usize,
     pub address_bytes: u32,
-    /// What it receives and what it sends.
+    /// The channels that the client reads and writes.
     pub received: ChannelId,
     pub sent: ChannelId,
 }
@@ -33,7 +34,8 @@ pub struct Connection {
 #[derive(Default)]
 pub struct Connections {
     made: Vec<Connection>,
-    /// Accepted, with their listeners; which of them a server's descriptor is is not known yet.
+    /// Accepted connections with their listeners; their descriptors in the server are not known
+    /// yet.
     accepted: Vec<(Listener, Connection)>,
 }
 
@@ -42,7 +44,8 @@ impl Connections {
         self.made.push(connection);
     }
 
-    /// A listener accepts a connection: the first to an address of that length, or else family.  Its place in the log.
+    /// A listener accepts the first connection to an address of its length, otherwise of its
+    /// family. Returns the index of the connect call.
     pub fn accept(&mut self, listener: &Listener) -> Option<usize> {
         let fits = |c: &Connection| same_family(c.address_bytes, listener.address_bytes);
         let exact = |c: &Connection| c.address_bytes == listener.address_bytes;
@@ -54,14 +57,15 @@ impl Connections {
         Some(place)
     }
 
-    /// The connection from which a server reads so many bytes for the first time, or to which it writes.
+    /// The accepted connection that a server uses for the first time, with a read of `bytes` (0: a
+    /// write).
     pub fn used(&mut self, of: &Listener, bytes: u32, streams: &Streams) -> Option<Connection> {
         let of_listener = self
             .accepted
             .iter()
             .enumerate()
             .filter(|(_, (l, _))| l == of);
-        // Servers hear of data in the order in which it comes.
+        // A server is told of data in the order of its arrival.
         let (at, _) = of_listener.min_by_key(|(_, (_, connection))| {
             let held = streams.held(connection.sent);
             let begun = streams.begun(connection.sent).unwrap_or(u64::MAX);
@@ -71,12 +75,12 @@ impl Connections {
     }
 }
 
-/// Whether addresses of these lengths can name the same socket.
+/// Can addresses of these lengths name the same socket?
 fn same_family(one: u32, other: u32) -> bool {
     INTERNET.contains(&one) == INTERNET.contains(&other)
 }
 
-/// Whether a socket with such an address is TCP.
+/// Is a socket with an address of this length TCP?
 pub fn is_internet(address_bytes: u32) -> bool {
     INTERNET.contains(&address_bytes)
 }

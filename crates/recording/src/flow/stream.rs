@@ -1,21 +1,21 @@
-//! Channels while they are followed.
+//! The content of channels while calls are followed.
 
 use super::{Channel, ChannelId, Kind};
 
-/// What a pipe holds: 16 pages, one of which has to be free before a writer goes on.
+/// Capacity of a pipe: 16 pages. A waiting writer continues when one page is free.
 const PIPE_BYTES: u32 = 65_536;
 const PAGE_BYTES: u32 = 4096;
 
-/// What the packets of a socket may take (`net.core.wmem_default`), and what each takes beside its data.
+/// Memory for the packets of a socket (`net.core.wmem_default`), and the overhead of a packet.
 const SOCKET_BYTES: u64 = 212_992;
 const PACKET_BYTES: u64 = 320;
 const HEAD_BYTES: u64 = 256;
 
-/// What TCP takes on the way to the same machine: the sender's buffer (`net.ipv4.tcp_wmem` as far as it grows) and the
-/// receiver's window.
+/// Capacity of a TCP connection within the machine: the sender's largest buffer
+/// (`net.ipv4.tcp_wmem`) and the receiver's window.
 const TCP_BYTES: u32 = 4 << 20;
 
-/// A channel while it is followed.
+/// A channel's content while calls are followed.
 #[derive(Clone, Copy)]
 pub struct Stream {
     kind: Kind,
@@ -23,22 +23,22 @@ pub struct Stream {
     written: u64,
     writes: u64,
     read: u64,
-    /// How much more was read than written at most.
+    /// The largest number of bytes by which reads exceeded writes.
     deficit: u64,
-    /// How many writes to any channel came before its first one.
+    /// Number of writes to all channels before the first write to this one.
     begun: Option<u64>,
 }
 
-/// All of them.
+/// All channels.
 #[derive(Default)]
 pub struct Streams {
     all: Vec<Stream>,
-    /// Writes until now.
+    /// Number of writes up to now.
     writes: u64,
 }
 
 impl Streams {
-    /// A new channel; `existed`: it may hold something already.
+    /// A new channel; `existed`: it may already contain something.
     pub fn add(&mut self, kind: Kind, existed: bool) -> ChannelId {
         self.all.push(Stream {
             kind,
@@ -60,7 +60,7 @@ impl Streams {
         self.all[channel.0 as usize].kind == Kind::Event
     }
 
-    /// So much was put into a channel.
+    /// Adds bytes to a channel.
     pub fn write(&mut self, channel: ChannelId, bytes: u32) {
         self.writes += 1;
         let before = self.writes;
@@ -70,7 +70,7 @@ impl Streams {
         stream.writes += 1;
     }
 
-    /// So much was taken from it.
+    /// Takes bytes from a channel.
     pub fn read(&mut self, channel: ChannelId, bytes: u32) {
         let stream = self.of(channel);
         stream.read += u64::from(bytes);
@@ -78,19 +78,19 @@ impl Streams {
         stream.deficit = stream.deficit.max(deficit);
     }
 
-    /// When a channel was first written to, in the order of writes; none: never.
+    /// The order of a channel's first write; `None` without writes.
     pub fn begun(&self, channel: ChannelId) -> Option<u64> {
         self.all[channel.0 as usize].begun
     }
 
-    /// What was put in and not taken.
+    /// Bytes written and not read.
     pub fn held(&self, channel: ChannelId) -> u32 {
         let stream = &self.all[channel.0 as usize];
         stream.written.saturating_sub(stream.read) as u32
     }
 
-    /// Of a channel from which more was read than written not everything is known, nor of one in which more is left than it
-    /// holds, or of which nobody reads.
+    /// Is the record of a channel complete? Not if nothing was read, if more was read than written,
+    /// or if it contains more than its capacity.
     pub fn is_whole(&self, channel: ChannelId) -> bool {
         let stream = &self.all[channel.0 as usize];
         let left = stream.written.saturating_sub(stream.read);
@@ -114,13 +114,13 @@ impl Stream {
         }
     }
 
-    /// What it holds, and at which fill writers that wait go on.
+    /// Capacity, and the fill at which a waiting writer continues.
     fn room(&self) -> (u32, u32) {
         match self.kind {
             Kind::Pipe => (PIPE_BYTES, PIPE_BYTES - PAGE_BYTES),
             Kind::Tcp => (TCP_BYTES, TCP_BYTES - TCP_BYTES / 3),
             Kind::Socket => {
-                // Packets are of as many bytes as the writes; their memory is a power of two.
+                // A packet contains one write of mean size; its memory is a power of two.
                 let mean = (self.written / self.writes.max(1)).max(1);
                 let packet = (mean + PACKET_BYTES).next_power_of_two() + HEAD_BYTES;
                 let capacity = (SOCKET_BYTES.div_ceil(packet) * mean).max(mean) as u32;

@@ -1,4 +1,4 @@
-//! The folder of a trace instance: made, locked, removed; also what killed recorders left behind.
+//! A trace instance: created, locked, removed. Instances of killed recorders are removed, too.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -9,11 +9,11 @@ use rustix::fs::{flock, FlockOperation};
 
 use crate::decode::YIELD;
 
-/// How the names of our instances begin; the process id follows.
+/// Prefix of the names of our instances; the process id follows.
 const PREFIX: &str = "schedlab-";
 
-/// A trace instance, removed when dropped.  Its folder stays locked until then, so that other recorders can tell it
-/// from what a killed process left behind.
+/// A trace instance, removed when dropped. Its folder stays locked until then: an unlocked instance
+/// belongs to a process that was killed.
 pub struct Instance {
     tracefs: PathBuf,
     path: PathBuf,
@@ -31,7 +31,7 @@ impl Instance {
         let path = tracefs.join("instances").join(name);
         loop {
             fs::create_dir(&path)?;
-            // Between these two steps another recorder may take the folder for a stale one and remove it.
+            // Before it is locked, another recorder may take it for a stale one and remove it.
             if let Some(lock) = lock(&path) {
                 return Ok(Instance {
                     tracefs: tracefs.into(),
@@ -59,7 +59,7 @@ impl Drop for Instance {
     }
 }
 
-/// Locks a folder; none if it is locked already or was removed meanwhile.
+/// Locks a folder; `None` if it is already locked or has been removed.
 fn lock(path: &Path) -> Option<File> {
     let folder = File::open(path).ok()?;
     flock(&folder, FlockOperation::NonBlockingLockExclusive).ok()?;
@@ -81,7 +81,7 @@ fn remove_stale(tracefs: &Path) {
     }
 }
 
-/// Stops an instance and removes it with its probe.  What fails is left: the machine stays usable either way.
+/// Stops an instance and removes it with its probe. Errors are ignored: what is left does no harm.
 fn remove(tracefs: &Path, instance: &Path) {
     let _ = overwrite(&instance.join("tracing_on"), "0");
     let _ = overwrite(&instance.join("events/enable"), "0");
@@ -101,7 +101,7 @@ fn overwrite(path: &Path, text: &str) -> io::Result<()> {
     file.write_all(text.as_bytes())
 }
 
-/// Writes to a file that takes a command with each write.
+/// Appends to a file that takes one command with each write.
 pub fn append(path: &Path, text: &str) -> io::Result<()> {
     let mut file = OpenOptions::new().append(true).open(path)?;
     file.write_all(text.as_bytes())

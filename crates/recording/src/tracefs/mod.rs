@@ -1,8 +1,8 @@
 //! Recording the kernel this program runs on, through tracefs.
 //!
-//! A recording has a trace instance of its own, so it disturbs no other tracing.  The instance is removed with the
-//! [`Recorder`], or by the next one if the process was killed.  Nothing is read before a buffer is half full, so a
-//! short recording disturbs the machine by the tracepoints alone.
+//! A recording has its own trace instance and does not disturb other tracing. The instance is
+//! removed with the [`Recorder`]; if the process was killed, the next recorder removes it. Buffers
+//! are read when they are half full, so during a short recording only the tracepoints cost time.
 
 mod instance;
 mod record;

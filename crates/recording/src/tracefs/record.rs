@@ -10,7 +10,7 @@ use crate::{Recording, RecordingError};
 
 use super::{Recorder, Wanted};
 
-/// Memory of the buffers in KiB: of all CPUs together, and the most and the least of one CPU.
+/// Memory of the buffers in KiB: of all CPUs together, then the most and the least of one CPU.
 const ALL_BUFFERS_KIB: u64 = 512 << 10;
 const MOST_KIB: u64 = 16 << 10;
 const LEAST_KIB: u64 = 1 << 10;
@@ -21,8 +21,8 @@ const BEAT: Timespec = Timespec {
     tv_nsec: 50_000_000,
 };
 
-/// Records this machine until `go_on` returns false.  It is called first right after the start.  The processes `observers`
-/// are marked as part of the recording program.
+/// Records this machine until `go_on` returns false. The first call follows the start. Tasks of the
+/// processes `observers` are marked as part of the recording program.
 ///
 /// # Errors
 /// Those of [`Recorder`], or a trace that cannot be read.
@@ -50,6 +50,6 @@ pub fn record(
 fn wait(recorder: &Recorder) {
     let pipes: Vec<BorrowedFd> = recorder.pipes().collect();
     let polled = pipes.iter().map(|pipe| PollFd::new(pipe, PollFlags::IN));
-    // The caller checks everything next, whether this was interrupted or not.
+    // The caller checks everything, also after an interrupted call.
     let _ = poll(&mut polled.collect::<Vec<_>>(), Some(&BEAT));
 }

@@ -29,7 +29,7 @@ const NEEDED: [&str; 4] = [
     "sched/sched_process_fork",
 ];
 
-/// Events that make a recording better; old kernels lack some.
+/// Events that improve a recording; old kernels lack some.
 const WANTED: [&str; 6] = [
     "sched/sched_waking",
     "sched/sched_migrate_task",
@@ -39,14 +39,14 @@ const WANTED: [&str; 6] = [
     "task/task_rename",
 ];
 
-/// The kernel's functions of sched_yield(2), by architecture.  A probe there slows down sched_yield only; the tracepoint
-/// of system calls would slow down every system call.
+/// The kernel's functions of sched_yield(2), by architecture. A probe on one slows down sched_yield
+/// only; the tracepoint of system calls would slow down every system call.
 const YIELD_FUNCTIONS: [&str; 2] = ["__x64_sys_sched_yield", "__arm64_sys_sched_yield"];
 
-/// The events of all system calls, of which a filter takes those that are wanted: for kernels that have no event for each call.
+/// The events of all system calls, with a filter: for kernels without an event for each call.
 const CALLS: [&str; 2] = ["raw_syscalls/sys_enter", "raw_syscalls/sys_exit"];
 
-/// Calls that are made to measure what recording them costs.
+/// Calls made to measure the cost of recording one.
 const TRIED_CALLS: u32 = 1000;
 
 /// Fill of a buffer, in percent, at which its reader is woken.
@@ -66,13 +66,13 @@ pub struct Recorder {
 /// Times and losses of a recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Report {
-    /// When it began, on the kernel's monotonic clock.
+    /// Start, on the kernel's monotonic clock.
     pub start_ns: u64,
-    /// When it ended.
+    /// End, on the same clock.
     pub end_ns: u64,
     /// Events lost because they came faster than they were read.
     pub nr_lost: u64,
-    /// What recording a system call costs the task that makes it; 0 if they are not recorded.
+    /// CPU time that recording a system call costs its task, in ns; 0 if they are not recorded.
     #[serde(default)]
     pub call_cost_ns: u64,
 }
@@ -141,10 +141,10 @@ impl Recorder {
         self.open_pipes()
     }
 
-    /// Records system calls, as few as tell the flow of data, and measures what that costs.
+    /// Records the system calls that data flow needs, and measures the cost of recording them.
     fn record_calls(&mut self) -> Result<(), RecordingError> {
         let without = self.time_of_calls();
-        // New kernels copy what a call writes into its event.
+        // New kernels copy the data of a write into its event.
         let _ = self.write("syscall_user_buf_size", "0");
         if !self.enable_calls() {
             for event in CALLS {
@@ -160,19 +160,20 @@ impl Recorder {
         Ok(())
     }
 
-    /// Enables the events of single calls: others take no time then.  False: the kernel has no such events.
+    /// Enables the events of single calls, so that other calls cost nothing. False: the kernel has
+    /// no such events.
     fn enable_calls(&mut self) -> bool {
         let mut enabled = false;
         for name in flow::names() {
             for side in ["enter", "exit"] {
-                // Kernels lack calls that are newer or older than they are.
+                // A kernel lacks calls that are newer than it, or that were removed.
                 enabled |= self.enable(&format!("syscalls/sys_{side}_{name}")).is_ok();
             }
         }
         enabled
     }
 
-    /// How long some calls take that do nothing, in ns.
+    /// Time of `TRIED_CALLS` calls without effect, in ns.
     fn time_of_calls(&self) -> u64 {
         let Ok(nothing) = File::open("/dev/null") else {
             return 0;
@@ -192,7 +193,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Puts a probe where tasks yield.  Without probes, yields look like preemption.
+    /// Sets a probe on sched_yield(2). Without it, yields look like preemption.
     fn probe_yields(&mut self) {
         let group = self.instance.probe_group();
         let definitions = self.tracefs.join("kprobe_events");
@@ -252,7 +253,7 @@ impl Recorder {
         })
     }
 
-    /// What is needed to decode the pages.
+    /// The description that the decoder needs.
     pub fn description(&self) -> &Description {
         &self.description
     }
@@ -315,7 +316,7 @@ impl Recorder {
     }
 }
 
-/// Whether this process may record.  On most machines only root may.
+/// May this process record? On most machines only root may.
 pub fn is_permitted() -> bool {
     find_tracefs().is_ok_and(|place| access(place.join("instances"), Access::WRITE_OK).is_ok())
 }
@@ -334,7 +335,7 @@ fn find_tracefs() -> Result<PathBuf, RecordingError> {
     Err(RecordingError::NoTracefs)
 }
 
-/// Reads a file of tracefs in large pieces: some end after the first read.
+/// Reads a file of tracefs with large reads: some files end after the first read.
 fn read_at_once(path: &Path) -> io::Result<String> {
     let (mut file, mut text) = (File::open(path)?, Vec::new());
     let mut piece = vec![0; 1 << 16];

@@ -1,4 +1,4 @@
-//! Which tasks exist now, from procfs.
+//! Lists the existing tasks, from procfs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use schedlab_trace::TaskClass;
 
 use crate::identity::{KnownFile, KnownTask};
 
-/// The kernel's flag of its own threads (`PF_KTHREAD`).
+/// The flag of kernel threads (`PF_KTHREAD`).
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
 /// `O_ACCMODE`, `O_WRONLY`, `O_CLOEXEC`
@@ -15,9 +15,9 @@ const ACCESS: u64 = 0o3;
 const WRITE_ONLY: u64 = 0o1;
 const CLOSE_ON_EXEC: u64 = 0o2_000_000;
 
-/// All tasks of the machine.  Those of the processes `observers` belong to the program that records.
+/// All tasks of the machine. Tasks of the processes `observers` belong to the recording program.
 ///
-/// Tasks may start and end meanwhile.  A task that is missed here is introduced by its first event.
+/// Tasks may start and end during the call. A task that is missed is introduced by its first event.
 pub fn all_tasks(observers: &[u32], with_files: bool) -> Vec<KnownTask> {
     let mut tasks = Vec::new();
     for (tgid, process) in numbered(Path::new("/proc")) {
@@ -36,7 +36,7 @@ pub fn all_tasks(observers: &[u32], with_files: bool) -> Vec<KnownTask> {
     tasks
 }
 
-/// The open files of a process, by what procfs says of its descriptors.
+/// The open files of a process.
 fn files(process: &Path) -> Vec<KnownFile> {
     let known = |(fd, link): (u32, PathBuf)| {
         let target = fs::read_link(link).ok()?.to_string_lossy().into_owned();
@@ -54,7 +54,7 @@ fn files(process: &Path) -> Vec<KnownFile> {
     descriptors.into_iter().filter_map(known).collect()
 }
 
-/// The entries of a folder that have a number as their name, in numerical order.
+/// The entries of a folder whose names are numbers, in numerical order.
 fn numbered(folder: &Path) -> Vec<(u32, PathBuf)> {
     let entries = fs::read_dir(folder).into_iter().flatten();
     let mut numbered: Vec<(u32, PathBuf)> = entries
@@ -67,19 +67,20 @@ fn numbered(folder: &Path) -> Vec<(u32, PathBuf)> {
     numbered
 }
 
-/// Reads a line of /proc/PID/stat (proc_pid_stat(5)).  The name is in brackets and may contain brackets.
+/// Parses a line of /proc/PID/stat (proc_pid_stat(5)). The name is in parentheses and may contain
+/// some.
 fn parse_stat(line: &str, tgid: u32, observer: bool) -> Option<KnownTask> {
     let (pid, rest) = line.split_once(" (")?;
     let (comm, rest) = rest.rsplit_once(") ")?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-    // The first of them is the man page's field 3.
+    // The first element is field 3 of the man page.
     let number = |field: usize| fields.get(field - 3)?.parse::<i64>().ok();
     let class = match number(41)? {
         1 => TaskClass::Fifo,
         2 => TaskClass::Rr,
         3 => TaskClass::Batch,
         5 => TaskClass::Idle,
-        // Deadline tasks are nearest to the best of the real-time ones.
+        // Real-time FIFO is the closest class to deadline.
         6 => TaskClass::Fifo,
         _ => TaskClass::Normal,
     };
@@ -100,8 +101,8 @@ fn parse_stat(line: &str, tgid: u32, observer: bool) -> Option<KnownTask> {
 mod tests {
     use super::*;
 
-    /// Fields 3 (state) to 52 as the man page numbers them; flags are 9, nice is 19, the
-    /// real-time priority 40 and the policy 41.
+    /// Fields 3 (state) to 52 of the man page: flags are 9, nice is 19, the real-time priority is
+    /// 40, the policy 41.
     fn stat(flags: u64, nice: i32, rt_priority: u32, policy: u32) -> String {
         let mut fields = vec!["0".to_string(); 50];
         fields[0] = "S".into();

@@ -1,4 +1,4 @@
-//! Data flow: which channel a system call is about, whatever became of its descriptor.
+//! Data flow: the channel of each system call is found, however its descriptor was copied.
 
 use schedlab_recording::flow::{Flow, FlowLog, Kind, Reason};
 use schedlab_recording::{
@@ -16,7 +16,7 @@ const DUP_TO: u16 = 33;
 const FUTEX: u16 = 202;
 const CLOEXEC: u64 = 0o2_000_000;
 
-/// System calls, one after the other, each over at once.
+/// System calls, one after the other; each returns at once.
 struct Calls {
     recording: Recording,
     now: u64,
@@ -113,7 +113,7 @@ fn each_direction_of_a_socket_pair_is_a_channel() {
     );
 }
 
-/// A shell's way: the pipe becomes standard output, and exec closes the rest.
+/// As in a shell: the pipe becomes standard output, and exec closes the other descriptors.
 #[test]
 fn descriptors_are_copied_closed_and_given_out_again() {
     let mut calls = Calls::new();
@@ -126,7 +126,7 @@ fn descriptors_are_copied_closed_and_given_out_again() {
     calls.call(1, OPEN, [0, 0, 0], 4);
     calls.call(1, WRITE, [4, 0, 10], 10);
     calls.call(1, READ, [3, 0, 10], 10);
-    let unknown = "for reasons unknown";
+    let unknown = "for unknown reasons";
     let expected = [
         "write 0: 10",
         unknown,
@@ -147,7 +147,7 @@ fn threads_share_descriptors() {
     assert_eq!(calls.last(), ["write 0: 1", "read 0: 1"]);
 }
 
-/// More was read than anybody was seen to write: what is known of the channel is not all.
+/// More is read than was written: the record of the channel is incomplete.
 #[test]
 fn a_channel_with_unknown_writers_is_not_understood() {
     let mut calls = Calls::new();
@@ -170,15 +170,15 @@ fn calls_that_wait_for_something_else_are_told_apart() {
     let expected = [
         "on futexes",
         "in poll",
-        "for a time",
+        "for timers",
         "for children",
         "for connections",
-        "for reasons unknown",
+        "for unknown reasons",
     ];
     assert_eq!(calls.last(), expected);
 }
 
-/// What was open before is known from procfs; the pipe may hold bytes already.
+/// procfs tells which files were open before; the pipe may already contain bytes.
 #[test]
 fn pipes_that_existed_are_known() {
     let mut calls = Calls::new();
@@ -217,7 +217,7 @@ const TIMER_FD: u16 = 283;
 const EXIT: u16 = 231;
 const IN_PROGRESS: i64 = -115;
 
-/// A server (1) that listens on descriptor 3, at an address of so many bytes.
+/// A server (1) that listens on descriptor 3, with an address of this length.
 fn server(calls: &mut Calls, address_bytes: u64) {
     calls.call(1, SOCKET, [1, 1, 0], 3);
     calls.call(1, BIND, [3, 0, address_bytes], 0);
@@ -244,7 +244,7 @@ fn connections_are_accepted_in_the_order_in_which_they_were_made() {
     calls.call(1, READ, [4, 0, 4096], 70);
     calls.call(1, WRITE, [4, 0, 7], 7);
     calls.call(7, READ, [3, 0, 4096], 7);
-    // Channel 0 holds the connections; each of these has one for the client to receive and one to send.
+    // Channel 0 contains the connections; each connection has a channel in each direction.
     let expected = [
         "read 0: 1",
         "read 0: 1",
@@ -261,7 +261,7 @@ fn connections_are_accepted_in_the_order_in_which_they_were_made() {
     assert_eq!(kinds, [&[Kind::Connections], &tcp[..]].concat());
 }
 
-/// A unix socket's client is not the web server's, and a client of the world outside is nobody's.
+/// A client of a unix socket is not the web server's; a client on another machine has no task.
 #[test]
 fn connections_to_another_family_are_others() {
     let mut calls = Calls::new();
@@ -270,11 +270,11 @@ fn connections_to_another_family_are_others() {
     calls.call(1, ACCEPT, [3, 0, 0], 4);
     calls.call(7, WRITE, [3, 0, 70], 70);
     calls.call(1, READ, [4, 0, 4096], 70);
-    let unknown = "for reasons unknown";
+    let unknown = "for unknown reasons";
     assert_eq!(calls.last(), ["for connections", unknown, unknown]);
 }
 
-/// Four wakeups of an event loop, of which it reads three at once.
+/// Four wakeups of an event loop; one read takes three of them.
 #[test]
 fn an_eventfd_holds_what_was_written() {
     let mut calls = Calls::new();
@@ -309,7 +309,8 @@ fn waits_for_a_time_are_told_from_others() {
     assert_eq!(last[2..6], [sleep(false); 4]);
 }
 
-/// Who never waits hands over; who does both has a lock.
+/// If the wakers never wait, the futex passes something on; if the same tasks do both, it is a
+/// lock.
 #[test]
 fn futexes_that_hand_over_are_told_from_locks() {
     const WAIT: u64 = 128;
@@ -325,12 +326,12 @@ fn futexes_that_hand_over_are_told_from_locks() {
         calls.call(waker, FUTEX, [lock, WAKE, 1], 1);
     }
     let lock = "on futexes";
-    let nothing = "for reasons unknown";
+    let nothing = "for unknown reasons";
     let expected = ["read 0: 1", "write 0: 1", nothing, lock, lock, lock, lock];
     assert_eq!(calls.last(), expected);
 }
 
-/// The end of a stream is no data, but is waited for.
+/// The end of a stream is no data, but a task waits for it.
 #[test]
 fn the_end_of_a_stream_is_known() {
     let mut calls = Calls::new();

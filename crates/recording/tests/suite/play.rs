@@ -1,4 +1,4 @@
-//! Recordings played: what a trace's listeners may rely on holds, whatever a recording lacks.
+//! Played recordings: the guarantees of a trace hold, whatever events a recording lacks.
 
 use schedlab_measure::{Measure, Metrics};
 use schedlab_recording::{
@@ -10,7 +10,7 @@ use schedlab_trace::{
     WakeContext,
 };
 
-/// Writes recordings in few words.  Tasks are called after their thread ids.
+/// Builds recordings. Tasks are named after their thread ids.
 struct Script {
     recording: Recording,
     cpu: u32,
@@ -165,7 +165,7 @@ impl Played {
     }
 }
 
-/// Task 1 ran from the start (0) to 100, slept, was wanted at 150, queued at 151, ran 160 to 300.
+/// Task 1 ran from the start (0) to 100, slept, was woken at 150, queued at 151, ran 160 to 300.
 #[test]
 fn a_whole_recording_needs_no_mending() {
     let mut script = Script::new(BOTH);
@@ -208,8 +208,8 @@ fn either_half_of_a_waking_will_do() {
     }
 }
 
-/// Without wakeups a task is queued where its waking says: here on CPU 3, of which nothing else is
-/// known.  (Found by a fuzzer: fuzz/found/perfetto-wakeup-on-unknown-cpu.pftrace.)
+/// Without wakeups a task is queued on the CPU of its waking: here CPU 3, which has no other event.
+/// (Found by a fuzzer: fuzz/found/perfetto-wakeup-on-unknown-cpu.pftrace.)
 #[test]
 fn a_waking_names_a_cpu_too() {
     for wakeup in [false, true] {
@@ -224,7 +224,7 @@ fn a_waking_names_a_cpu_too() {
     }
 }
 
-/// A waker may be quicker than the sleeper: wanted at 95, asleep at 100, queued at 105.
+/// A waker may be faster than the sleeping task: woken at 95, asleep at 100, queued at 105.
 #[test]
 fn wanted_before_it_slept() {
     let mut script = Script::new(BOTH);
@@ -239,7 +239,7 @@ fn wanted_before_it_slept() {
     assert_eq!(latency.max.0, 15);
 }
 
-/// A shell (1) forks 2, which becomes a compiler and dies; then its thread id is used again.
+/// A shell (1) forks 2, which becomes a compiler and dies; then its thread id is reused.
 #[test]
 fn a_used_thread_id_is_a_new_task_and_the_last_name_counts() {
     let mut script = Script::new(BOTH);
@@ -276,13 +276,13 @@ fn a_used_thread_id_is_a_new_task_and_the_last_name_counts() {
     let played = script.play(0, 100);
     assert_eq!(played.mended, Mended::default());
     assert_eq!(played.run_ns("cc1"), 40 - 20);
-    // The second one never did anything but run under the name it was given last.
+    // The second task only ran, under the last name.
     assert_eq!(played.run_ns("t2"), 100 - 70);
     let ids: Vec<u32> = played.tasks.iter().map(|task| task.pid.unwrap()).collect();
     assert_eq!(ids, [1, 2, 2]);
 }
 
-/// The switch from 1 to 2 was lost, as was 2's wakeup: 2 is found running at 300.
+/// The switch from 1 to 2 and the wakeup of 2 were lost; at 300 a switch shows that 2 ran.
 #[test]
 fn lost_events_are_mended_and_counted() {
     let mut script = Script::new(BOTH);
@@ -292,7 +292,7 @@ fn lost_events_are_mended_and_counted() {
         .switch(200, 0, "R", 2)
         .switch(300, 2, "S", 0)
         .play(0, 400);
-    // 1 -> 2 at 150 was not recorded, nor what woke 2 at 200.
+    // The switch 1 -> 2 at 150 and the wakeup of 2 at 200 were not recorded.
     assert_eq!((played.mended.switches, played.mended.wakeups), (1, 1));
     assert_eq!(played.run_ns("t1"), 50);
     assert_eq!(played.run_ns("t2"), 100);
@@ -313,7 +313,7 @@ fn who_is_queued_on_an_idle_cpu_runs() {
     assert_eq!(script.recording.events().len(), 4, "as recorded");
 }
 
-/// Without flags, what ends a sleep in state D is an interrupt, except the sleeper's own child.
+/// Without flags a sleep in state D ends by an interrupt, except if the sleeper's child wakes it.
 #[test]
 fn devices_answer_with_interrupts() {
     for (has_contexts, sleeper, state, woken_by) in [
@@ -345,7 +345,7 @@ fn devices_answer_with_interrupts() {
     }
 }
 
-/// CPU 0 was left by 1 without a word; CPU 1 says that 1 runs there.
+/// 1 left CPU 0 without an event; CPU 1 shows that 1 runs there.
 #[test]
 fn nobody_runs_twice() {
     let mut script = Script::new(BOTH);
@@ -362,7 +362,7 @@ fn nobody_runs_twice() {
         .on(0)
         .switch(300_000, 1, "S", 0)
         .play(0, 400_000);
-    // Taken off CPU 0 at 200 µs; put on it again at 300 µs to be switched away from.
+    // 1 leaves CPU 0 at 200 µs; at 300 µs it returns there, because a switch away from it follows.
     assert_eq!(played.mended.switches, 2);
     assert_eq!(played.run_ns("t1"), 100_000 + 60_000);
 }
@@ -388,11 +388,11 @@ fn clocks_may_differ_a_little() {
         .play(0, 400);
     assert_eq!(script.recording.nr_straightened(), 2);
     assert_eq!(played.mended, Mended::default());
-    // It left CPU 0 at 190 then; the rest is as CPU 1 says.
+    // It then left CPU 0 at 190; the rest is as CPU 1 recorded it.
     assert_eq!(played.run_ns("t1"), 90 + 20 + 75);
 }
 
-/// R and R+ are preemption alike; R behind a yield is yielding.
+/// R and R+ both are preemption; R after a yield is yielding.
 #[test]
 fn why_tasks_stop() {
     let mut script = Script::new(BOTH);
@@ -424,7 +424,7 @@ fn why_tasks_stop() {
     assert_eq!(played.mended, Mended::default());
 }
 
-/// 120 is nice 0, 125 nice 5, 49 is real-time priority 50, and back.
+/// Priority 120 is nice 0, 125 is nice 5, 49 is real-time priority 50; and back.
 #[test]
 fn priorities_become_nice_and_class() {
     let mut script = Script::new(BOTH);
@@ -458,7 +458,7 @@ fn priorities_become_nice_and_class() {
     );
 }
 
-/// Who exits while it is running dies at the switch, even if it ran from the start.
+/// A task that exits while it runs dies at the switch, also if it ran from the start.
 #[test]
 fn a_task_that_dies_first_thing() {
     let mut script = Script::new(BOTH);
@@ -467,7 +467,7 @@ fn a_task_that_dies_first_thing() {
     assert_eq!(played.run_ns("t1"), 10);
 }
 
-/// What the scheduler counted arrives under its names.
+/// The scheduler's counters have their names in the trace.
 #[test]
 fn counters_are_told_at_the_end() {
     let mut script = Script::new(BOTH);
@@ -477,7 +477,7 @@ fn counters_are_told_at_the_end() {
     assert_eq!(played.events.last().unwrap().time, Time(30));
 }
 
-/// Known tasks bring what events cannot tell: batch class, kernel, process, observer.
+/// Known tasks have attributes that events lack: batch class, kernel, process, observer.
 #[test]
 fn known_tasks_and_groups() {
     let mut script = Script::new(BOTH);
@@ -514,7 +514,7 @@ fn known_tasks_and_groups() {
     assert_eq!(played.task("t20").group, "[kernel]");
 }
 
-/// Any sequence of events whatever gives a trace that holds together (checked by `play`).
+/// Every sequence of events gives a consistent trace (checked by `play`).
 #[test]
 fn nonsense_is_mended_too() {
     let mut random = 12345u64;
@@ -562,8 +562,8 @@ fn nonsense_is_mended_too() {
     }
 }
 
-/// A client (1) and a server (2) on a busy CPU: the server's answer arrives in a softirq that runs on the server's way out
-/// of send().  A third task gets packets of a device, also while the CPU idles.
+/// A client (1) and a server (2) on a busy CPU: the server's answer arrives in a softirq at the end
+/// of send(). A third task gets packets from a device, also while the CPU idles.
 #[test]
 fn what_is_sent_on_the_machine_itself_is_the_senders() {
     let mut script = Script::new(BOTH);
@@ -591,7 +591,7 @@ fn what_is_sent_on_the_machine_itself_is_the_senders() {
     assert_eq!(by_task, [0, 10, 10, 0]);
 }
 
-/// Task 1 seems to run until 900, but the kernel accounts 2's 500 ns at 800: it began at 300.
+/// Task 1 seems to run until 900, but at 800 the kernel accounts 500 ns to task 2: it began at 300.
 #[test]
 fn an_account_tells_when_a_task_began() {
     for (later, place) in [
@@ -626,7 +626,7 @@ fn an_account_tells_when_a_task_began() {
     }
 }
 
-/// CPU 0 queues a task on CPU 1 and brings the account of the task that runs there up to date.
+/// CPU 0 queues a task on CPU 1 and so updates the account of the task that runs there.
 #[test]
 fn an_account_may_be_of_another_cpus_task() {
     let mut script = Script::new(BOTH);
@@ -640,12 +640,12 @@ fn an_account_may_be_of_another_cpus_task() {
     assert_eq!(played.mended.switches, 0);
 }
 
-/// The kernel's accounts are what CPU times are compared with; without them, switches that agree.
+/// CPU times are compared with the kernel's accounts; without accounts, with matching switches.
 #[test]
 fn raw_cpu_times_are_not_mended_ones() {
     let mut script = Script::new(BOTH);
     script.switch(0, 0, "R", 1);
-    // 1's end and 2's begin are missing.
+    // The end of 1 and the start of 2 are missing.
     script.switch(900, 2, "S", 3);
     script.switch(1000, 3, "S", 0);
     script.recording.finish(None);
@@ -659,7 +659,7 @@ fn raw_cpu_times_are_not_mended_ones() {
 
 #[test]
 fn recordings_of_a_part_of_the_machine_are_known() {
-    // Of one task alone: nothing says when it was switched to.
+    // Only one task was recorded: no switch to it is known.
     let mut script = Script::new(BOTH);
     for at in 0..100 {
         script.switch(100 * at, 1, "S", 2);
@@ -672,7 +672,7 @@ fn recordings_of_a_part_of_the_machine_are_known() {
             unfounded_percent: 99
         })
     );
-    // Of CPU 0 alone: tasks are queued on CPU 1, of which nothing is known.
+    // Only CPU 0 was recorded: tasks are queued on CPU 1, which has no events.
     let mut script = Script::new(BOTH);
     script.switch(0, 0, "R", 1);
     let (task, by) = (script.task(2), WakeContext::Task);

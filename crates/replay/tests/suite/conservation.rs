@@ -1,5 +1,5 @@
-//! A simulated run, replayed under the same policy: the work is the same to the nanosecond, and
-//! where nothing is left to chance so is the schedule.
+//! A simulated run, replayed under the same policy: the work is equal to the nanosecond, and
+//! without random influence the schedule is equal, too.
 
 use schedlab_machine::Machine;
 use schedlab_measure::{Measure, Metrics};
@@ -25,7 +25,7 @@ fn simulate<S: Sink>(
     (outcome.reason, sink)
 }
 
-/// Who ran when and where, by name.
+/// Which task ran when and on which CPU, by name.
 #[derive(Default)]
 struct Schedule {
     names: Vec<String>,

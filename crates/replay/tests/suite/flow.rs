@@ -1,4 +1,4 @@
-//! Programs, not timelines: a read waits if and only if there is nothing to read.
+//! Rebuilt programs depend on data: a read waits if and only if there is nothing to read.
 
 use schedlab_machine::Machine;
 use schedlab_measure::{Measure, Metrics};
@@ -94,8 +94,8 @@ impl Script {
     }
 }
 
-/// A reader (2) waits; the writer (1) writes 20 messages of 10 bytes, 100 µs each, and only the first wakes the reader,
-/// which then finds all of them.
+/// A reader (2) waits. The writer (1) writes 20 messages of 10 bytes, 100 µs each. Only the first
+/// write wakes the reader, which then finds all messages.
 fn a_pile_of_messages() -> Script {
     let mut s = Script::new();
     let fork = KernelEventKind::Fork {
@@ -181,7 +181,7 @@ fn a_read_is_a_receive_and_a_write_a_send() {
     assert_eq!(counts.understood_share(), 1.0);
 }
 
-/// With a CPU of its own the reader reads each message as it comes: it sleeps before each of them.
+/// With its own CPU the reader reads each message on arrival: it sleeps before each of them.
 #[test]
 fn a_reader_that_is_faster_sleeps_more_often() {
     let replay = a_pile_of_messages().rebuild(Options::default());
@@ -190,7 +190,7 @@ fn a_reader_that_is_faster_sleeps_more_often() {
     assert_eq!(metrics.total.run_ns, replay.counts.work_ns);
 }
 
-/// Three tasks that compute for 2 ms each of a recording of 3 ms that ends while they do.
+/// Three tasks that compute for 2 ms each, in a recording of 3 ms that ends before they do.
 fn cut_off() -> Script {
     let mut s = Script::new();
     s.switch(0, 0, "R", 1);
@@ -200,7 +200,7 @@ fn cut_off() -> Script {
     s
 }
 
-/// Whoever gets more of the CPU than in the recording has more to do, and nobody has to finish.
+/// A task that gets more CPU time than in the recording has more work, and no task has to finish.
 #[test]
 fn a_recording_that_time_ended_is_replayed_for_that_time() {
     let replay = cut_off().rebuild(Options {
@@ -218,7 +218,7 @@ fn a_recording_that_time_ended_is_replayed_for_that_time() {
     assert_eq!(replay.workload.duration, None);
 }
 
-/// The same recording without interrupt flags, or without system calls, is less understood, never more.
+/// Without interrupt flags or system calls the same recording is understood less, never more.
 #[test]
 fn what_is_not_recorded_is_not_understood() {
     let whole = a_pile_of_messages().rebuild(Options::default());
@@ -257,7 +257,7 @@ fn what_is_not_recorded_is_not_understood() {
     assert_eq!((device(false), device(true)), (1.0, 0.0));
 }
 
-/// The self-check of a script, of which a part of the information is dropped.
+/// The self-check of a script after some information was removed.
 fn trust(script: Script, with_calls: bool, with_flags: bool) -> Trust {
     let mut recording = match with_calls {
         true => script.0,
@@ -298,7 +298,8 @@ fn without_calls(recording: &Recording) -> Recording {
     poor
 }
 
-/// Whoever knows less never has a better verdict, even if the replay then follows the recording more closely.
+/// Less information never gives a better verdict, even if the replay is then closer to the
+/// recording.
 #[test]
 fn trust_falls_when_information_is_dropped() {
     let of = |calls, flags| trust(a_pile_of_messages(), calls, flags);
@@ -309,7 +310,7 @@ fn trust_falls_when_information_is_dropped() {
     }
     assert_eq!(of(false, true), Trust::Nothing);
     assert_eq!(of(false, false), Trust::Nothing);
-    // A task that only sleeps and is woken by a device is known by the flags alone.
+    // A task that only sleeps and is woken by a device is understood from the flags alone.
     let device = || {
         let mut s = Script::new();
         s.switch(0, 0, "R", 1);
@@ -325,7 +326,8 @@ fn trust_falls_when_information_is_dropped() {
     assert!(trust(device(), false, true) > Trust::Nothing);
 }
 
-/// A server (1) waits in epoll and then reads what a client (2) wrote: it waits for that, whatever it is told.
+/// A server (1) waits in epoll and then reads data that a client (2) wrote: its wait is for that
+/// data.
 fn a_server_in_poll(woken_late: bool) -> Script {
     let mut s = Script::new();
     let fork = KernelEventKind::Fork {
@@ -374,14 +376,15 @@ fn a_wait_in_poll_is_for_what_is_read_next() {
         let at = ops.iter().position(|op| *op == receive).unwrap();
         let waits = |op: &Op| matches!(op, Op::SemSleep(_) | Op::SemWait(_));
         assert!(!ops.iter().any(waits), "{ops:?}");
-        // The work between the wakeup and the read comes after it.
+        // Work between the wakeup and the read moves after the read.
         assert!(matches!(ops[at + 1], Op::Run(_)), "{ops:?}");
         assert_eq!(replay.counts.understood_share(), 1.0);
         assert!(is_complete(&replay.workload));
     }
 }
 
-/// It writes before it reads: what it waited for is not known, and others may wait for what it writes.
+/// The task writes before it reads. The cause of its wait stays unknown, and others may wait for
+/// the data.
 #[test]
 fn a_wait_in_poll_stays_before_what_is_written() {
     let mut script = a_server_in_poll(false);
@@ -425,7 +428,7 @@ fn a_wait_in_poll_stays_before_what_is_written() {
     assert_eq!(replay.counts.opaque_reasons(), "1 in poll");
 }
 
-/// Two tasks that each want what the other gives only afterwards.
+/// Two tasks that each wait for data that the other writes only afterwards.
 #[test]
 fn what_never_ends_is_found() {
     let mut replay = a_server_in_poll(false).rebuild(Options::default());

@@ -1,4 +1,4 @@
-//! Recordings made by hand, and the programs they are.
+//! Recordings made by hand, and the programs rebuilt from them.
 
 use schedlab_recording::{
     Carries, KernelEvent, KernelEventKind, KernelState, Pid, Recording, TaskRef,
@@ -112,7 +112,7 @@ fn bursts_wakes_and_waits() {
     let client = [run(60), Op::SemPost(1), run(40), Op::SemSleep(0), run(50)];
     let expected = [&client[..], &device, &[run(90), Op::Exit]].concat();
     assert_eq!(program(&replay, "client-10"), expected);
-    // Nobody knows what the server would have done next.
+    // The recording ends: the server's next operation is unknown.
     let server = [Op::SemSleep(1), run(120), Op::SemPost(0), run(30), Op::Rest];
     assert_eq!(program(&replay, "server-20"), server);
     assert!(spec(&replay, "server-20").dormant);
@@ -126,7 +126,8 @@ fn bursts_wakes_and_waits() {
     assert_eq!(replay.span, Ns::from_us(1000));
 }
 
-/// When the recording ends one runs and one waits for the CPU; the third sleeps, as a replay leaves it.
+/// At the end of the recording one task runs and one waits for the CPU; the third sleeps, as at the
+/// end of a replay.
 #[test]
 fn tasks_cut_off_by_the_end_are_counted() {
     let mut s = Script::new();
@@ -136,7 +137,7 @@ fn tasks_cut_off_by_the_end_are_counted() {
     assert_eq!(s.rebuild(Options::default()).counts.cut_off, 2);
 }
 
-/// Both sleep from 100 to 500 µs.  A thread of the kernel that comes late finds its timer has gone on.
+/// Both sleep from 100 to 500 µs. If a kernel thread comes late, its timer has already advanced.
 #[test]
 fn the_kernels_own_timers_do_not_wait() {
     for (name, sleeps) in [
@@ -175,7 +176,7 @@ fn what_is_left_out_happens_from_outside() {
         ..Options::default()
     });
     assert_eq!(replay.workload.tasks.len(), 1);
-    // It waits from 100 to 220 µs for nobody.
+    // It waits from 100 to 220 µs; no waker is known.
     let ops = program(&replay, "client-10");
     assert_eq!(ops[..3], [run(100), sleep(120), run(50)]);
 }
@@ -280,7 +281,7 @@ fn wakeups_of_tasks_that_do_not_sleep_change_nothing() {
 
 #[test]
 fn a_wakeup_may_be_recorded_before_the_sleep_it_ends() {
-    // The waker is at it while the sleeper is being switched away from.
+    // The waker begins while the sleeping task is being switched away from.
     let mut s = Script::new();
     let (a, b, idle) = (s.task(1, "a"), s.task(2, "b"), s.task(0, "swapper/0"));
     s.switch(0, 0, idle, "R", a);
@@ -341,7 +342,7 @@ fn names_and_priorities_tell_the_kernels_threads() {
     assert_eq!(replay.workload.cpu_sets[set], [1]);
     assert_eq!(spec(&replay, "nice-30").nice, 19);
     assert_eq!(spec(&replay, "nice-30").cpus, None);
-    // On a machine with one CPU it is bound to that.
+    // On a machine with one CPU it is bound to this CPU.
     fit(&mut replay.workload, 1);
     assert_eq!(replay.workload.cpu_sets[set], [0]);
 }

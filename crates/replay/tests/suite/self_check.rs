@@ -1,4 +1,4 @@
-//! The example recordings, replayed under the scheduler they were made under.
+//! The example recordings, replayed under the scheduler of the recording.
 
 use schedlab_measure::Measure;
 use schedlab_policy::{Policy, Tuned};
@@ -28,7 +28,7 @@ fn self_check(name: &str) -> SelfCheck {
     SelfCheck::new("eevdf", counts, &recorded, None, &measure.finish(), &who)
 }
 
-/// Medians of run delays are missed by three of them; docs/replay.md says why.
+/// Three of them miss the target for median run delays; docs/replay.md says why.
 #[test]
 fn work_span_and_switches_are_within_their_targets() {
     for name in [

@@ -1,9 +1,9 @@
 //! Equal inputs give equal traces in test builds, in release builds, and in later versions.
 //!
-//! A program by itself, because it is compiled a second time with all optimisations: it needs no more than the
-//! simulator.  `tests/golden/hashes.txt` at the root holds what every build must compute.  A change to a scheduler, to
-//! the engine, to a machine or to a workload may change hashes; then `make golden` renews the file, and the diff shows
-//! what the change touched.
+//! A separate program, because it is compiled a second time with all optimisations; it needs only
+//! the simulator. `tests/golden/hashes.txt` at the root has the expected hashes of every build. If
+//! a change to a scheduler, the engine, a machine or a workload changes hashes, `make golden`
+//! updates the file, and the diff shows the affected policies.
 
 use std::fmt::Write;
 use std::fs;
@@ -14,7 +14,8 @@ use schedlab_sim::Setup;
 use schedlab_trace::{HashSink, Ns};
 use schedlab_workload::builtin;
 
-/// What runs: workload, machine, milliseconds.  Short, and together touching every part of the model.
+/// The runs: workload, machine, milliseconds. They are short, and together they use every part of
+/// the model.
 const RUNS: &[(&str, &str, u64)] = &[
     (
         "volanomark --rooms 1 --count 10",
@@ -32,7 +33,7 @@ const RUNS: &[(&str, &str, u64)] = &[
 
 const SEEDS: [u64; 2] = [1, 2];
 
-/// A line for each run: its hash and what it is.
+/// A line for each run: its hash and its name.
 fn hashes() -> String {
     let mut lines = String::new();
     for (name, machine, ms) in RUNS {

@@ -1,4 +1,4 @@
-//! Changing nice values, classes and CPUs of tasks, whatever they are doing just then.
+//! Changes of nice values, classes and CPUs of tasks in every state.
 
 use crate::common::lab::{disk, fork, mark, run, sleep, Lab, Ran};
 use schedlab_policy::{Policy, Tuned};
@@ -6,7 +6,7 @@ use schedlab_sim::EndReason::Finished;
 use schedlab_trace::{EventKind, Ns, PrevState, TaskClass};
 use schedlab_workload::{Op, SpecId};
 
-/// CPU sets 0, 1, ... of one CPU each, and one of all before them.
+/// CPU sets 0, 1, ... with one CPU each.
 fn one_cpu_sets(lab: Lab, nr_cpus: u32) -> Lab {
     lab.with(|w| w.cpu_sets = (0..nr_cpus).map(|c| vec![c]).collect())
 }
@@ -111,8 +111,8 @@ fn a_task_that_is_being_woken_goes_where_it_may() {
         .with(|w| w.nr_conditions = 1)
         .machine(|m| m.costs.wakeup = Ns::from_us(30));
     let ran = lab.run();
-    // Task 0's wakeup was begun at 1.0 ms and is a fact: it is moved from the queue of CPU 0.
-    // Task 1's begins at 1.03 ms: it is queued on CPU 1 from the start.
+    // Task 0's wakeup began at 1.0 ms and is completed: it is moved from the queue of CPU 0. Task
+    // 1's begins at 1.03 ms: it is queued on CPU 1 at once.
     assert_eq!(moves(&ran), [(1010, 0, 0, 1)]);
     let targets = ran.pick(|e| match e.kind {
         EventKind::Wakeup { task, target } if e.time.0 > 0 => Some((task.0, target.0)),
@@ -199,7 +199,7 @@ fn a_task_that_has_yet_to_start_is_left_alone_but_a_forked_one_is_not() {
     assert_eq!(changes, [(1050, 3, 4)]);
 }
 
-// ---- what a policy makes of it: o1 at 1000 Hz ------------------------------------------
+// ---- effects under a policy: o1 at 1000 Hz ---------------------------------------------
 
 fn o1(nr_cpus: u32) -> Lab {
     let tuned = Tuned::new(Policy::find("o1").unwrap(), Some("2.6.11"), &[]).unwrap();

@@ -1,4 +1,4 @@
-//! Disks, mutexes, conditions, semaphores and barriers: who sleeps, who is woken, and when.
+//! Disks, mutexes, conditions, semaphores and barriers: sleeping, waking, and their times.
 
 use crate::common::lab::{disk, mark, run, sleep, us, Lab};
 use schedlab_sim::EndReason::{Deadlock, Finished};
@@ -67,7 +67,8 @@ fn a_request_that_takes_no_time_is_done_at_once() {
 #[test]
 fn a_mutex_goes_to_the_longest_waiter() {
     // CPU 0 holds it from 0 to 10 ms; CPU 1 asks at 1 ms, CPU 2 at 2 ms; each keeps it 5 ms.
-    // The first asks again at once, but it has been given away: it gets it last, at 20 ms.
+    // The first asks again at once, but the mutex has been given to the others: it gets it last, at
+    // 20 ms.
     let hold = |before: u64| vec![run(before), Op::Lock(0), run(5000), Op::Unlock(0)];
     let greedy = vec![
         Op::Lock(0),
@@ -93,7 +94,7 @@ fn a_mutex_taken_twice_by_its_owner_is_an_error() {
         .task(vec![run(3), Op::Lock(0), Op::Lock(0)])
         .with(|w| w.nr_mutexes = 1);
     let error = lab.try_run().err().unwrap().to_string();
-    let expected = "at 0.000003000: task 0 (t0): locks a mutex it holds already";
+    let expected = "at 0.000003000: task 0 (t0): locks a mutex that it already holds";
     assert!(error.starts_with(expected), "{error}");
 }
 

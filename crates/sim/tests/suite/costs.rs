@@ -1,4 +1,5 @@
-//! Each cost of a machine delays exactly what it should, and is booked as what it is.
+//! Each cost of a machine delays exactly the expected operations, and has the right kind in the
+//! trace.
 
 use crate::common::lab::{fork, mark, run, sleep, Lab, Ran};
 use schedlab_machine::Costs;
@@ -71,7 +72,8 @@ fn a_wakeup_costs_the_waker_and_delays_what_it_does_next() {
         .task(vec![run(100), Op::CondBroadcast(0), run(40)])
         .with(|w| w.nr_conditions = 1);
     let ran = costing(lab, |c| c.wakeup = US(20));
-    // Each sleeper's CPU hears of it at once, but has to wait until the waker lets go of its queue.
+    // Each sleeping task's CPU is notified at once, but has to wait until the waker releases its
+    // queue.
     assert_eq!(ran.exits(), [(120, 0), (140, 1), (160, 2), (200, 3)]);
 }
 

@@ -1,4 +1,4 @@
-//! How runs end, and what they must not exceed.
+//! Ends of runs, and their limits.
 
 use crate::common::lab::{forever, fork, mark, receive, run, sleep, times, Lab};
 use schedlab_policy::{Policy, Tuned};
@@ -33,7 +33,7 @@ fn background_tasks_alone_run_until_time_is_up() {
 fn the_shorter_of_tasks_and_time_decides() {
     let lab = |time| Lab::new(1).task(vec![run(3000)]).for_us(time).run();
     lab(2999).ends(2999, TimeUp);
-    // What happens in the last moment still happens.
+    // Events at the time of the end still happen.
     lab(3000).ends(3000, Finished);
     lab(3001).ends(3000, Finished);
 }
@@ -196,7 +196,7 @@ fn a_run_lasts_at_most_so_long() {
 
 #[test]
 fn time_adds_up_when_the_end_comes_in_the_middle_of_kernel_work() {
-    // Every end within the first 200 µs of a busy machine: the engine's own check of its books.
+    // Ends at all times within the first 200 µs of a busy machine: the engine checks its accounts.
     for end in 1..200 {
         let lab = Lab::new(2)
             .task(crate::common::lab::times(

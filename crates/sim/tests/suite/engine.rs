@@ -1,4 +1,4 @@
-//! The engine by itself, under the template policy: hand-computed traces.
+//! The engine under the template policy: traces computed by hand.
 
 use schedlab_machine::{Cache, Machine, Timers};
 use schedlab_policy::{Policy, Tuned};

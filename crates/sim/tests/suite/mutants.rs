@@ -1,5 +1,5 @@
-//! Deliberately broken policies: each is the template with one mistake, and each must be caught
-//! by the check made for that mistake, by name, and with the hook that made it.
+//! Broken policies: each is the template with one error. The check made for this error must find it
+//! and name it, and the hook that caused it.
 
 use schedlab_machine::Machine;
 use schedlab_policy::{FaultKind, Hook, Policy, Tuned};

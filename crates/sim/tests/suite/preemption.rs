@@ -1,4 +1,5 @@
-//! Sync wakeups and preemption models: what a machine's kernel says to policies, and when it lets them act.
+//! Sync wakeups and preemption models: what the kernel tells policies, and when their requests take
+//! effect.
 
 use schedlab_machine::{Cache, Machine, Preemption};
 use schedlab_policy::{Policy, Tuned};

@@ -237,8 +237,8 @@ fn exec_moves_to_the_cpu_the_policy_chooses() {
 
 #[test]
 fn many_children_are_no_trouble() {
-    // 20,000 children die while their parent sleeps; it reaps them; its own parent, which had
-    // 20,000 too, leaves them to nobody.
+    // 20,000 children die while their parent sleeps; it reaps them. Its own parent, which also had
+    // 20,000, ends without reaping them.
     let children = times(20_000, &[fork(2)]);
     let mut patient = children.clone();
     patient.extend([sleep(1_000_000), Op::WaitAll]);

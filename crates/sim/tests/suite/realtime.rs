@@ -1,4 +1,4 @@
-//! SCHED_FIFO and SCHED_RR under the policies that have them: real time comes first, always.
+//! SCHED_FIFO and SCHED_RR under policies that support them: real-time tasks always run first.
 
 use crate::common::lab::{run, sleep, Lab};
 use schedlab_policy::{Policy, Tuned};

@@ -1,4 +1,4 @@
-//! What must hold between runs, whatever the workload.
+//! Relations that must hold between runs of any workload.
 
 use crate::common::lab::{forever, mark, run, Lab, Ran};
 use schedlab_policy::{Nice, Policy, Tuned};
@@ -10,7 +10,7 @@ fn policies() -> Vec<Tuned> {
     Policy::all().iter().map(|&p| Tuned::defaults(p)).collect()
 }
 
-/// A random workload of a fixed length, on as many CPUs.
+/// A random workload of a fixed length, on a random number of CPUs.
 fn random_lab(tuned: Tuned, seed: u64) -> Lab {
     let nr_cpus = 1 + (seed % 5) as u32;
     let mut lab = Lab::under(nr_cpus, tuned).for_us(300_000);
@@ -29,7 +29,7 @@ fn a_run_in_pieces_is_the_same_run() {
             let lab = random_lab(tuned.clone(), seed);
             let setup: Setup = lab.setup();
             let Ok((outcome, hash)) = setup.run(HashSink::default()) else {
-                continue; // A fork bomb.
+                continue; // Tasks that fork without end.
             };
             let mut hash_of_pieces = HashSink::default();
             let mut pieces = Simulation::new(&setup, &mut hash_of_pieces).unwrap();
@@ -102,7 +102,7 @@ fn times_k_times_as_long_give_the_same_trace_k_times_as_long() {
         stretch(&mut short.workload, 1);
         stretch(&mut long.workload, 10);
         let (Ok(short), Ok(long)) = (short.try_run(), long.try_run()) else {
-            continue; // A fork bomb.
+            continue; // Tasks that fork without end.
         };
         let stretched: Vec<Event> = short.events.iter().map(|e| times_ten(*e)).collect();
         assert_eq!(stretched.len(), long.events.len(), "seed {seed}");
@@ -120,7 +120,7 @@ fn times_ten(mut event: Event) -> Event {
     event
 }
 
-/// Rounds of 1 ms each task got done.
+/// Rounds of 1 ms completed by each task.
 fn rounds(ran: &Ran, tasks: u32) -> Vec<usize> {
     let marks = ran.marks();
     let of = |task| marks.iter().filter(|m| m.1 == task).count();
@@ -148,7 +148,7 @@ fn who_is_nicer_gets_no_more() {
     }
 }
 
-/// The check of the promise runs in each of these; see crates/sim/src/nice.rs.
+/// The check of the nice promise runs in each of these; see crates/sim/src/nice.rs.
 #[test]
 fn promises_of_nice_are_kept_by_hogs_of_any_nice() {
     let mut x = 1u64;
@@ -215,11 +215,12 @@ fn equals_get_equal_shares_whatever_their_number() {
             let got = rounds(&lab.run(), n);
             let (least, most) = (got.iter().min().unwrap(), got.iter().max().unwrap());
             let apart = match tuned.policy.name() {
-                // Its quanta fall in step with its update: who runs at the full second can have
-                // one of 160 ms more, every second.
+                // Its quanta are synchronous with its update: the task that runs at the full second
+                // can get one more quantum of 160 ms every second.
                 "svr4" => 60 * 160,
-                // Some ticks of usage make one point of priority, and four points share a queue: who is ahead by
-                // up to 250 ms still takes turns with the others, and the passes of each second renew that.
+                // Several ticks of usage make one point of priority, and four points share a queue:
+                // a task that is ahead by up to 250 ms still alternates with the others, and the
+                // passes of each second repeat that.
                 "bsd4" | "bsd43" => 60 * 50,
                 // 600 drawings of 100 ms: two are apart by 24.5 quanta at one standard deviation; four of them.
                 "lottery" => 9800,
@@ -233,8 +234,8 @@ fn equals_get_equal_shares_whatever_their_number() {
 
 #[test]
 fn independent_tasks_end_within_grahams_bound() {
-    // (2 - 1/m) times the greater of the longest task and the sum over m CPUs.  A policy whose
-    // CPUs find each other's waiting tasks only now and then is given that time as well.
+    // (2 - 1/m) times the greater of the longest task and the sum over m CPUs. If a policy's CPUs
+    // search each other's waiting tasks only at intervals, the time of an interval is added.
     for tuned in policies() {
         let name = tuned.name();
         for m in [1u64, 2, 3, 4, 8] {

@@ -1,5 +1,5 @@
-//! What replayed recordings need: tasks that sleep from the start, recorded sleeps, and tasks
-//! that are still there when nobody knows what they did next.
+//! Features for replayed recordings: tasks that sleep from the start, recorded sleeps, and tasks
+//! whose recording ended before they did.
 
 use crate::common::lab::{fork, mark, run, sleep, Lab};
 use schedlab_policy::{Policy, Tuned};

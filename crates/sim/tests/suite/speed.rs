@@ -1,4 +1,4 @@
-//! How fast work gets done: SMT, slow CPUs, caches.
+//! Speed of work: SMT, slow CPUs, caches.
 
 use crate::common::lab::{fork, run, sleep, times, Lab};
 use schedlab_machine::Machine;

@@ -69,7 +69,8 @@ fn a_slice_ends_with_the_first_tick_after_it() {
     assert_eq!(began[0], 11_000);
 }
 
-/// The template with one more hook that counts its calls, and with what arms it when a task is queued.
+/// The template with one more hook, which counts its calls, and with code that starts its timer
+/// when a task is queued.
 fn counting(hook: &str, takes: &str, on_enqueue: &str, on_call: &str) -> Policy {
     let counters =
         "#define FIFO_COUNTERS(C) C(calls)\nPOLICY_COUNTERS(FIFO_COUNTERS)\n\nPOLICY_STATE(";
@@ -169,7 +170,7 @@ fn a_policy_timer_stopped_before_its_cpu_could_handle_it_does_not_expire() {
 
 #[test]
 fn an_hrtick_comes_on_its_own_cpu() {
-    // Task 0 on CPU 0 at 2.5 ms, task 1 on CPU 1 at 3 + 2.5: the hook is told who runs there.
+    // Task 0 on CPU 0 at 2.5 ms, task 1 on CPU 1 at 3 + 2.5: the hook gets the running task.
     let policy = interrupted(
         "	hrtick_start(s, p->cpu, 2500000);\n",
         "	if (s->this_cpu != cpu || cpu_curr(s, cpu) != p)\n		policy_error(s, \"elsewhere\", p);\n",

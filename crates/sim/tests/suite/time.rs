@@ -1,4 +1,4 @@
-//! Sleeps, timers and computing until a time.
+//! Sleeps, timers, and computing until a time.
 
 use crate::common::lab::{forever, mark, own_timer, receive, run, send, sleep, us, Lab};
 use schedlab_machine::Timers;
@@ -85,7 +85,7 @@ fn a_timer_starts_when_its_task_does() {
 
 #[test]
 fn a_shared_timer_gives_each_expiry_to_one_task() {
-    // Both name one timer of 10 ms: who comes first gets 10 ms, who comes second 20 ms.
+    // Both use one timer of 10 ms: the first task waits until 10 ms, the second until 20 ms.
     let shared = Op::Timer {
         timer: TimerScope::Shared(0),
         period: Ns::from_ms(10),

@@ -1,4 +1,4 @@
-//! Every policy under random workloads on random machines, every check on.
+//! Every policy under random workloads on random machines, with all checks.
 //!
 //! `SCHEDLAB_TRIALS=1000` runs more seeds than the usual 60; `SCHEDLAB_SEED=N` runs one;
 //! `SCHEDLAB_POLICY=NAME` runs one policy.
@@ -79,7 +79,7 @@ fn machine(seed: u64) -> Machine {
     machine
 }
 
-/// What a kernel does to hooks: locks refused now and then, and times that overlap.
+/// The disturbances of a kernel: locks are sometimes refused, and the times of hooks overlap.
 fn disturbance(seed: u64) -> Option<Disturbance> {
     (seed % 3 != 0).then_some(Disturbance {
         seed,
@@ -157,7 +157,7 @@ fn every_policy() -> Vec<Tuned> {
     all
 }
 
-/// Does `of` for each policy, on as many threads as there are CPUs, and panics with everything that failed.
+/// Runs `of` for each policy, on one thread for each CPU, and panics with all failures.
 fn for_each(policies: Vec<Tuned>, of: impl Fn(&Tuned) -> Vec<String> + Sync) {
     let next = AtomicUsize::new(0);
     let worker = || {
@@ -176,7 +176,7 @@ fn for_each(policies: Vec<Tuned>, of: impl Fn(&Tuned) -> Vec<String> + Sync) {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-/// What failed, if the end of a trial says so. A fork bomb may reach the limit of tasks.
+/// What failed, if the end of a trial says so. Tasks that fork without end may reach the limit of tasks.
 fn failure<T>(tuned: &Tuned, seed: u64, end: Result<T, SimError>) -> Option<String> {
     match end {
         Ok(_) | Err(SimError::TooManyTasks { .. }) => None,
@@ -256,7 +256,8 @@ fn every_policy_passes_every_check_with_groups() {
     with_groups(seeds.take(if all { usize::MAX } else { 25 }));
 }
 
-/// Tasks of a limited group that become real-time tasks and normal ones again: what they ran meanwhile is not the group's.
+/// Tasks of a limited group become real-time tasks and normal ones again: their real-time CPU time
+/// does not count for the group.
 #[test]
 fn every_policy_keeps_quotas() {
     with_groups(53..54);
@@ -308,9 +309,10 @@ fn every_shipped_workload_runs_under_every_policy() {
     });
 }
 
-/// rt-app forgets a resume nobody waits for.  Here a chain of tasks resumes one another, so a policy
-/// that always lets the woken task go first, as 4.3BSD does, can cut it: who is resumed again while
-/// preempted on the way to its suspend waits for ever, and all others in the end.
+/// rt-app ignores a resume if no task waits for it. Here a chain of tasks resume one another, and a
+/// policy that always runs the woken task first, as 4.3BSD does, can break the chain: a task is
+/// resumed again after it was preempted before its suspend. It then waits without end, and finally
+/// all others do.
 const MAY_DEADLOCK: &[&str] = &["browser-short.json"];
 
 /// Every built-in with its defaults, and rt-app's files.

@@ -1,4 +1,4 @@
-//! The guest's view of the memory it shares with the host: a PCI device's second address range.
+//! The guest's access to the shared memory: the second BAR of a PCI device.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -15,7 +15,7 @@ const PCI_DEVICES: &str = "/sys/bus/pci/devices";
 /// Vendor and device of QEMU's `ivshmem`.
 const IVSHMEM: [&str; 2] = ["0x1af4", "0x1110"];
 
-/// Bytes mapped at a time: mapping all of a large range would fill page tables for nothing.
+/// Size of a mapping; mapping all of a large range would only fill page tables.
 const WINDOW: u64 = 4 << 20;
 
 /// The shared memory.
@@ -27,10 +27,11 @@ pub struct SharedMemory {
 }
 
 impl SharedMemory {
-    /// Finds the device and switches it on.
+    /// Finds the device and enables it.
     ///
     /// # Errors
-    /// No such device, or not one of ours (`NotFound`), or it cannot be mapped.
+    /// No such device, or its memory is not schedlab's (`NotFound`), or it cannot be
+    /// mapped.
     pub fn find() -> io::Result<SharedMemory> {
         let device = find_device()?;
         fs::write(device.join("enable"), "1")?;
@@ -76,7 +77,7 @@ impl Region for SharedMemory {
     }
 }
 
-/// A mapped stretch of the memory.
+/// A mapped part of the memory.
 struct Window {
     start: u64,
     address: *mut u8,
@@ -105,12 +106,12 @@ impl Window {
         })
     }
 
-    /// Copies what fits behind `offset`, which lies within the window; how many bytes that were.
+    /// Copies the bytes that fit into the window at `offset`; returns their number.
     fn copy(&mut self, offset: u64, bytes: &[u8]) -> usize {
         let offset = offset as usize;
-        assert!(offset < self.length, "{offset} is outside of the window");
+        assert!(offset < self.length, "{offset} is outside the window");
         let count = bytes.len().min(self.length - offset);
-        // SAFETY: both stretches have `count` bytes, and a device's memory is none of `bytes`.
+        // SAFETY: both ranges have `count` bytes, and device memory never overlaps `bytes`.
         unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), self.address.add(offset), count) };
         count
     }
@@ -118,14 +119,14 @@ impl Window {
     fn store(&mut self, offset: u64, number: u64) {
         let offset = offset as usize;
         assert!(offset.is_multiple_of(8) && offset + 8 <= self.length);
-        // SAFETY: within the mapping, which starts at a page, and aligned; nobody else here has it.
+        // SAFETY: inside the mapping, aligned, and no other code of this process accesses it.
         let place = unsafe { AtomicU64::from_ptr(self.address.add(offset).cast()) };
         place.store(number.to_le(), Ordering::Release);
     }
 
     fn starts_with(&self, bytes: &[u8]) -> bool {
         assert!(bytes.len() <= self.length);
-        // SAFETY: within the mapping; the host changes these bytes before the guest starts only.
+        // SAFETY: inside the mapping; the host writes these bytes only before the guest starts.
         let start = unsafe { std::slice::from_raw_parts(self.address, bytes.len()) };
         start == bytes
     }
@@ -133,7 +134,7 @@ impl Window {
 
 impl Drop for Window {
     fn drop(&mut self) {
-        // SAFETY: mapped by us, and no reference into it is left.
+        // SAFETY: this process mapped it, and no reference into it is left.
         let _ = unsafe { munmap(self.address.cast(), self.length) };
     }
 }

@@ -1,4 +1,4 @@
-//! What of the kernel's log a person should see.
+//! The lines of the kernel's log that a user should see.
 
 use std::fs::OpenOptions;
 use std::io::Read;
@@ -7,13 +7,13 @@ use std::os::unix::fs::OpenOptionsExt;
 /// Levels up to this one are complaints: emergency 0 to warning 4.
 const WARNING: u32 = 4;
 
-/// Whatever their level, lines about these are the answer to "why".
+/// Lines with this text are always shown: they explain why a scheduler ended.
 const ALWAYS: &str = "sched_ext:";
 
-/// Except for what happens in every run: a scheduler comes and goes.
+/// Exceptions, which occur in every run: a scheduler is enabled or unloaded.
 const USUAL: [&str; 2] = ["\" enabled", "(unregistered from user space)"];
 
-/// The kernel's complaints since a moment, in lines.
+/// Warnings and errors of the kernel since `time_ns`, one a line.
 pub fn complaints_since(time_ns: u64) -> String {
     let lines = records()
         .into_iter()
@@ -35,14 +35,14 @@ fn records() -> Vec<String> {
             Ok(count) if count > 0 => {
                 records.push(String::from_utf8_lossy(&record[..count]).into_owned());
             }
-            // Records that were overwritten meanwhile: the next read goes on behind them.
+            // The kernel overwrote records: the next read continues after them.
             Err(error) if error.raw_os_error() == Some(libc::EPIPE) => {}
             _ => return records,
         }
     }
 }
 
-/// The text of a record ("6,123,4567,-;text", the time in µs), if it is a complaint.
+/// The text of a record ("6,123,4567,-;text", the time in µs), if it is a warning or an error.
 fn complaint(record: &str, since_ns: u64) -> Option<String> {
     let (prefix, text) = record.split_once(';')?;
     let mut fields = prefix.split(',');

@@ -1,4 +1,4 @@
-//! What runs as process 1 of the guest: sets the machine up, runs the command, tells the host.
+//! Process 1 of the guest: sets up the system, runs the command, reports to the host.
 
 mod device;
 mod kernel_log;
@@ -21,32 +21,33 @@ use crate::job::{Hello, Job, JOB_FILE};
 
 use device::SharedMemory;
 
-/// The argument that tells this program that it is process 1 of a guest.
+/// The kernel parameter that makes this program act as process 1 of a guest.
 pub const ARGUMENT: &str = "schedlab-guest";
 
 /// Is this process 1 of a guest?
 pub fn is_this() -> bool {
-    // The kernel hands over parameters it does not know before this one.
+    // Unknown kernel parameters may come before this one.
     std::process::id() == 1 && std::env::args_os().any(|argument| argument == ARGUMENT)
 }
 
-/// The way to the host.
+/// The channel to the host.
 type Host = Writer<SharedMemory>;
 
-/// Does the guest's work and powers the machine off.
+/// Does the guest's work, then powers the machine off.
 pub fn main() -> ! {
     if let Err(problem) = work() {
-        // The console is all there is when the host cannot be reached.
+        // Without a channel to the host, only the console is left.
         eprintln!("schedlab: guest: {problem}");
     }
     loop {
-        // Powering off cannot fail for process 1; what else happens, the host's patience ends it.
+        // Powering off cannot fail for process 1; if the machine still runs, the host's timeout
+        // ends it.
         let _ = reboot(RebootCommand::PowerOff);
         std::thread::park();
     }
 }
 
-/// What went wrong, in words.
+/// An error message.
 type Problem = String;
 
 fn work() -> Result<(), Problem> {
@@ -66,7 +67,7 @@ fn serve(host: &mut Host) -> Result<(), Problem> {
         boot_ns: now_ns(),
     };
     send_json(host, Kind::Hello, &hello)?;
-    // Programs and logs shall not say where this ran.
+    // The guest's output must not contain the host's name.
     let _ = sethostname(b"schedlab");
     network::loopback_up().map_err(|e| format!("the loopback network: {e}"))?;
     let text = fs::read(JOB_FILE).map_err(|e| format!("{JOB_FILE}: {e}"))?;
@@ -92,7 +93,7 @@ fn send_json(host: &mut Host, kind: Kind, content: &impl serde::Serialize) -> Re
 fn cannot_send(error: io::Error) -> Problem {
     match error.kind() {
         io::ErrorKind::StorageFull => {
-            "more output and trace than the memory shared with the host can take".into()
+            "the memory shared with the host is full: too much output and trace".into()
         }
         _ => format!("the memory shared with the host: {error}"),
     }

@@ -1,4 +1,4 @@
-//! The file systems every program expects.
+//! The file systems that programs expect.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -7,8 +7,8 @@ use rustix::mount::{mount, MountFlags};
 
 use super::Problem;
 
-/// /tmp and /run are memory without being mounted, and may hold files from the host already.
-/// Kind, place, options and whether a guest is of any use without it.
+/// Type, place, options, and whether the guest needs it. /tmp and /run are not mounted: they are in
+/// memory already and may hold files from the host.
 const MOUNTS: [(&str, &str, &str, bool); 8] = [
     ("proc", "/proc", "", true),
     ("sysfs", "/sys", "", true),
@@ -32,7 +32,7 @@ const LINKS: [(&str, &str); 4] = [
 pub fn mount_all() -> Result<(), Problem> {
     for (kind, place, options, needed) in MOUNTS {
         let problem = |error| format!("{place}: {error}");
-        // Folders in sysfs exist or cannot be made; the mount will tell.
+        // If the folder cannot be made, the mount reports it.
         let _ = fs::create_dir_all(place);
         let options = std::ffi::CString::new(options).expect("a constant without NUL");
         let mounted = mount(kind, place, kind, MountFlags::empty(), &*options);

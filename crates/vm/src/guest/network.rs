@@ -1,4 +1,4 @@
-//! The loopback network: programs that talk to themselves over TCP need no other.
+//! The loopback network, for programs that use TCP inside the guest.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -8,7 +8,7 @@ use rustix::net::{socket, AddressFamily, SocketType};
 /// Brings `lo` up, which gives it 127.0.0.1.
 ///
 /// # Errors
-/// What the kernel says.
+/// The error of the system call.
 pub fn loopback_up() -> io::Result<()> {
     let socket = socket(AddressFamily::INET, SocketType::DGRAM, None)?;
     // SAFETY: an all-zero `ifreq` is a valid one.

@@ -1,13 +1,13 @@
-//! Keeping the observer out of what is observed.
+//! Keeps process 1 out of the measurement.
 
 use std::io;
 
-/// Makes this process the first to run whenever something arrives for it, under any scheduler;
-/// what it starts gets the usual priority.  As real-time tasks are none of a sched_ext
-/// scheduler's business, the observer depends on no policy and takes no turn in its queues.
+/// Gives this process real-time priority, so that it runs at once when it wakes up. Its children
+/// get normal priority. A sched_ext scheduler does not schedule real-time tasks, so process 1
+/// neither depends on the policy nor waits in its queues.
 ///
 /// # Errors
-/// What the kernel says.
+/// The error of the system call.
 pub fn rise() -> io::Result<()> {
     raise(0)
 }
@@ -15,7 +15,7 @@ pub fn rise() -> io::Result<()> {
 /// The same for another process; 0 is this one.
 ///
 /// # Errors
-/// What the kernel says.
+/// The error of the system call.
 pub fn raise(pid: u32) -> io::Result<()> {
     let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
     let lowest = libc::sched_param { sched_priority: 1 };

@@ -1,4 +1,4 @@
-//! Processes of the guest: starting them, hearing what they say, learning how they end.
+//! Processes of the guest: starts them, reads their output, collects their exit statuses.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -14,7 +14,7 @@ use crate::job::{Exit, Job};
 
 use super::{cannot_send, Host, Problem};
 
-/// What a process that ended used up, with all it waited for.
+/// Resources used by a process that ended, and by the children it waited for.
 #[derive(Clone, Copy)]
 pub struct Usage {
     pub user_ns: u64,
@@ -24,16 +24,16 @@ pub struct Usage {
     pub max_rss_kib: u64,
 }
 
-/// All processes process 1 is the parent of, orphans included.
+/// All children of process 1, including orphans.
 pub struct Children {
-    /// Becomes readable when one of them ends.
+    /// Becomes readable when a child ends.
     news: UnixStream,
-    /// Those that have ended.
+    /// The children that have ended.
     ended: BTreeMap<i32, (Exit, Usage)>,
 }
 
 impl Children {
-    /// From now on the ends of processes are noticed.
+    /// Starts to collect the ends of children.
     pub fn watch() -> io::Result<Children> {
         let (news, writer) = UnixStream::pair()?;
         news.set_nonblocking(true)?;
@@ -44,7 +44,7 @@ impl Children {
         })
     }
 
-    /// Buries all that have died.
+    /// Reaps all children that have ended.
     pub fn reap(&mut self) {
         let mut notes = [0; 64];
         while matches!(self.news.read(&mut notes), Ok(count) if count > 0) {}
@@ -58,18 +58,18 @@ impl Children {
         self.ended.get(&(pid as i32)).copied()
     }
 
-    /// What to poll for ends.
+    /// The descriptor to poll for ended children.
     pub fn news(&self) -> BorrowedFd<'_> {
         self.news.as_fd()
     }
 }
 
-/// One child that has ended, if there is one.
+/// Reaps one child, if one has ended.
 fn wait_for_any() -> Option<(i32, Exit, Usage)> {
     let mut status = 0;
-    // SAFETY: an all-zero `rusage` is a valid one.
+    // SAFETY: an all-zero `rusage` is valid.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: both places live through the call.
+    // SAFETY: both references outlive the call.
     let pid = unsafe { libc::wait4(-1, &mut status, libc::WNOHANG, &mut usage) };
     let exit = match libc::WIFSIGNALED(status) {
         true => Exit::Signal(libc::WTERMSIG(status)),
@@ -92,14 +92,14 @@ impl Usage {
     }
 }
 
-/// The reading end of a pipe whose content goes to the host as it comes.
+/// The read end of a pipe; its content is sent to the host.
 pub struct Pump {
     kind: Kind,
     pipe: Option<OwnedFd>,
 }
 
 impl Pump {
-    /// A pipe for frames of `kind`, and its writing end.
+    /// A pipe for frames of `kind`, and its write end.
     pub fn new(kind: Kind) -> io::Result<(Pump, OwnedFd)> {
         let (reading, writing) = pipe_with(PipeFlags::CLOEXEC)?;
         fcntl_setfl(&reading, OFlags::NONBLOCK)?;
@@ -110,7 +110,7 @@ impl Pump {
         Ok((pump, writing))
     }
 
-    /// Passes on what is there.
+    /// Sends the bytes that are available.
     pub fn drain(&mut self, host: &mut Host) -> Result<(), Problem> {
         let mut bytes = [0; 1 << 16];
         while let Some(pipe) = &self.pipe {
@@ -126,15 +126,16 @@ impl Pump {
         Ok(())
     }
 
-    /// What to poll for more, unless nobody can write any more.
+    /// The descriptor to poll; `None` after the last writer has closed the pipe.
     pub fn pipe(&self) -> Option<BorrowedFd<'_>> {
         self.pipe.as_ref().map(AsFd::as_fd)
     }
 }
 
-/// Starts a program as the job says, with nothing on its standard input; its process id.
+/// Starts a program in the job's folder and environment, without standard input; returns its
+/// process id.
 pub fn spawn(argv: &[String], job: &Job, stdout: OwnedFd, stderr: OwnedFd) -> Result<u32, Problem> {
-    let (program, arguments) = argv.split_first().ok_or("there is no command")?;
+    let (program, arguments) = argv.split_first().ok_or("the command is empty")?;
     let child = Command::new(program)
         .args(arguments)
         .env_clear()

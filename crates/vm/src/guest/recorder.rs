@@ -1,4 +1,4 @@
-//! The trace on its way from the guest's kernel to the host.
+//! Sends the trace from the guest's kernel to the host.
 
 use std::os::fd::BorrowedFd;
 
@@ -10,14 +10,14 @@ use crate::channel::Kind;
 
 use super::{cannot_send, send_json, Host, Problem};
 
-/// A recording that is being made.
+/// A recording in progress.
 pub struct Recording {
     recorder: Recorder,
     start: Time,
 }
 
 impl Recording {
-    /// Sets it up and tells the host how to read what will come.
+    /// Sets up tracing and tells the host how to decode the trace.
     pub fn prepare(
         buffer_kib: u64,
         observers: &[u32],
@@ -32,23 +32,23 @@ impl Recording {
         })
     }
 
-    /// From now on all is recorded.
+    /// Starts recording.
     pub fn start(&mut self) -> Result<(), Problem> {
         self.start = self.recorder.start().map_err(in_words)?;
         Ok(())
     }
 
-    /// What to poll: ready when a buffer is half full.
+    /// Descriptors to poll: readable when a buffer is half full.
     pub fn pipes(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.recorder.pipes()
     }
 
-    /// Empties buffers that are half full.
+    /// Sends the content of buffers that are half full.
     pub fn relieve(&mut self, host: &mut Host) -> Result<(), Problem> {
         self.read(false, host)
     }
 
-    /// Stops, and sends what is left.
+    /// Stops recording and sends the rest.
     pub fn finish(mut self, host: &mut Host) -> Result<(), Problem> {
         let report = self.recorder.stop(self.start).map_err(in_words)?;
         self.read(true, host)?;
@@ -66,7 +66,7 @@ impl Recording {
     }
 }
 
-/// What goes wrong with a page on either side.
+/// An error with a page, in the kernel or in the channel.
 struct PageProblem(Problem);
 
 impl From<RecordingError> for PageProblem {

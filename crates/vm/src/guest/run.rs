@@ -1,4 +1,4 @@
-//! The guest's work proper: scheduler up, command, scheduler down.
+//! The guest's work: starts the scheduler, runs the command, stops the scheduler.
 
 use std::fs;
 use std::os::fd::BorrowedFd;
@@ -14,13 +14,13 @@ use super::scheduler::Scheduler;
 use super::{kernel_log, now_ns, observer, send, send_json, Host, Problem};
 use schedlab_recording::tracefs::Wanted;
 
-/// Runs the job's command and tells the host all about it.
+/// Runs the job's command and reports the result to the host.
 pub fn run(job: &Job, host: &mut Host) -> Result<(), Problem> {
     let mut children = Children::watch().map_err(|e| format!("signals: {e}"))?;
     observer::rise().map_err(|e| format!("real-time priority: {e}"))?;
     let prepared = now_ns();
     let ran = with_scheduler(job, &mut children, host);
-    // What the kernel has to say explains failures, too.
+    // Kernel messages explain failures, too.
     let complaints = kernel_log::complaints_since(prepared);
     send(host, Kind::KernelLog, complaints.as_bytes())?;
     ran
@@ -35,7 +35,7 @@ fn with_scheduler(job: &Job, children: &mut Children, host: &mut Host) -> Result
     scheduler.stop(children, host)
 }
 
-/// Runs the command while its trace is recorded.
+/// Runs the command and records its trace.
 fn record(
     job: &Job,
     observers: &[u32],
@@ -76,7 +76,7 @@ fn record(
     send_json(host, Kind::Ended, &ended(real_ns, exit, usage))
 }
 
-/// Passes on what the command noted of itself, if it did.
+/// Sends the notes that the command wrote, if any.
 fn send_notes(host: &mut Host) -> Result<(), Problem> {
     let notes = fs::read(NOTES_FILE).unwrap_or_default();
     let mut pieces = notes.chunks(1 << 20);
@@ -116,7 +116,7 @@ impl Running {
         self.pumps.iter_mut().try_for_each(|pump| pump.drain(host))
     }
 
-    /// Sleeps until something happens, and takes from the trace what would overflow.
+    /// Sleeps until an event, and empties trace buffers that are half full.
     fn wait(
         &self,
         children: &Children,
@@ -133,12 +133,12 @@ impl Running {
     }
 }
 
-/// Sleeps until one of them has something to read.
+/// Sleeps until one of the descriptors is readable.
 fn wait_for(watched: &[BorrowedFd]) {
     let mut polled: Vec<PollFd> = watched
         .iter()
         .map(|fd| PollFd::new(fd, PollFlags::IN))
         .collect();
-    // Interrupted or not, the caller looks at everything next.
+    // The caller checks everything, also after an interrupted call.
     let _ = poll(&mut polled, None);
 }

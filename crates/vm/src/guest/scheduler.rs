@@ -1,4 +1,4 @@
-//! The scheduler's program: started before the command, stopped after it.
+//! The scheduler's program: starts before the command, stops after it.
 
 use std::fs;
 use std::thread;
@@ -12,13 +12,13 @@ use crate::job::{Job, THROWN_OUT};
 use super::processes::{spawn, Children, Pump};
 use super::{observer, Host, Problem};
 
-/// What the kernel says of sched_ext: "enabled" once a scheduler is attached.
+/// State of sched_ext: "enabled" when a scheduler is attached.
 const STATE: &str = "/sys/kernel/sched_ext/state";
 
-/// Guest time between two looks at a scheduler that comes or goes.
+/// Guest time between two checks while a scheduler starts or ends.
 const BEAT: Duration = Duration::from_millis(10);
 
-/// Guest time a scheduler may take to attach or to end.
+/// Most guest time that a scheduler may take to attach or to end.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A scheduler that is attached.
@@ -28,7 +28,7 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// Starts it and waits until the kernel runs under it.
+    /// Starts it and waits until its scheduler is attached.
     pub fn start(
         argv: &[String],
         job: &Job,
@@ -47,7 +47,7 @@ impl Scheduler {
         let attached = scheduler.wait(children, host, is_attached)?;
         match (attached, children.end_of(scheduler.pid)) {
             (true, _) => {
-                // It looks after its scheduler now and then, and shall not be scheduled by it.
+                // The program polls its scheduler and must not be scheduled by it.
                 observer::raise(scheduler.pid).map_err(|e| format!("real-time priority: {e}"))?;
                 Ok(scheduler)
             }
@@ -56,27 +56,28 @@ impl Scheduler {
         }
     }
 
-    /// Its process.
+    /// Its process id.
     pub fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// Asks it to end and waits until it has.  It must have been there until now.
+    /// Terminates it and waits for its end. It is an error if the scheduler was no longer attached.
     pub fn stop(&mut self, children: &mut Children, host: &mut Host) -> Result<(), Problem> {
         let stayed = is_attached() && children.end_of(self.pid).is_none();
         if let Some(pid) = Pid::from_raw(self.pid as i32) {
-            // It may be gone; that is found out next.
+            // An error here means that it has ended; that is checked next.
             let _ = kill_process(pid, Signal::TERM);
         }
         self.wait(children, host, || false)?;
         match (stayed, children.end_of(self.pid)) {
             (false, _) => Err(THROWN_OUT.into()),
-            (true, None) => Err("the scheduler does not end when told to".into()),
+            (true, None) => Err("the scheduler does not end after SIGTERM".into()),
             (true, Some(_)) => Ok(()),
         }
     }
 
-    /// Waits until something is so, the program ends or patience does; is it so?
+    /// Waits until `wanted` is true, the program ends or `PATIENCE` is over; returns whether
+    /// `wanted` is true.
     fn wait(
         &mut self,
         children: &mut Children,

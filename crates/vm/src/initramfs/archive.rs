@@ -1,4 +1,4 @@
-//! Files to be, by the place they will have.
+//! The guest's files, by path.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,7 +10,7 @@ use cpio::newc::{trailer, Builder, ModeFileType};
 
 use crate::VmError;
 
-/// Symbolic links followed on the way to a file before giving up, as in the kernel.
+/// Most symbolic links in one path, as in the kernel.
 const MOST_LINKS: usize = 40;
 
 enum Entry {
@@ -20,16 +20,16 @@ enum Entry {
     Device { major: u32, minor: u32 },
 }
 
-/// An archive under construction.
+/// An archive that files are added to.
 #[derive(Default)]
 pub struct Archive {
     entries: BTreeMap<PathBuf, Entry>,
-    /// Where programs were put.
+    /// Folders that contain programs.
     program_folders: BTreeSet<PathBuf>,
 }
 
 impl Archive {
-    /// A folder and those it is in.
+    /// Adds a folder and its parents.
     pub fn folder(&mut self, path: &Path) {
         for folder in path.ancestors().filter(|path| *path != Path::new("/")) {
             let entry = self.entries.entry(folder.to_path_buf());
@@ -37,33 +37,33 @@ impl Archive {
         }
     }
 
-    /// A character device.
+    /// Adds a character device.
     pub fn device(&mut self, path: &Path, major: u32, minor: u32) {
         self.put(path, Entry::Device { major, minor });
     }
 
-    /// A file of these bytes.
+    /// Adds a file with these bytes.
     pub fn file(&mut self, path: &str, bytes: Vec<u8>, mode: u32) {
         self.put(Path::new(path), Entry::File { bytes, mode });
     }
 
-    /// A symbolic link.
+    /// Adds a symbolic link.
     pub fn link(&mut self, path: &Path, target: &Path) {
         self.put(path, Entry::Link(target.to_path_buf()));
     }
 
-    /// Is there something at this place?
+    /// Does the archive contain this path?
     pub fn has(&self, path: &Path) -> bool {
         self.entries.contains_key(path)
     }
 
-    /// Folders that hold programs.
+    /// Folders that contain programs.
     pub fn program_folders(&self) -> impl Iterator<Item = &Path> {
         self.program_folders.iter().map(PathBuf::as_path)
     }
 
-    /// A file of the host at the place it has there, with the symbolic links that lead to it;
-    /// where it really is.
+    /// Adds a file of the host at its own path, with the symbolic links of that path; returns the
+    /// path without links.
     pub fn host_file(&mut self, path: &Path) -> Result<PathBuf, VmError> {
         let place = self.resolve(path)?;
         if !self.has(&place) {
@@ -75,7 +75,7 @@ impl Archive {
         Ok(place)
     }
 
-    /// The same for a file that may be missing.
+    /// As `host_file`; a missing file is no error.
     pub fn optional_file(&mut self, path: &Path) -> Result<(), VmError> {
         match path.is_file() {
             true => self.host_file(path).map(drop),
@@ -83,7 +83,7 @@ impl Archive {
         }
     }
 
-    /// A program of the host.
+    /// Adds a program of the host.
     pub fn host_program(&mut self, path: &Path) -> Result<PathBuf, VmError> {
         if let Some(folder) = path.parent() {
             self.program_folders.insert(folder.to_path_buf());
@@ -91,26 +91,26 @@ impl Archive {
         self.host_file(path)
     }
 
-    /// A folder of the host, empty.
+    /// Adds a folder of the host without its content.
     pub fn host_folder(&mut self, path: &Path) -> Result<(), VmError> {
         let place = self.resolve(path)?;
         self.folder(&place);
         Ok(())
     }
 
-    /// A file, or a folder and all there is in it.
+    /// Adds a file, or a folder with all its content.
     pub fn tree(&mut self, path: &Path) -> Result<(), VmError> {
         let path = std::path::absolute(path).map_err(VmError::reading(path))?;
         let found = fs::metadata(&path).map_err(VmError::reading(&path))?;
         if found.is_file() {
             return super::programs::add_program(self, &path);
         } else if !found.is_dir() {
-            return Ok(()); // Sockets, pipes and devices mean nothing elsewhere.
+            return Ok(()); // Sockets, pipes and devices are of no use in the guest.
         }
         self.host_folder(&path)?;
         for entry in fs::read_dir(&path).map_err(VmError::reading(&path))? {
             let entry = entry.map_err(VmError::reading(&path))?.path();
-            // A link to nothing does not exist.
+            // Skip broken links.
             if entry.exists() {
                 self.tree(&entry)?;
             }
@@ -118,13 +118,13 @@ impl Archive {
         Ok(())
     }
 
-    /// Follows symbolic links from the root on, taking each along; the path without links.
+    /// Adds all symbolic links of a path; returns the path without links.
     fn resolve(&mut self, path: &Path) -> Result<PathBuf, VmError> {
         let mut left: Vec<PathBuf> = parts(path);
         let (mut place, mut nr_links) = (PathBuf::from("/"), 0);
         while let Some(part) = left.pop() {
             if part == Path::new("..") {
-                // The guest's kernel walks through it, too.
+                // The guest's kernel also looks up this folder.
                 self.folder(&place);
                 place.pop();
                 continue;
@@ -189,7 +189,7 @@ fn append(bytes: Vec<u8>, header: Builder, entry: &Entry) -> io::Result<Vec<u8>>
     writer.finish()
 }
 
-/// A path's names, last first.
+/// A path's components, last first.
 fn parts(path: &Path) -> Vec<PathBuf> {
     let names = path.components().filter_map(|part| match part {
         Component::Normal(name) => Some(PathBuf::from(name)),

@@ -1,9 +1,8 @@
-//! The guest's files: a small part of the host's own, at the same places, in memory.
+//! The guest's files in memory: a small part of the host's files, at the same paths.
 //!
-//! What a command needs is found by following it: its interpreter if it is a script, the shared
-//! libraries it is linked to, the files its arguments name, and busybox for everything else a
-//! shell line may call.  Libraries a program opens by itself at run time cannot be found this
-//! way; the caller names them.
+//! The files that a command needs are found from the command: the interpreter of a script, linked
+//! shared libraries, files named by arguments, and busybox for other programs of a shell line.
+//! Libraries that a program opens at run time are not found this way; the user names them.
 
 mod archive;
 mod programs;
@@ -22,44 +21,43 @@ use archive::Archive;
 
 pub use programs::find_program;
 
-/// Where process 1 is.
+/// Path of process 1.
 pub const INIT: &str = "/init";
 
 /// Folders every guest has.
 const FOLDERS: [&str; 7] = ["/dev", "/proc", "/sys", "/tmp", "/run", "/root", "/etc"];
 
-/// The folders programs are looked for in.
+/// The folders searched for programs.
 const STANDARD_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// What goes into a guest.
+/// Content of a guest's initramfs.
 #[derive(Clone, Debug, Default)]
 pub struct Content {
-    /// The program that becomes process 1: this one.
+    /// This program, which becomes process 1.
     pub init: PathBuf,
     /// The command and its arguments.
     pub command: Vec<String>,
-    /// Programs that process 1 is, too, when it is called by their names: for commands that this
-    /// machine does not have.
+    /// Names of programs that process 1 can act as; used for commands that the host lacks.
     pub own: &'static [&'static str],
     /// Another scheduler's program and its arguments.
     pub scheduler: Option<Vec<String>>,
-    /// Files made for the guest, by their places there.
+    /// Generated files: path in the guest and content.
     pub files: Vec<(String, Vec<u8>)>,
-    /// Files and folders to take along beside what is found by itself.
+    /// Files and folders that the user added.
     pub with: Vec<PathBuf>,
-    /// The folder the command runs in.
+    /// The working folder of the command.
     pub folder: PathBuf,
-    /// The size of each CPU's trace buffer in KiB; none: nothing is recorded.
+    /// The size of each CPU's trace buffer in KiB; `None`: do not record.
     pub buffer_kib: Option<u64>,
-    /// Whether system calls that move data or wait are recorded, too.
+    /// Record system calls that move data or wait, too.
     pub data_flow: bool,
 }
 
 impl Content {
-    /// The archive (cpio, "newc") the kernel unpacks.  Equal content gives equal bytes.
+    /// The archive that the kernel unpacks (cpio, "newc"). Equal content gives equal bytes.
     ///
     /// # Errors
-    /// The command is nowhere to be found, or a file cannot be read.
+    /// The command was not found, or a file cannot be read.
     pub fn pack(&self) -> Result<Vec<u8>, VmError> {
         let mut archive = Archive::default();
         FOLDERS
@@ -89,7 +87,7 @@ impl Content {
         archive.write()
     }
 
-    /// Process 1 is this very program without what only debuggers read, and can be called too.
+    /// Adds this program without debug information as process 1; commands can also call it.
     fn add_init(&self, archive: &mut Archive) -> Result<(), VmError> {
         let whole = fs::read(&self.init).map_err(VmError::reading(&self.init))?;
         archive.file(INIT, strip::loaded_part(whole), 0o755);
@@ -114,14 +112,14 @@ impl Content {
                 self.add_named(archive, program, argument, busybox)?;
             }
         }
-        // Programs call the shell under this name.
+        // Programs start the shell by this path.
         match find_program("/bin/sh", Path::new("/")) {
             Some(shell) => programs::add_program(archive, &shell),
             None => Ok(()),
         }
     }
 
-    /// What an argument names: a file, or programs in a line for a shell.
+    /// Adds what an argument names: a file, or programs of a shell line.
     fn add_named(
         &self,
         archive: &mut Archive,
@@ -129,7 +127,7 @@ impl Content {
         argument: &str,
         busybox: &Busybox,
     ) -> Result<(), VmError> {
-        // A workload's file may have options after it.
+        // A workload's file name may be followed by options.
         let name = match program {
             "schedlab" => argument.split_whitespace().next().unwrap_or(argument),
             _ => argument,
@@ -141,7 +139,7 @@ impl Content {
             }
         }
         if program == "schedlab" {
-            return Ok(()); // What looks like a line for a shell names a workload.
+            return Ok(()); // This argument names a workload; it is not a shell line.
         }
         let words = argument.split(|c: char| c.is_whitespace() || ";|&(){}`\"'$<>".contains(c));
         for word in words.filter(|word| !word.is_empty() && !busybox.has(word)) {
@@ -180,12 +178,12 @@ impl Content {
     }
 }
 
-/// Process 1 by another name.
+/// Adds another name of process 1.
 fn add_own(archive: &mut Archive, name: &str) {
     archive.link(&Path::new("/usr/bin").join(name), Path::new(INIT));
 }
 
-/// The program that is many small ones, if the host has it.
+/// Busybox, if the host has it.
 struct Busybox {
     path: Option<PathBuf>,
     names: Vec<String>,
@@ -211,7 +209,7 @@ impl Busybox {
         self.names.iter().any(|name| name == program)
     }
 
-    /// Puts it in under all its names the archive has no other program for.
+    /// Adds it under all its names for which the archive has no other program.
     fn add(&self, archive: &mut Archive) -> Result<(), VmError> {
         let Some(path) = &self.path else {
             return Ok(());
@@ -254,7 +252,7 @@ mod tests {
         assert!(matches!(problem, VmError::NoProgram(name) if name == "no-such-program"));
     }
 
-    /// A path that goes into a folder and out again leads to the same file in the guest.
+    /// A path with `..` leads to the same file in the guest.
     #[test]
     fn folders_a_path_goes_through_come_along() {
         let folder = tempfile::tempdir().unwrap();
@@ -274,7 +272,7 @@ mod tests {
         }
     }
 
-    /// Only where it is named, so that other guests stay as they are.
+    /// Programs are added only where a command names them, so that other guests do not change.
     #[test]
     fn programs_of_our_own_are_there_when_they_are_called() {
         let packed = |command: &[&str]| {
@@ -290,7 +288,7 @@ mod tests {
         assert!(!has_link(&packed(&["sh", "-c", "cat"])));
     }
 
-    /// The script's interpreter, its libraries and the file it is told to read all come along.
+    /// A script's interpreter, its libraries and the file that it reads are added.
     #[test]
     fn what_a_script_needs_comes_along() {
         use std::os::unix::fs::PermissionsExt;

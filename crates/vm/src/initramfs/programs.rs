@@ -1,4 +1,4 @@
-//! Programs of the host, with what they need to run.
+//! Programs of the host and the files that they need.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,10 +11,10 @@ use crate::VmError;
 
 use super::archive::Archive;
 
-/// Interpreters that start interpreters, at most.
+/// Most nested interpreters of a script.
 const DEEPEST: usize = 4;
 
-/// A program of the host by its name, as a shell in `folder` finds it.
+/// The path of a host's program, found by its name as a shell in `folder` does.
 pub fn find_program(name: &str, folder: &Path) -> Option<PathBuf> {
     let runs = |path: &PathBuf| path.is_file() && access(path, Access::EXEC_OK).is_ok();
     if name.contains('/') {
@@ -27,7 +27,7 @@ pub fn find_program(name: &str, folder: &Path) -> Option<PathBuf> {
     found
 }
 
-/// Puts a file in; if it is a program, with what it needs.
+/// Adds a file; for a program also the files that it needs.
 pub fn add_program(archive: &mut Archive, path: &Path) -> Result<(), VmError> {
     add_nested(archive, path, DEEPEST)
 }
@@ -43,7 +43,7 @@ fn add_nested(archive: &mut Archive, path: &Path, deepest: usize) -> Result<(), 
     let Some(words) = interpreter(start) else {
         return Ok(());
     };
-    // "#!/usr/bin/env python3" needs both.
+    // "#!/usr/bin/env python3" needs both programs.
     for program in words
         .iter()
         .filter_map(|word| find_program(word, Path::new("/")))
@@ -55,7 +55,7 @@ fn add_nested(archive: &mut Archive, path: &Path, deepest: usize) -> Result<(), 
     Ok(())
 }
 
-/// The words of a script's first line, if it names an interpreter.
+/// The words of a script's "#!" line.
 fn interpreter(start: &[u8]) -> Option<Vec<String>> {
     let line = start
         .strip_prefix(b"#!")?
@@ -65,7 +65,7 @@ fn interpreter(start: &[u8]) -> Option<Vec<String>> {
     Some(line.split_whitespace().map(str::to_string).collect())
 }
 
-/// Puts in the shared libraries a program is linked to, and what loads them.
+/// Adds a program's shared libraries and the dynamic loader.
 pub fn add_libraries(archive: &mut Archive, program: &Path) -> Result<(), VmError> {
     let analyzer = DependencyAnalyzer::new(PathBuf::from("/"));
     let unreadable = |e: lddtree::Error| VmError::libraries(program, e.to_string());

@@ -1,15 +1,15 @@
-//! Leaving out of a program what only debuggers and linkers read.
+//! Removes from a program the parts that only debuggers and linkers read.
 
-/// Offsets in the header of a 64-bit ELF file: where the program headers stand, how long one is
-/// and how many there are; where the section headers stand and how many there are.
+/// Offsets in the header of a 64-bit ELF file: offset, entry size and number of the program
+/// headers; offset and number of the section headers.
 const PHOFF: usize = 32;
 const SHOFF: usize = 40;
 const PHENTSIZE: usize = 54;
 const PHNUM: usize = 56;
 const SHNUM: usize = 60;
 
-/// The same program up to the last byte that is loaded to run it.  What is not a 64-bit
-/// little-endian ELF file comes back as it is.
+/// The program up to the last byte that is loaded. Files other than 64-bit little-endian ELF are
+/// returned unchanged.
 pub fn loaded_part(mut program: Vec<u8>) -> Vec<u8> {
     let Some(end) = loaded_end(&program) else {
         return program;
@@ -54,7 +54,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
     use std::process::Command;
 
-    /// This very test, with all its debugging information, still runs without it.
+    /// This test's own executable still runs without its debug information.
     #[test]
     fn a_stripped_program_runs() {
         let whole = fs::read(std::env::current_exe().unwrap()).unwrap();

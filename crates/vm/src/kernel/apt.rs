@@ -1,4 +1,4 @@
-//! Fetching a kernel package with apt, without touching the system.
+//! Downloads a kernel package with apt and does not change the host's system.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use super::version::{major, natural_order};
 /// The suite that has the newest packages.
 const SUITE: &str = "sid";
 
-/// Debian's kernels have sched_ext from this major version on.
+/// The first major version of Debian's kernels with sched_ext.
 const OLDEST: u64 = 7;
 
-/// Fetches the newest kernel into `cache`; where its image is.
+/// Downloads the newest kernel into `cache`; returns the image's path.
 pub fn fetch(cache: &Path, note: &mut dyn FnMut(&str), stop: Stop) -> Result<PathBuf, VmError> {
     let mirror = mirror()
         .ok_or_else(|| VmError::no_kernel("this machine's apt sources name no Debian mirror"))?;
@@ -37,7 +37,7 @@ pub fn fetch(cache: &Path, note: &mut dyn FnMut(&str), stop: Stop) -> Result<Pat
     let place = cache.join(release);
     fs::create_dir_all(&place).map_err(VmError::writing(&place))?;
     let image_place = place.join("vmlinuz");
-    // By rename: whoever fetches at the same time finds a whole image or none.
+    // A rename is atomic: a concurrent download sees a complete image or none.
     fs::rename(&image, &image_place).map_err(VmError::writing(&image_place))?;
     note(&format!("kernel {release} from {} ({SUITE})", mirror.uri));
     Ok(image_place)
@@ -48,13 +48,13 @@ fn newest(names: &str) -> Option<String> {
     let plain = names.lines().filter(|name| {
         let release = name.strip_prefix("linux-binary-").unwrap_or_default();
         let version = release.strip_suffix("-amd64").unwrap_or_default();
-        // "7.2.13+deb14-cloud-amd64" and "-rt-amd64" are built for something else.
+        // Excludes "7.2.13+deb14-cloud-amd64" and "-rt-amd64", which have other configurations.
         major(version).is_some_and(|major| major >= OLDEST) && !version.contains('-')
     });
     plain.max_by(|a, b| natural_order(a, b)).map(str::to_string)
 }
 
-/// A configuration of our own in a folder of its own, which goes away with it.
+/// An apt configuration in a temporary folder.
 struct Apt {
     folder: tempfile::TempDir,
 }
@@ -96,14 +96,14 @@ impl Apt {
         fs::write(&path, text).map_err(VmError::writing(&path))
     }
 
-    /// Runs one of apt's programs; what it printed.
+    /// Runs one of apt's programs; returns its output.
     fn run(&self, program: &str, arguments: &[&str], stop: Stop) -> Result<String, VmError> {
         let mut command = Command::new(program);
         command.arg("-c").arg(self.path("apt.conf")).args(arguments);
         self.output(command, stop)
     }
 
-    /// Unpacks the one package that was downloaded; where its image is.
+    /// Unpacks the downloaded package; returns the image's path.
     fn unpack(&self, stop: Stop) -> Result<PathBuf, VmError> {
         let has = |end: &'static str| move |path: &PathBuf| path.to_string_lossy().ends_with(end);
         let package = find_below(self.folder.path(), &has(".deb"))
@@ -133,7 +133,7 @@ fn source(mirror: &Mirror) -> String {
     format!("deb {options}{} {SUITE} main\n", mirror.uri)
 }
 
-/// The first file below a folder that is as wanted.
+/// The first file below a folder that `wanted` accepts.
 fn find_below(folder: &Path, wanted: &dyn Fn(&PathBuf) -> bool) -> Option<PathBuf> {
     let entries = fs::read_dir(folder).ok()?;
     let mut paths: Vec<PathBuf> = entries.filter_map(|e| Some(e.ok()?.path())).collect();

@@ -1,4 +1,4 @@
-//! Which kernel a guest boots: a file the user names, or Debian's newest, fetched once.
+//! The kernel that a guest boots: a file that the user names, or Debian's newest, downloaded once.
 
 mod apt;
 mod sources;
@@ -19,18 +19,18 @@ use version::natural_order;
 pub struct Kernel {
     /// The file QEMU boots.
     pub path: PathBuf,
-    /// The 128-bit XXH3 hash of its bytes: with the release, what identifies it.
+    /// The 128-bit XXH3 hash of its bytes; with the release it identifies the kernel.
     pub hash: u128,
 }
 
 impl Kernel {
-    /// The kernel in a file.
+    /// Reads the kernel in a file.
     ///
     /// # Errors
-    /// The file cannot be read or is no kernel of an x86 machine.
+    /// The file cannot be read or is not an x86 kernel.
     pub fn in_file(path: &Path) -> Result<Kernel, VmError> {
         let bytes = fs::read(path).map_err(VmError::reading(path))?;
-        // The boot protocol's own mark, at a fixed place: Documentation/arch/x86/boot.rst.
+        // The boot protocol's signature at a fixed offset: Documentation/arch/x86/boot.rst.
         if bytes.get(0x202..0x206) != Some(b"HdrS") && !bytes.starts_with(b"\x7fELF") {
             return Err(VmError::NoKernelImage(path.into()));
         }
@@ -40,13 +40,13 @@ impl Kernel {
         })
     }
 
-    /// The newest kernel in the cache, or, if there is none, the newest Debian has.
+    /// The newest kernel in the cache; if the cache is empty, Debian's newest.
     ///
-    /// The packages come from this machine's own mirror, through an apt configuration of our
-    /// own: nothing of the system's is touched.
+    /// The packages come from this machine's Debian mirror. A separate apt configuration is used;
+    /// the system's own is not changed.
     ///
     /// # Errors
-    /// No apt, no mirror, no network, or no such package; what to do instead is part of the message.
+    /// No apt, no mirror, no network, or no such package. The message says what to do.
     pub fn debian(note: &mut dyn FnMut(&str), stop: Stop) -> Result<Kernel, VmError> {
         let cache = cache_folder()?;
         if let Some(cached) = newest_in(&cache) {
@@ -57,7 +57,7 @@ impl Kernel {
     }
 }
 
-/// `$XDG_CACHE_HOME/schedlab/kernels`, by default below `~/.cache`.
+/// The cache's folder: `$XDG_CACHE_HOME/schedlab/kernels`, by default below `~/.cache`.
 fn cache_folder() -> Result<PathBuf, VmError> {
     let absolute = |name: &str| {
         let path = PathBuf::from(std::env::var_os(name)?);
@@ -69,7 +69,7 @@ fn cache_folder() -> Result<PathBuf, VmError> {
     Ok(cache.join("schedlab/kernels"))
 }
 
-/// The image of the newest release, by its number, among the folders of a cache.
+/// The image of the newest release in a cache.
 fn newest_in(cache: &Path) -> Option<PathBuf> {
     let entries = fs::read_dir(cache).ok()?;
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -89,7 +89,7 @@ mod tests {
         for release in ["7.9.1-amd64", "7.10.2-amd64", "7.11.0-amd64"] {
             fs::create_dir(cache.path().join(release)).unwrap();
         }
-        // 7.11's folder is there but its image is not.
+        // The folder of 7.11 exists without an image.
         for release in ["7.9.1-amd64", "7.10.2-amd64"] {
             fs::write(cache.path().join(release).join("vmlinuz"), "").unwrap();
         }

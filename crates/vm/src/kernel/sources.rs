@@ -1,4 +1,4 @@
-//! Which Debian mirror this machine uses, from its own apt sources.
+//! Finds this machine's Debian mirror in its apt sources.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 /// A Debian archive.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mirror {
-    /// Its address, as apt writes it.
+    /// Its URI, as in apt's sources.
     pub uri: String,
-    /// The keys that sign it, if the entry names a file; else apt's own.
+    /// The file with its signing keys, if the entry names one; otherwise apt's own keys are used.
     pub signed_by: Option<String>,
 }
 
-/// The mirror in `/etc/apt` this machine takes Debian itself from.
+/// The mirror of Debian's main archive in `/etc/apt`.
 pub fn mirror() -> Option<Mirror> {
     mirror_in(Path::new("/etc/apt"))
 }
@@ -35,7 +35,7 @@ fn mirror_in(folder: &Path) -> Option<Mirror> {
     })
 }
 
-/// Of Debian's archives the main one, not that of security updates, which has no unstable suite.
+/// True for the main archive; false for security updates, which have no unstable suite.
 fn is_debian(uri: &str, suites: &str) -> bool {
     let path = uri.trim_end_matches('/');
     let is_main = path.ends_with("/debian") || path.contains("/archive/debian/");
@@ -102,7 +102,7 @@ fn deb822(fields: &Fields) -> Option<Mirror> {
     let uri = uris
         .into_iter()
         .find(|uri| is_debian(uri, field("suites").unwrap_or_default()))?;
-    // A key may also stand in the field itself, over many lines; apt's own keys will do then.
+    // The field may contain the key itself, in several lines; apt's own keys are then used.
     let signed_by = field("signed-by").filter(|path| path.starts_with('/') && !path.contains('\n'));
     Some(Mirror {
         uri: uri.into(),

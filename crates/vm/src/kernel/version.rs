@@ -1,13 +1,13 @@
-//! Comparing release numbers.
+//! Compares release numbers.
 
 use std::cmp::Ordering;
 
-/// Runs of digits compare as numbers, everything else as text: 7.9 is before 7.10.
+/// Compares digits as numbers and other text as text: 7.9 is before 7.10.
 pub fn natural_order(a: &str, b: &str) -> Ordering {
     pieces(a).cmp(pieces(b))
 }
 
-/// The number behind a prefix: 7 of "7.2.13+deb14-amd64".
+/// The major version: 7 of "7.2.13+deb14-amd64".
 pub fn major(release: &str) -> Option<u64> {
     match pieces(release).next()? {
         Piece::Number(number) => Some(number),

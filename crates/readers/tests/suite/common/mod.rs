@@ -79,7 +79,7 @@ pub fn events(recording: &Recording) -> Vec<String> {
     recording.events().iter().map(line).collect()
 }
 
-/// Are they line by line the same?  If not, where they part.
+/// Compares line by line; shows the first difference.
 #[track_caller]
 pub fn assert_same(one: &[String], other: &[String]) {
     if let Some(at) = one.iter().zip(other).position(|(a, b)| a != b) {

@@ -1,4 +1,4 @@
-//! Small workloads, written down in a line or two, and what came of them.
+//! Small workloads, defined in one or two lines, and their results.
 //!
 //! Times are in µs unless a name says otherwise.
 
@@ -44,7 +44,7 @@ pub fn fork(spec: u32) -> Op {
     Op::Fork(SpecId(spec))
 }
 
-/// Something to find in the trace: see [`Ran::marks`].
+/// An event to find in the trace: see [`Ran::marks`].
 pub fn mark(mark: u32) -> Op {
     Op::Mark {
         mark: MarkId(mark),
@@ -60,12 +60,12 @@ pub fn own_timer(period: u64, relative: bool) -> Op {
     }
 }
 
-/// The operations, so many times over.
+/// Repeats the operations this number of times.
 pub fn times(n: u32, ops: &[Op]) -> Vec<Op> {
     looped(Times::Fixed(n), ops)
 }
 
-/// The operations, until the end of the run.
+/// Repeats the operations until the end of the run.
 pub fn forever(ops: &[Op]) -> Vec<Op> {
     looped(Times::Forever, ops)
 }
@@ -212,7 +212,7 @@ impl Lab {
     }
 }
 
-/// What came of it.
+/// The results of a run.
 pub struct Ran {
     pub outcome: Outcome,
     pub events: Vec<Event>,
@@ -268,7 +268,7 @@ impl Ran {
         switches.map(|(time, cpu, ..)| (time, cpu)).collect()
     }
 
-    /// How often somebody began to wake this task.
+    /// How often a wakeup of this task began.
     pub fn wakings(&self, of: u32) -> usize {
         self.pick(|e| {
             matches!(e.kind, EventKind::Waking { task, .. } if task.0 == of).then_some(())

@@ -1,4 +1,4 @@
-//! What the engine's tests share.
+//! Helpers shared by the tests of the engine.
 #![allow(dead_code)] // Each test binary uses a part of it.
 
 pub mod lab;

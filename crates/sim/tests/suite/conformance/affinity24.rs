@@ -1,4 +1,4 @@
-//! What Molnar's mail says of the timer_ticks patch, and what it does to three hogs.
+//! Claims of Molnar's mail about the timer_ticks patch, and its effect on three hogs.
 
 use super::switches::{run, tuned, Switches};
 use schedlab_measure::Metrics;

@@ -4,11 +4,10 @@ use super::usage::*;
 
 const FIGURE_2: &str = "late --task app:run=40ms,sleep=50ms --duration 360s";
 
-// The tables come from the specification's own throwaway model: one run each, without error bars.
-// What differs between two faithful models is where in a second a turn of 100 ms falls, and with it
-// who reaches a queue first.  One turn is 1 % of a run of 10 s, and three turns more or less in the
-// unsettled first seconds are what is allowed for; over 60 s and more, half a turn for each of the
-// nine tasks in ten seconds comes to 2 % of the CPU.
+// The tables come from the specification's own model: one run each, without error bars. Two correct
+// models may differ in the time of a turn of 100 ms within a second, and so in the order of tasks
+// in a queue. One turn is 1 % of a run of 10 s; three turns in the first seconds are tolerated.
+// Over 60 s and more, half a turn for each of the nine tasks in ten seconds is 2 % of the CPU.
 
 #[test]
 fn shares_of_figure_3_with_5_x_weights() {
@@ -23,9 +22,9 @@ fn shares_of_figure_3_with_5_x_weights() {
 
 #[test]
 fn shares_of_figure_3_with_4_x_weights() {
-    // With these, everybody else gets 13 to 15 s of CPU in the first half minute, while the load
-    // average rises, and nothing ever after.  How much exactly is decided by few turns and by the
-    // two points PUSER = 50 lies above a queue's first priority: 5 s of 60 are allowed for.
+    // With these, all others get 13 to 15 s of CPU time in the first half minute, while the load
+    // average rises, and nothing afterwards. The exact amount depends on few turns and on the two
+    // points by which PUSER = 50 exceeds a queue's first priority: 5 s of 60 are tolerated.
     let shares = |seconds| shares("bsd4:4.x", &[], &FIGURE_3, seconds);
     let table = [74.4, 16.0, 7.2, 2.4, 0.0, 0.0, 0.0, 0.0, 0.0];
     assert_shares(&shares(60), table, 8.0);

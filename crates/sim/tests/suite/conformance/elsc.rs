@@ -1,4 +1,4 @@
-//! What Molloy and Honeyman say of ELSC beside the stock scheduler.
+//! Claims of Molloy and Honeyman about ELSC and the stock scheduler.
 
 use super::run;
 

@@ -1,4 +1,4 @@
-//! Shares under lottery scheduling, within what chance allows.
+//! Shares under lottery scheduling, within statistical tolerances.
 //!
 //! Tolerances are three standard deviations, worked out beside each value.
 
@@ -95,8 +95,8 @@ fn compensation_makes_up_for_quanta_not_used() {
     assert_within("not compensated", fifth(0)[0], 1.0 / 6.0, 0.0028);
 }
 
-/// Mean time in ms from being woken to running, of somebody who computes for 1 ms now and then
-/// beside five hogs.
+/// Mean time in ms from wakeup to running, of a task that computes for 1 ms now and then beside
+/// five hogs.
 fn mean_latency(set: &[(&str, i64)]) -> f64 {
     let tasks = "
 duration = '1000s'

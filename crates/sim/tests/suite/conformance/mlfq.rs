@@ -1,4 +1,4 @@
-//! The textbook's multi-level feedback queue over the engine: its figures, and what each rule is for.
+//! The textbook's multi-level feedback queue: its figures, and the effect of each rule.
 
 use schedlab_machine::Machine;
 use schedlab_measure::{Measure, Metrics, TaskMetrics};

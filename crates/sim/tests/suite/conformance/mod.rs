@@ -1,5 +1,5 @@
-//! Policies over the engine: the values their specifications print, and what their papers say.
-//! One file for each policy.
+//! Policies in the simulator: values from their specifications, and claims of their papers. One
+//! file for each policy.
 
 mod affinity24;
 mod bsd4;
@@ -28,7 +28,7 @@ use schedlab_sim::Setup;
 use schedlab_trace::Ns;
 use schedlab_workload::{builtin, native, Workload};
 
-/// Seed 1, to the end of the workload or for so many seconds.
+/// Seed 1, to the end of the workload or for this number of seconds.
 fn run(policy: &str, machine: &str, workload: &str, seconds: Option<u64>) -> Metrics {
     let (name, variant) = match policy.split_once(':') {
         Some((name, variant)) => (name, Some(variant)),

@@ -1,4 +1,4 @@
-//! What the paper says of RBS beside vanilla 2.6.13, on its machine.
+//! The paper's comparison of RBS with 2.6.13, on its machine.
 
 use super::hogs;
 use super::switches::{run, tuned, Switches};
@@ -59,7 +59,7 @@ fn a_single_process_runs_as_under_vanilla() {
 
 #[test]
 fn equal_usage_means_round_robin() {
-    // Claim R6.  Hogs end each run with their slice, after 100 ms; nobody differs from anybody.
+    // Claim R6. Hogs end each run with their slice, after 100 ms; all are equal.
     let workload = builtin::parse("hogs --count 7").unwrap();
     let [(vanilla, _), (rbs, _)] = [VANILLA, RBS].map(|p| on_pentium_4(p, &workload));
     assert_eq!(rbs, vanilla);
@@ -67,7 +67,7 @@ fn equal_usage_means_round_robin() {
 
 #[test]
 fn shares_are_those_of_o1_at_250_hz() {
-    // Claim R4.  Slices of 100, 48 and 4 ms: who waits, waits for the others' slices.
+    // Claim R4. Slices of 100, 48 and 4 ms: a task waits for the slices of the others.
     let shares = [100.0 / 152.0, 48.0 / 152.0, 4.0 / 152.0];
     hogs(RBS, &[0, 10, 19], &shares, &[52, 104, 148]);
     hogs(RBS, &[0, 0, 0], &[1.0 / 3.0; 3], &[200; 3]);
@@ -75,8 +75,8 @@ fn shares_are_those_of_o1_at_250_hz() {
 
 #[test]
 fn unlike_tasks_get_what_they_get_under_vanilla() {
-    // Claim R4 where RBS does choose: hogs beside tasks that run and sleep.  The order of turns
-    // changes, what comes of them does not.
+    // Claim R4 where RBS does choose: hogs beside tasks that run and sleep. The order of turns
+    // changes, the CPU shares do not.
     let text = "[task.hog]\ncount = 3\nprogram = \"forever\\n  run 1s\\nend\"\n\
                 [task.half]\ncount = 3\nprogram = \"forever\\n  run exp(20ms)\\n  sleep exp(20ms)\\nend\"\n";
     let [(vanilla, v), (rbs, r)] = [VANILLA, RBS].map(|p| on_pentium_4(p, &parse(text)));
@@ -115,8 +115,8 @@ fn accounting_and_scanning_cost_next_to_nothing() {
 
 #[test]
 fn builds_take_as_long_as_under_vanilla() {
-    // Claim R1 is not reproduced: the paper reports gains of 0.68 to 1.73 %.  In most choices there is
-    // one task to choose from, and whoever follows whom on one CPU with one cache, each comes to run.
+    // Claim R1 is not reproduced: the paper reports gains of 0.68 to 1.73 %. Most choices have only
+    // one candidate, and on one CPU with one cache the order of tasks does not matter.
     for jobs in [1, 2, 4, 8] {
         let ratio = build_s(RBS, jobs) / build_s(VANILLA, jobs);
         assert!((ratio - 1.0).abs() < 0.001, "-j {jobs}: {ratio}");

@@ -1,13 +1,13 @@
-//! Shares and waits under Staircase, and what its modes do.
+//! Shares and waits under Staircase, and the effects of its modes.
 
 use super::{hogs, measured};
 use schedlab_measure::{Activity, Metrics, TaskMetrics};
 use schedlab_trace::Ns;
 
-// 10.5, at 1000 Hz: 10 ms a step.  A descent takes 10 ms * (20 - nice), after which the task is
-// lifted to its top again; the shares of tasks that never sleep are as the lengths of their
-// descents.  Tasks meet at the foot of the stairs, each with 10 ms left.  Whoever is lifted goes
-// behind the others when he is back there, so each waits for all the others' descents.
+// 10.5, at 1000 Hz: 10 ms a step. A descent takes 10 ms * (20 - nice); then the task returns to its
+// top step. The shares of tasks that never sleep are proportional to their descents. All tasks meet
+// at the lowest step, each with 10 ms left. A task that has returned there is queued last, so each
+// task waits for the descents of all others.
 
 #[test]
 fn staircase_shares_of_nice_0_10_19() {
@@ -80,7 +80,7 @@ fn task<'m>(metrics: &'m Metrics, name: &str) -> &'m TaskMetrics {
     task.unwrap_or_else(|| panic!("no task {name}"))
 }
 
-/// Somebody who computes for a while at every keystroke, beside a hog.
+/// A task that computes for a while at every keystroke, beside a hog.
 fn editor(interactive: i64, seconds: u32) -> Activity {
     let tasks = format!(
         "

@@ -40,10 +40,10 @@ fn ideal(workload: &Workload, seconds: u64) -> (Priorities, Metrics) {
     )
 }
 
-/// ULE paper, Figure 3: hogs of nine nice values.  What a throwaway model of the same rules gave
-/// for 60 s is 61.0, 14.2, 16.2, 6.6, 2.0 and four times 0; it raised running tasks otherwise, so
-/// a point is as near as can be expected.  Nice -15 gets less than -10: at 45 + 29 = 59 it is
-/// above every promotion, so nobody ever promotes it.  From nice 5 on tasks starve (C8, C11).
+/// ULE paper, Figure 3: hogs of nine nice values. A model of the same rules gave 61.0, 14.2, 16.2,
+/// 6.6, 2.0 and four times 0 for 60 s. It promoted running tasks in another way, so a tolerance of
+/// one point is as close as possible. Nice -15 gets less than -10: at 45 + 29 = 59 it is above
+/// every promotion and is never promoted. From nice 5 on tasks starve (C8, C11).
 #[test]
 fn shares_of_nice_fall_steeply_and_end_at_5() {
     let hogs = "hogs --nice=-20,-15,-10,-5,0,5,10,15,19 --count 1";

@@ -1,4 +1,4 @@
-//! Who ran when: for claims about the order and length of turns.
+//! The order and length of turns, for claims about them.
 
 use schedlab_machine::Machine;
 use schedlab_measure::{Measure, Metrics};

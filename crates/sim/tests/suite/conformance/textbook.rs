@@ -41,7 +41,7 @@ fn turnaround_times_of_the_textbook() {
     near(turnaround("fifo", &[(0, 10), (0, 10), (0, 10)]), 20.0);
     let convoy = [(0, 100), (0, 10), (0, 10)];
     near(turnaround("fifo", &convoy), 110.0);
-    // Whoever comes first finds the CPU idle.
+    // The first to arrive finds the CPU idle.
     near(turnaround("sjf", &[(0, 10), (0, 100), (0, 10)]), 50.0);
     let late = [(0, 100), (10, 10), (10, 10)];
     near(turnaround("sjf", &late), 310.0 / 3.0);
@@ -58,7 +58,8 @@ fn round_robin_answers_sooner_and_ends_later() {
     assert_eq!((turnaround, response), (14.0, 1.0));
 }
 
-/// What is left counts, and only up to the next sleep: 30 ms in jobs of 1 ms go before one job of 10.
+/// Only the remaining work up to the next sleep counts: 30 ms in jobs of 1 ms run before one job of
+/// 10.
 #[test]
 fn a_job_ends_where_the_task_sleeps() {
     let bursts: Vec<Op> = (0..30).flat_map(|_| [run(1000), sleep(1)]).collect();

@@ -1,4 +1,4 @@
-//! What Roberson says of ULE (BSDCon 2003), and the nice tables of its specification.
+//! Claims of Roberson about ULE (BSDCon 2003), and the nice tables of its specification.
 
 use schedlab_machine::Machine;
 use schedlab_measure::{Measure, Metrics, TaskMetrics};
@@ -7,13 +7,13 @@ use schedlab_sim::Setup;
 use schedlab_trace::{Event, EventKind, Ns, PrevState, Tee};
 use schedlab_workload::{builtin, native};
 
-/// What to run: a policy with a variant and tunables, on a machine, a workload as it is written.
+/// A run: a policy with a variant and tunables, a machine, and a workload as the user writes it.
 pub(super) struct Run<'a> {
     pub policy: &'a str,
     pub set: &'a [(&'a str, i64)],
     pub machine: Machine,
     pub workload: &'a str,
-    /// To the end of the workload without.
+    /// `None`: to the end of the workload.
     pub seconds: Option<u64>,
 }
 
@@ -178,7 +178,7 @@ fn figure_1_taken_literally_shifts_the_level_of_those_that_run_more() {
     let (corrected, literal) = (end(&[], workload), end(&[("literal_figure1", 1)], workload));
     assert!((196..=203).contains(&corrected), "{corrected}");
     assert!((212..=219).contains(&literal), "{literal}");
-    // Below half it is the same, and nobody's CPU time depends on it.
+    // Below half it is the same, and no task's CPU time depends on it.
     let half = "late --task late:run=40ms,sleep=50ms";
     assert_eq!(end(&[], half), end(&[("literal_figure1", 1)], half));
 }
@@ -346,10 +346,10 @@ fn pull_spreads_threads_that_are_all_on_one_cpu() {
     // The idle loop of R2 looks for itself.
     let pull_alone = [("push", 0), ("handoff", 0), ("idle_polls", 1)];
     assert!((200..=250).contains(&done(&pull_alone)));
-    // R3's has to be told, and here nobody does.
+    // The idle loop of R3 needs a notification, which is disabled here.
     assert_eq!(done(&pull_alone[..2]), 800);
-    // The parent's own CPU and the other three get one each, what comes then waits at home: six in
-    // all on CPU 0 until the others, done with theirs at 100 ms, pull it.
+    // The parent's own CPU and the other three get one child each; later children wait on the
+    // parent's CPU: six in all on CPU 0, until the other CPUs are done at 100 ms and pull some.
     assert_eq!(done(&[("push", 0), ("pull", 0)]), 500);
     assert!((200..=250).contains(&done(&[("push", 0)])));
 }

@@ -1,4 +1,4 @@
-//! What the tests of schedulers that judge by decaying CPU usage share.
+//! Helpers for tests of schedulers with decaying CPU usage.
 
 use schedlab_machine::Machine;
 use schedlab_policy::{Policy, Tuned};
@@ -6,7 +6,8 @@ use schedlab_sim::Setup;
 use schedlab_trace::{Event, EventKind, Ns, Sink, TaskId};
 use schedlab_workload::{builtin, native, Workload};
 
-/// Runs one workload on one ideal CPU for so many seconds, seed 1; the policy is "name:variant".
+/// Runs one workload on one ideal CPU for this number of seconds, seed 1; the policy is
+/// "name:variant".
 pub fn traced<S: Sink>(
     policy: &str,
     set: &[(&str, i64)],
@@ -51,7 +52,7 @@ pub fn shares(policy: &str, set: &[(&str, i64)], nice: &[i8], seconds: u64) -> V
     nice.iter().map(share).collect()
 }
 
-/// Each of these shares is within `tolerance` percent of the CPU of what is expected.
+/// Each share is within `tolerance` percent of the CPU of the expected one.
 #[track_caller]
 pub fn assert_shares(shares: &[f64], expected: [f64; 9], tolerance: f64) {
     for (i, nice) in FIGURE_3.iter().enumerate() {

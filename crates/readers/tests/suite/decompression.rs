@@ -6,7 +6,7 @@ use schedlab_readers::{read, read_within};
 
 use crate::common::{example, sample};
 
-/// What is said about a file that may decompress to so many bytes.
+/// The error for a file that exceeds this limit.
 fn refusal(path: &std::path::Path, most: u64) -> String {
     let refused = read_within(path, Some(most)).map(|_| "read".to_string());
     refused.unwrap_or_else(|mistake| mistake.to_string())
@@ -22,24 +22,24 @@ fn what_the_user_allows_is_the_limit() {
     assert_eq!(refusal(&path, 1 << 30), "read");
 }
 
-/// Without a flag, too: comments, three hundred million bytes of them.
+/// Also without a flag: 300 million bytes of comments.
 #[test]
-fn a_bomb_is_refused() {
+fn comments_beyond_the_limit_are_refused() {
     let file = tempfile::NamedTempFile::new().unwrap();
-    let mut bomb = zstd::Encoder::new(&file, 1).unwrap();
+    let mut packed = zstd::Encoder::new(&file, 1).unwrap();
     let begin = std::fs::read(sample("trace.ftrace")).unwrap();
-    bomb.write_all(&begin).unwrap();
+    packed.write_all(&begin).unwrap();
     let comment = [&[b'#'; (1 << 20) - 1][..], b"\n"].concat();
     for _ in 0..300 {
-        bomb.write_all(&comment).unwrap();
+        packed.write_all(&comment).unwrap();
     }
-    bomb.finish().unwrap();
+    packed.finish().unwrap();
     assert!(file.path().metadata().unwrap().len() < 1 << 20);
     let said = read(file.path()).unwrap_err().to_string();
     assert!(said.contains("decompresses to more than 256 MiB"), "{said}");
 }
 
-/// What is compressed inside a file counts, too.
+/// Compressed data inside a file counts, too.
 #[test]
 fn packets_and_records_count() {
     for name in ["deflated.pftrace", "perf-z.data"] {
