@@ -100,11 +100,13 @@ impl Life {
 
     /// Does the recording show only work and timers for this task?
     pub fn paces_itself(&self) -> bool {
-        let paces = |op: &Op| match op {
-            Op::Run(_) | Op::Sleep(_) | Op::Yield | Op::Mark { .. } | Op::Rest => true,
-            _ => false,
-        };
-        self.done > 0 && self.ops.iter().all(paces)
+        self.done > 0
+            && self.ops.iter().all(|op| {
+                matches!(
+                    op,
+                    Op::Run(_) | Op::Sleep(_) | Op::Yield | Op::Mark { .. } | Op::Rest
+                )
+            })
     }
 
     pub fn is_runnable(&self) -> bool {
