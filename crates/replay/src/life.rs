@@ -100,9 +100,11 @@ impl Life {
 
     /// Does the recording show only work and timers for this task?
     pub fn paces_itself(&self) -> bool {
-        let paces = |op: &Op| match op {
-            Op::Run(_) | Op::Sleep(_) | Op::Yield | Op::Mark { .. } | Op::Rest => true,
-            _ => false,
+        let paces = |op: &Op| {
+            matches!(
+                op,
+                Op::Run(_) | Op::Sleep(_) | Op::Yield | Op::Mark { .. } | Op::Rest
+            )
         };
         self.done > 0 && self.ops.iter().all(paces)
     }
