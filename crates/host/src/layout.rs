@@ -16,7 +16,7 @@ pub struct Place {
     pub node: u32,
     /// Last-level cache.
     pub cache: u32,
-    /// Speed in any unit, equal for all CPUs: 1,024, MHz or a rating of the firmware.
+    /// Speed in a unit that all CPUs of the machine share: 1,024ths, MHz or a rating of the firmware.
     pub speed: u32,
 }
 

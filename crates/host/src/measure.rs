@@ -77,7 +77,7 @@ fn each_ns(count: u32, mut call: impl FnMut() -> io::Result<()>) -> io::Result<f
 }
 
 /// Measures this machine, which `layout` describes. `tell` is called with the name of each value
-/// before it is measured. If `stop` returns true, the results are incomplete.
+/// before it is measured. If `stop` returns true, the measurement ends early with partial results.
 pub fn measure(layout: &Layout, tell: &dyn Fn(&str), stop: &dyn Fn() -> bool) -> Results {
     let mut results = Results::default();
     let allowed = thread::allowed();

@@ -100,13 +100,13 @@ impl Life {
 
     /// Does the recording show only work and timers for this task?
     pub fn paces_itself(&self) -> bool {
-        self.done > 0
-            && self.ops.iter().all(|op| {
-                matches!(
-                    op,
-                    Op::Run(_) | Op::Sleep(_) | Op::Yield | Op::Mark { .. } | Op::Rest
-                )
-            })
+        let paces = |op: &Op| {
+            matches!(
+                op,
+                Op::Run(_) | Op::Sleep(_) | Op::Yield | Op::Mark { .. } | Op::Rest
+            )
+        };
+        self.done > 0 && self.ops.iter().all(paces)
     }
 
     pub fn is_runnable(&self) -> bool {

@@ -21,7 +21,7 @@ pub struct Axis {
 pub enum Values {
     /// These values, in this order.
     List(Vec<String>),
-    /// All whole numbers from `low` to `high`; only for random designs.
+    /// All whole numbers from `low` to `high`; only for designs with random samples.
     Range {
         /// The smallest.
         low: i64,
@@ -122,7 +122,7 @@ impl Values {
 }
 
 /// The form of an axis, for messages.
-pub const FORM: &str = "NAME=10,20,50, NAME=10..50/10 (in steps of 10), or for random designs NAME=10..200 or \"NAME=10..200 log\"";
+pub const FORM: &str = "NAME=10,20,50, NAME=10..50/10 (in steps of 10), or for designs with random samples NAME=10..200 or \"NAME=10..200 log\"";
 
 enum Word {
     Values(Vec<String>),

@@ -19,8 +19,9 @@ pub fn count(axes: &[Axis], design: Design) -> Result<u128, Diagnostic> {
     }
     axes.iter().try_fold(1u128, |product, axis| {
         let count = axis.values.count().ok_or_else(|| {
-            axis.mistake("a grid needs a step")
-                .expected("LOW..HIGH/STEP, a list, or a random design: --design latin-hypercube")
+            axis.mistake("a grid needs a step").expected(
+                "LOW..HIGH/STEP, a list, or a design with random samples: --design latin-hypercube",
+            )
         })?;
         Ok(product.saturating_mul(count as u128))
     })

@@ -90,7 +90,7 @@ impl Design {
             "grid" if samples.is_some() => Err(Diagnostic::new(
                 "a grid has all combinations; it takes no number of samples",
             )
-            .expected("a random design: random or latin-hypercube")),
+            .expected("a design with random samples: random or latin-hypercube")),
             "grid" => Ok(Design::Grid),
             "random" => drawn(Design::Random),
             "latin-hypercube" => drawn(Design::LatinHypercube),

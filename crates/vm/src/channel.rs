@@ -1,6 +1,6 @@
 //! The channel from the guest to the host: shared memory.
 //!
-//! The memory is a file on the host and the second BAR of a PCI device in the guest (QEMU's
+//! The memory is a file on the host and BAR 2 of a PCI device in the guest (QEMU's
 //! `ivshmem-plain`). Neither side needs a driver, and a write of the guest costs no device time.
 //! Frames are only appended: the guest never waits for the host and cannot see how fast the host
 //! is, which keeps deterministic runs deterministic. The host frees the pages that it has read.

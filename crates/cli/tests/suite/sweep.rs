@@ -465,7 +465,7 @@ fn bad_input_is_refused_and_nothing_is_lost() {
     // Another plan, and no file of results.
     says(
         &["sweep", &plan, "--seeds", "4", "-o", &db],
-        "it has the results of another plan",
+        "the file has the results of another plan",
     );
     says(
         &["sweep", &plan, "-o", &plan],

@@ -15,8 +15,8 @@ const NO_TASK: u32 = u32::MAX;
 /// `MOST_LOCKS` in conform.h.
 const MOST_LOCKS: usize = 64;
 
-/// For policies with a lock for each CPU: one in `REFUSE_ONE_IN` second locks is refused; others
-/// move the time on by up to `DELAY_NS`.
+/// For policies with a lock for each CPU: one in `REFUSE_ONE_IN` second locks is refused, and hooks
+/// begin up to `DELAY_NS` after their event; see `Disturbance`.
 const REFUSE_ONE_IN: u32 = 4;
 const DELAY_NS: u64 = 100_000;
 

@@ -46,8 +46,8 @@ fn running(m: &mut Machine, nice: i8) -> TaskId {
     task
 }
 
-/// The CPU idles, so a nice 19 task with its slice of one tick ends an epoch after each: everybody
-/// who sleeps goes from c to c / 2 + slice.
+/// The CPU idles, so a nice 19 task with its slice of one tick ends an epoch after each: every
+/// sleeping task goes from c to c / 2 + slice.
 fn epochs(m: &mut Machine, n: u32) {
     let ender = running(m, 19);
     for _ in 0..n {

@@ -41,7 +41,7 @@ fn tops(m: &Machine) -> (i32, i32) {
     unsafe { ((*the_table(m)).top, (*the_table(m)).next_top) }
 }
 
-/// A task with so many ticks left and this priority: a fresh slice is as long as the priority.
+/// A task with this many ticks left and this priority: a fresh slice is as long as the priority.
 fn with_counter(m: &mut Machine, counter: i8, priority: i8) -> TaskId {
     let task = m.add(&normal(20 - counter));
     m.set_nice(task, 20 - priority);
@@ -72,7 +72,7 @@ fn task_state_is_small() {
     assert!(Policy::find("elsc").unwrap().task_size() <= 96);
 }
 
-// ---- what it leaves alone --------------------------------------------------------------------
+// ---- unchanged rules -------------------------------------------------------------------------
 
 #[test]
 fn wakeups_are_those_of_2_3_99() {

@@ -79,7 +79,7 @@ unsafe extern "C" fn pick_next(
     null_mut()
 }
 
-/// How often pick_next() was called, and who was named.
+/// The number of calls of pick_next(), and the names of tasks.
 #[derive(Default)]
 struct Counter {
     picks: u32,
@@ -135,7 +135,7 @@ fn host(policy: Policy, nr_cpus: usize) -> Result<Host, Fault> {
     Host::new(&Tuned::defaults(policy), &platform, 1)
 }
 
-/// What the host sees of the requests.
+/// The requests that the host reads.
 fn seen(policy: Policy) -> String {
     let mut host = host(policy, 3).unwrap();
     let new = NewTask {

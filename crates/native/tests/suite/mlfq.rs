@@ -10,7 +10,7 @@ use schedlab_trace::TaskId;
 const MS: u64 = 1_000_000;
 const TOP: i32 = 100;
 
-/// One CPU with so many tasks, of which the first runs.
+/// One CPU with this many tasks, of which the first runs.
 fn hogs(variant: &str, count: usize) -> (Machine, Vec<TaskId>) {
     let mut m = Machine::new(&format!("mlfq{variant}"), 1, &[]);
     let tasks: Vec<TaskId> = (0..count).map(|_| m.start(&normal(0))).collect();
@@ -18,7 +18,7 @@ fn hogs(variant: &str, count: usize) -> (Machine, Vec<TaskId>) {
     (m, tasks)
 }
 
-/// Ticks until the running task has to give way; returns how many, and who is next.
+/// Ticks until the running task is preempted; returns their number and the next task.
 fn turn(m: &mut Machine) -> (u32, TaskId) {
     let mut ticks = 1;
     while !m.ticks(0, 1) {
@@ -52,7 +52,7 @@ fn hogs_take_turns_and_move_down() {
     assert_eq!((m.priority(a), m.priority(b)), (TOP + 2, TOP + 2));
 }
 
-/// Rule 1: who is above preempts at once; who was pushed aside goes on with what is left of its slice.
+/// Rule 1: a task in a higher queue preempts at once; the preempted task continues with the rest of its slice.
 #[test]
 fn the_higher_queue_preempts() {
     let (mut m, tasks) = hogs("", 2);
@@ -88,7 +88,7 @@ fn blocking_in_time_does_not_help() {
     assert_eq!(levels, [TOP, TOP, TOP + 1]);
 }
 
-/// Rule 4b, the naive one: it stays on top, and who is below starves beside it.
+/// Rule 4b without accounting: the task stays in the top queue, and tasks below starve.
 #[test]
 fn blocking_in_time_helped_once() {
     let (mut m, tasks) = hogs(":naive", 2);
@@ -152,7 +152,7 @@ fn yield_goes_behind_the_equals_and_costs_nothing_else() {
     );
 }
 
-/// If wanted nice 7 to 13 enter at the second of three queues, 14 to 19 at the third; nobody above the top.
+/// With `nice_levels`, nice 7 to 13 start in the second of three queues, 14 to 19 in the third, all others in the first.
 #[test]
 fn nice_lowers_the_queue_of_entry() {
     let mut m = Machine::new("mlfq", 1, &[("nice_levels", 1)]);

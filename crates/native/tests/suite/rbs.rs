@@ -31,7 +31,7 @@ fn state(k: &Kernel, task: TaskId) -> State {
     unsafe { *k.host.task_state(task).cast() }
 }
 
-/// One CPU on which everybody is equal.
+/// One CPU with equal tasks.
 fn up(set: &[(&str, i64)]) -> Kernel {
     let mut all = vec![EQUAL];
     all.extend_from_slice(set);

@@ -110,7 +110,7 @@ fn up(set: &[(&str, i64)]) -> Machine {
     Machine::new("ule", 1, &set)
 }
 
-/// The same with so many CPUs.
+/// The same with this many CPUs.
 fn smp(cpus: u32, set: &[(&str, i64)]) -> Machine {
     let set: Vec<(&str, i64)> = [BLANK].iter().chain(set).copied().collect();
     Machine::new("ule", cpus, &set)
@@ -134,7 +134,7 @@ fn hog_on(m: &mut Machine, cpu: u32, nice: i8) -> TaskId {
     task
 }
 
-/// A task that ran and then slept for so many ticks, and has been woken; it waits or runs.
+/// A task that ran and then slept for this many ticks, and has been woken; it waits or runs.
 fn lived(m: &mut Machine, ran: u32, slept: u32, nice: i8) -> TaskId {
     let task = run_on(m, 0, &normal(nice));
     m.ticks(0, ran);

@@ -94,7 +94,7 @@ fn run_on(m: &mut Machine, cpu: u32, new: &NewTask) -> TaskId {
     task
 }
 
-/// A task that ran and then slept for so many ticks, and has been woken.
+/// A task that ran and then slept for this many ticks, and has been woken.
 fn lived(m: &mut Machine, ran: u32, slept: u32, nice: i8) -> TaskId {
     let task = run_on(m, 0, &normal(nice));
     m.ticks(0, ran);

@@ -65,7 +65,7 @@ fn same_work(seed: u64, policy: &str, mode: Mode) {
     assert_eq!(replay.counts.work_ns, original.total.run_ns, "seed {seed}");
     let sink = Identified::new(Identities::of(&replay), Measure::new());
     let (reason, sink) = simulate(policy, &machine, &replay.workload, None, sink);
-    assert_eq!(reason, EndReason::Finished, "seed {seed} gets stuck");
+    assert_eq!(reason, EndReason::Finished, "seed {seed} does not end");
     let (who, measure) = sink.into_parts();
     let again = measure.finish();
     assert_eq!(again.total.run_ns, original.total.run_ns, "seed {seed}");

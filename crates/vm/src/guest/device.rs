@@ -1,4 +1,4 @@
-//! The guest's access to the shared memory: the second BAR of a PCI device.
+//! The guest's access to the shared memory: BAR 2 of a PCI device.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;

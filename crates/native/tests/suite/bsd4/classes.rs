@@ -85,7 +85,7 @@ fn better_classes_preempt() {
         let mut running = run_alone(&mut m, &classes[0]);
         for new in &classes[1..] {
             let better = m.start(new);
-            // A new task disturbs nobody until the clock does.
+            // A new task preempts no task before the next clock tick.
             assert_eq!(m.timers_for(100 * MS), [0]);
             assert_eq!(m.schedule(0), Some(better));
             running = better;
@@ -115,8 +115,8 @@ fn fifo_takes_no_turns_and_rr_does() {
 
 #[test]
 fn five_x_wakes_everybody_at_kernel_priority() {
-    // 92 is better than the 128 to 159 of the real-time class: who wakes preempts that, and then runs at
-    // its user priority until the clock sees to it.  4.x leaves nobody's class.
+    // 92 is better than the 128 to 159 of the real-time class: a woken task preempts that, and then runs at
+    // its user priority until the next clock tick.  In 4.x a task keeps its class.
     for (name, preempts) in [("bsd4:5.x", true), ("bsd4:4.x", false)] {
         for new in [with_class(Class::Idle, 0), normal(0)] {
             let mut m = Machine::new(name, 1, &[]);
@@ -165,7 +165,7 @@ fn a_new_class_counts_at_once() {
         // Now it runs and becomes the worst of all: it looks anew whether it still should.
         assert_eq!(m.set_class(waiting, Class::Idle, 0), [0]);
         assert_eq!(m.schedule(0), Some(running));
-        // A sleeper wakes as what it has become, in 4.x at that class's own priority.
+        // A sleeping task wakes in its new class, in 4.x at that class's own priority.
         m.block(0);
         assert_eq!(m.running(0), Some(waiting));
         m.set_class(running, Class::Rr, 99);

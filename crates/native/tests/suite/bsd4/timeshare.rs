@@ -141,7 +141,7 @@ fn who_wakes_is_queued_at_a_kernel_priority() {
 
 #[test]
 fn four_x_compares_queues() {
-    // Who wakes is at 32 in 4.x.  Against 34 (nice -8) that is less than a queue's four points, against
+    // A woken task is at 32 in 4.x.  Against 34 (nice -8) that is less than a queue's four points, against
     // 36 (nice -7) it is not.  In 5.x one point is enough, and 92 is better than all user priorities.
     let table = [
         ("bsd4:4.x", -8, false),

@@ -38,7 +38,7 @@ fn load_comes_to_the_number_of_runnable_tasks() {
     let asleep = m.start(&normal(0));
     m.unqueue(asleep);
     m.timers_for(600 * SECOND);
-    // 5 tasks; what is missing is lost in rounding down: less than 2048 / 164 = 12.5.
+    // 5 tasks; the difference is the error of rounding down: less than 2048 / 164 = 12.5.
     assert!(
         (5 * 2048 - 13..=5 * 2048).contains(&load(&m)),
         "{}",

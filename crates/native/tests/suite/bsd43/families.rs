@@ -1,4 +1,4 @@
-//! What a child inherits and what its parent gets back.
+//! Values that a child inherits, and values that its parent gets back.
 
 use super::*;
 

@@ -16,7 +16,7 @@ fn who_wakes_is_queued_at_a_kernel_priority() {
         let by_queue = vec![(disk / 4, vec![reader]), (other / 4, vec![sleeper])];
         assert_eq!(queues(&m), by_queue);
         assert_eq!(priorities(&m, reader), (disk as i32, 50));
-        // Back in user mode each is at its user priority: 50, queue 12, behind who came before.
+        // Back in user mode each is at its user priority: 50, queue 12, behind the earlier ones.
         assert_eq!(m.schedule(0), Some(reader));
         assert_eq!(priorities(&m, reader), (50, 50));
         assert_eq!(m.schedule(0), Some(sleeper));
@@ -26,7 +26,7 @@ fn who_wakes_is_queued_at_a_kernel_priority() {
 
 #[test]
 fn a_wakeup_reschedules_even_for_nothing() {
-    // At nice -20 the hog has priority 10, better than the 30 of who wakes.
+    // At nice -20 the hog has priority 10, better than the 30 of a woken task.
     let mut m = Machine::new("bsd43", 1, &[]);
     let sleeper = run_alone(&mut m, &normal(0));
     m.block(0);

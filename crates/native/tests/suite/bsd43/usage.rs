@@ -27,7 +27,7 @@ fn every_fourth_tick_renews_the_priority() {
     let task = run_alone(&mut m, &normal(0));
     let waiting = m.start(&normal(0));
     for (ticks, est, pri) in [(3, 3, 50), (1, 4, 51), (3, 7, 51), (1, 8, 52), (4, 12, 53)] {
-        // Getting worse than somebody who waits is no reason to give way.
+        // A task whose priority becomes worse than a waiting task's is not preempted for that.
         assert!(!m.ticks_at_once(0, ticks));
         assert_eq!(estcpu(&m, task), est);
         assert_eq!(priorities(&m, task), (pri, pri));

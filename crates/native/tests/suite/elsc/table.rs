@@ -88,7 +88,7 @@ fn an_epoch_step_by_step() {
     assert_eq!(m.schedule(0), Some(c));
     assert_eq!(m.work().examined, 3);
 
-    // c uses its slice up and goes behind those who have theirs.
+    // c uses its slice up and is queued behind the tasks that have slices left.
     assert!(m.ticks(0, 20));
     assert_eq!(m.schedule(0), Some(b)); // looks at b, a and, to stop, c
     assert_eq!((lists(&m), tops(&m)), (vec![(10, vec![a, c])], (10, 10)));

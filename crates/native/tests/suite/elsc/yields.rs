@@ -63,7 +63,7 @@ fn but_not_to_a_lower_list() {
     }
 }
 
-/// Who runs when three tasks do nothing but yield.
+/// The order in which three tasks run that only yield.
 fn yield_order(set: &[(&str, i64)]) -> Vec<u32> {
     let mut m = Machine::new("elsc", 1, set);
     for _ in 0..3 {

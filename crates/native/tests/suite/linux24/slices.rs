@@ -131,7 +131,7 @@ fn fork_can_lose_the_odd_tick() {
     assert_eq!((counter(&mut m, child), counter(&mut m, parent)), (2, 2));
 }
 
-/// Two sleepers after so many recalculations; one dies and the other reaps it.
+/// Two sleepers after this many recalculations; one dies and the other reaps it.
 fn reaped(name: &str, set: &[(&str, i64)], recalculations: u32) -> i32 {
     let mut m = Machine::new(name, 1, set);
     let reaper = m.add(&normal(0));

@@ -4,7 +4,7 @@ use super::*;
 
 // ---- wakeups: reschedule_idle() --------------------------------------------------------------
 
-/// Does a fresh task preempt one of the same nice that has run for so many ticks?
+/// Does a fresh task preempt one of the same nice that has run for this many ticks?
 fn preempts_after(name: &str, ticks: u32, set: &[(&str, i64)]) -> bool {
     let mut m = Machine::new(name, 1, set);
     run_on(&mut m, 0, &normal(0));

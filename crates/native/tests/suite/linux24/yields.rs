@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_lone_yield_in_2_3_99_recalculates_on_smp_kernels() {
-    // The yielding task counts as 0 and, marked has_cpu, is not looked at again: nobody else is
+    // The yielding task counts as 0 and, marked has_cpu, is not examined again: no other task is
     // better than 0.  20 ticks left become 10 + 20.
     let mut m = Machine::new("linux24:2.3.99", 1, &[("smp", 1)]);
     let task = run_on(&mut m, 0, &normal(0));
@@ -32,7 +32,7 @@ fn a_lone_yield_in_2_4_does_nothing() {
         m.add(&normal(0)); // sleeps
         assert_eq!(m.yields(0), None, "{name}");
     }
-    // As many runnable tasks as busy CPUs: nobody is pending.
+    // As many runnable tasks as busy CPUs: no task is pending.
     let mut m = Machine::new("linux24", 2, &[]);
     run_on(&mut m, 0, &normal(0));
     run_on(&mut m, 1, &normal(0));
@@ -85,7 +85,7 @@ fn a_yield_without_effect_is_forgotten() {
     assert_eq!(m.schedule(0), Some(task));
 }
 
-/// Who runs when the tasks of one address space do nothing but yield.
+/// The order in which the tasks of one address space run that only yield.
 fn yield_order(name: &str) -> Vec<u32> {
     let mut m = Machine::new(name, 1, &[]);
     for _ in 0..3 {

@@ -23,7 +23,7 @@ fn each_nice_level_is_worth_a_quarter_more() {
         let task = m.add(&normal(nice));
         assert_eq!(m.priority(task), tickets, "nice {nice}");
     }
-    // With a ratio of 1 nice means nothing, and nobody is without a ticket.
+    // With a ratio of 1 nice has no effect, and every task has a ticket.
     let mut m = up(&[("nice_ratio_pct", 100), ("tickets", 1)]);
     for nice in [-20, 19] {
         let task = m.add(&normal(nice));

@@ -12,7 +12,7 @@ fn the_last_run_ends_with_the_switch_not_with_the_slice() {
     assert_eq!(state(&k, task).cpu_usage, 0, "no run has ended yet");
     k.block();
     assert_eq!(state(&k, task).cpu_usage, 302 * MS);
-    // The next run starts from nothing, and is what is remembered after it.
+    // The next run starts from 0, and only this run is remembered afterwards.
     k.enqueue(task, IRQ);
     k.settle();
     assert_eq!(state(&k, task).last_runtime, 0);
@@ -92,7 +92,7 @@ fn idling_is_a_long_run_of_the_idle_task() {
     // 7 ms: 4 booked: 3 and 4.  In full: 6 and 1.
     assert_eq!(after_idling(&[], 7), 8);
     assert_eq!(after_idling(&[("updated_first", 1)], 7), 1);
-    // Or nobody is compared with the idle task: the first.
+    // Or no task is compared with the idle task: the first one runs.
     assert_eq!(after_idling(&[("idle_is_prev", 0)], 3), 1);
     assert_eq!(after_idling(&[("idle_is_prev", 0)], 20), 1);
 }

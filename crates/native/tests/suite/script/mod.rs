@@ -23,7 +23,7 @@ enum Place {
     Dead,
 }
 
-/// One machine under one policy, and what happens on it.
+/// One machine under one policy, driven by events.
 pub struct Machine {
     pub host: Host,
     now_ns: u64,
@@ -82,7 +82,7 @@ fn tuned(name: &str, set: &[(&str, i64)]) -> Result<Tuned, String> {
 }
 
 impl Machine {
-    /// "policy" or "policy:variant" on so many CPUs, which share one cache.
+    /// "policy" or "policy:variant" on this many CPUs, which share one cache.
     pub fn new(name: &str, cpus: u32, set: &[(&str, i64)]) -> Machine {
         Machine::try_new(name, cpus, set).expect("the policy starts")
     }
@@ -92,7 +92,7 @@ impl Machine {
         Machine::of_caches(name, &[cpus], set)
     }
 
-    /// As [`Machine::try_new`] on several caches of so many CPUs each.
+    /// As [`Machine::try_new`] on several caches of this many CPUs each.
     pub fn of_caches(name: &str, caches: &[u32], set: &[(&str, i64)]) -> Result<Machine, String> {
         Machine::of(&tuned(name, set)?, caches)
     }
@@ -106,7 +106,7 @@ impl Machine {
         Machine::placed(&tuned(name, set)?, topology)
     }
 
-    /// Any policy, on several caches of so many CPUs each.
+    /// Any policy, on several caches of this many CPUs each.
     pub fn of(tuned: &Tuned, caches: &[u32]) -> Result<Machine, String> {
         let llcs = (0..)
             .zip(caches)
@@ -281,12 +281,12 @@ impl Machine {
 
     // ---- what the running task does --------------------------------------------------
 
-    /// Who runs on `cpu`.
+    /// The task that runs on `cpu`.
     pub fn running(&self, cpu: u32) -> Option<TaskId> {
         self.curr[cpu as usize]
     }
 
-    /// schedule() on a CPU that idles or is preempted; returns who runs then.
+    /// schedule() on a CPU that idles or is preempted; returns the task that runs next.
     pub fn schedule(&mut self, cpu: u32) -> Option<TaskId> {
         self.event(cpu);
         match self.running(cpu) {
@@ -295,19 +295,19 @@ impl Machine {
         }
     }
 
-    /// The running task goes to sleep; returns who runs then.
+    /// The running task goes to sleep; returns the task that runs next.
     pub fn block(&mut self, cpu: u32) -> Option<TaskId> {
         self.stop(cpu, deq::SLEEP, Place::Sleeping);
         self.pick(cpu, Prev::Blocked)
     }
 
-    /// The running task goes to sleep in state D; returns who runs then.
+    /// The running task goes to sleep in state D; returns the task that runs next.
     pub fn wait_for_disk(&mut self, cpu: u32) -> Option<TaskId> {
         self.stop(cpu, deq::SLEEP | deq::UNINTERRUPTIBLE, Place::Sleeping);
         self.pick(cpu, Prev::Blocked)
     }
 
-    /// The running task dies; returns who runs then.
+    /// The running task dies; returns the task that runs next.
     pub fn die(&mut self, cpu: u32) -> Option<TaskId> {
         self.stop(cpu, deq::EXIT, Place::Dead);
         self.pick(cpu, Prev::Exited)
@@ -319,7 +319,7 @@ impl Machine {
         self.places[task.index()] = place;
     }
 
-    /// The running task calls sched_yield(); returns who runs then, none if the call did nothing.
+    /// The running task calls sched_yield(); returns the task that runs next, none if the call did nothing.
     pub fn yields(&mut self, cpu: u32) -> Option<TaskId> {
         let task = self.running(cpu).expect("a task runs here");
         if !self.event(cpu).yield_task(task).unwrap() {
@@ -338,7 +338,7 @@ impl Machine {
         self.settle();
     }
 
-    /// A sleeping task goes to another scheduling class; what the policy kept of it can still be read.
+    /// A sleeping task changes to another scheduling class; the policy's state of it can still be read.
     pub fn leave(&mut self, task: TaskId) {
         assert_eq!(self.places[task.index()], Place::Sleeping, "task {task}");
         let cpu = self.this_cpu;
@@ -425,7 +425,7 @@ impl Machine {
         self.enqueue(task, enq::MOVE);
     }
 
-    // ---- what the policy says ------------------------------------------------------
+    // ---- answers of the policy -----------------------------------------------------
 
     /// The task's priority in the policy's numbers.
     pub fn priority(&mut self, task: TaskId) -> i32 {
@@ -488,7 +488,7 @@ impl Machine {
         next
     }
 
-    /// The event is over: notes what it asked for and checks that no task is lost.
+    /// The event is over: records its requests and checks that no task is lost.
     fn settle(&mut self) {
         while let Some(cpu) = self.host.take_resched() {
             self.asked.push(cpu.0);

@@ -21,7 +21,7 @@ impl Rng {
     }
 }
 
-/// Plays so many random events on `m`, whose policy must promise not to idle beside waiting tasks.
+/// Plays this many random events on `m`, whose policy must promise not to idle beside waiting tasks.
 ///
 /// # Panics
 /// If a task is lost, a CPU idles while a task waits that may run there, or a hook fails.
@@ -103,7 +103,7 @@ fn obey(m: &mut Machine) {
     m.asked();
 }
 
-/// A CPU that idles finds nothing to run: what waits is forbidden here.
+/// A CPU may idle only if no waiting task may use it.
 fn assert_conserving(m: &mut Machine) {
     for cpu in 0..m.curr.len() as u32 {
         let waiting: Vec<TaskId> = m.those(Place::Waiting);

@@ -5,7 +5,7 @@ use crate::staircase::{state, up, up12, MS};
 use schedlab_policy::{Class, NewTask};
 use schedlab_trace::TaskId;
 
-/// A hog that has run for so many ticks.
+/// A hog that has run for this many ticks.
 fn hog(m: &mut Machine, nice: i8, ticks: u32) -> TaskId {
     let hog = m.start(&normal(nice));
     m.schedule(0);

@@ -7,7 +7,7 @@ use schedlab_trace::TaskId;
 
 const DISK: u32 = enq::WAKEUP | enq::UNINTERRUPTIBLE;
 
-/// A task of nice 0 after so many ms of running (without ticks) and sleeping.
+/// A task of nice 0 after this many ms of running (without ticks) and sleeping.
 fn slept(set: &[(&str, i64)], run_ms: u64, sleep_ms: u64) -> TaskState {
     let mut m = up12(set);
     let task = m.start(&normal(0));
@@ -124,7 +124,7 @@ fn a_tick_is_charged_when_a_jiffy_has_been_run() {
         (state(&m, task).slice, state(&m, task).ns_debit),
         (19, 10 * MS)
     );
-    // What it runs after the last tick is added when it stops.
+    // Its run time after the last tick is added when it stops.
     m.schedule(0);
     m.after(5 * MS).block(0);
     assert_eq!(state(&m, task).ns_debit, 15 * MS);

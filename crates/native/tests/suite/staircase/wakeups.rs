@@ -14,7 +14,7 @@ fn running(m: &mut Machine) -> TaskId {
     task
 }
 
-/// It runs and sleeps for so many ms, so many times, and is left running.
+/// It runs and sleeps for this many ms, this many times, and is left running.
 fn cycles(m: &mut Machine, task: TaskId, n: u32, run_ms: u64, sleep_ms: u64) {
     for _ in 0..n {
         m.after(run_ms * MS).block(0);
@@ -153,7 +153,7 @@ fn a_child_starts_where_its_parent_is_but_without_burst() {
     assert_eq!((s.prio, s.slice, s.burst), (123, 13, 0));
     // No slice was shared.
     assert_eq!((state(&m, parent).slice, state(&m, parent).burst), (13, 4));
-    // With the nice value of somebody else it starts at its own top.
+    // With another task's nice value it starts at its own top step.
     let other = m.fork(0, &normal(5));
     m.enqueue(other, enq::NEW);
     assert_eq!((m.priority(other), state(&m, other).slice), (125, 15));

@@ -41,7 +41,7 @@ fn who_ran_three_ticks_ago_stays_who_ran_four_ago_does_not() {
     }
 }
 
-/// Warm as it is it stays on its busy CPU; the idle one is told, and takes it.
+/// The task is cache-warm and stays on its busy CPU; the idle CPU is notified and takes it.
 #[test]
 fn an_idle_cpu_comes_and_takes() {
     let mut m = Machine::new("svr4", 2, &[]);
@@ -117,7 +117,7 @@ fn queue_lengths_are_matched() {
     }
 }
 
-/// A quantum used up on CPU 0, where two others of level 0 wait, is followed by one on CPU 1, where nobody does.
+/// A quantum used up on CPU 0, where two others of level 0 wait, is followed by one on CPU 1, where no task waits.
 #[test]
 fn a_used_up_quantum_is_a_moment_to_move() {
     let mut m = Machine::new("svr4", 2, &[]);

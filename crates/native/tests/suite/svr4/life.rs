@@ -143,7 +143,7 @@ fn a_used_up_quantum_goes_behind_its_new_equals() {
     assert_eq!(standing(&m, a), (19, 19, 16, 0));
 }
 
-/// At a tick a task gives way to a better one for good: its quantum starts anew, at the back.
+/// A task preempted at a tick by a better one is queued at the back with a new quantum.
 #[test]
 fn a_tick_beside_a_better_task_ends_the_turn() {
     let (mut m, a) = one_running();

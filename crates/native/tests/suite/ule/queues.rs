@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Everybody comes as a shell's child: 0.5 s of sleep.
+/// Every task starts as a shell's child: 0.5 s of sleep.
 fn interactive() -> Machine {
     Machine::new("ule", 1, &[])
 }
@@ -163,7 +163,7 @@ fn a_choice_looks_at_one_thread_however_many_there_are() {
 
 #[test]
 fn everybody_with_a_slice_runs_once_in_two_switches_of_the_queues() {
-    // Claim C14, one bound: with 5 hogs nobody waits longer than the four others' slices.
+    // Claim C14, one bound: with 5 hogs no task waits longer than the slices of the four others.
     let mut m = up(&[]);
     let nice = [0, 3, 6, 9, 12];
     let hogs = nice.map(|nice| m.start(&normal(nice)));

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The priority after so many ticks of running and sleeping.
+/// The priority after this many ticks of running and sleeping.
 fn priority(ran: u32, slept: u32, set: &[(&str, i64)]) -> i32 {
     let mut m = up(set);
     let task = lived(&mut m, ran, slept, 0);

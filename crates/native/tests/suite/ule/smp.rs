@@ -3,7 +3,7 @@
 use super::*;
 use schedlab_policy::Class;
 
-/// Neither push nor pull nor hand-off, but what is set.
+/// Without push, pull and hand-off, except those in `set`.
 fn alone(cpus: u32, set: &[(&str, i64)]) -> Machine {
     let off = [("push", 0), ("pull", 0), ("handoff", 0)];
     let kept = off
@@ -115,7 +115,7 @@ fn an_idle_cpu_pulls_from_the_most_loaded() {
     assert_eq!(kseq(&m, 3).idled, 1);
 }
 
-/// A refused lock is no answer, and from R3 on nobody else would tell the CPU.
+/// After a refused lock the CPU must try again: from R3 on no other CPU notifies it.
 #[test]
 fn an_idle_cpu_looks_again_after_a_refused_lock() {
     let mut m = loaded(&[2, 0], &[("pull", 3)]);

@@ -8,7 +8,7 @@ fn load(m: &Machine) -> Vec<u32> {
     (0..m.cpus()).map(|cpu| tdq(m, cpu).load).collect()
 }
 
-/// Puts so many hogs on each CPU, pinned while they are started, and lets them go anywhere then.
+/// Puts this many hogs on each CPU, pinned while they are started, and lets them go anywhere then.
 fn loaded(loads: &[u32], set: &[(&str, i64)]) -> Machine {
     let mut m = machine(loads.len() as u32, set);
     for (cpu, &load) in (0..).zip(loads) {

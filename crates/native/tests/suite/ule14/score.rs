@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The priority after so many ticks of running and of sleeping.
+/// The priority after this many ticks of running and of sleeping.
 fn priority(ran: u32, slept: u32, nice: i8) -> i32 {
     let mut m = machine(1, &[]);
     let task = lived(&mut m, ran, slept, nice);
