@@ -25,7 +25,7 @@ pub struct PlanArguments {
     #[arg(long, value_name = "MACHINE", value_hint = ValueHint::FilePath)]
     pub machine: Vec<String>,
     /// Vary a tunable: POLICY.NAME=10,20,50, or NAME=… in each policy that has it.  10..50/10 is 10 to 50 in steps of 10;
-    /// 10..200 and "10..200 log" are for designs that draw.  NAME can also be workload.OPTION, duration, policy,
+    /// 10..200 and "10..200 log" are for designs with random samples.  NAME can also be workload.OPTION, duration, policy,
     /// workload or machine.  Can be repeated.
     #[arg(long, value_name = "NAME=VALUES", allow_hyphen_values = true)]
     pub vary: Vec<String>,

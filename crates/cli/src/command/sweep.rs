@@ -83,7 +83,7 @@ pub fn merge(arguments: &MergeArguments) -> Result<Exit, Failure> {
         if other.version != about.version {
             let (a, b) = (&about.version, &other.version);
             let mistake = Diagnostic::new(format!(
-                "it was written by schedlab {b}, and {} by {a}",
+                "the file was written by schedlab {b}, and {} by {a}",
                 arguments.files[0].display()
             ));
             let file = source.path().display().to_string();
