@@ -24,6 +24,7 @@ const COMPLAINTS: &[&str] = &[
     "incompatible with vmlinux",
     "panicked at",
     "error: ",
+    "Error: ",
 ];
 
 /// What the auxiliary vector calls the kernel's own library, with which programs read clocks without a system call.
@@ -105,6 +106,17 @@ impl Child {
     /// Its process id.
     pub fn id(&self) -> u32 {
         self.process.id()
+    }
+
+    /// Its threads, in the order in which they were made.
+    pub fn threads(&self) -> Vec<u32> {
+        let folder = fs::read_dir(format!("/proc/{}/task", self.id()));
+        let names = folder.into_iter().flatten().flatten();
+        let mut threads: Vec<u32> = names
+            .filter_map(|thread| thread.file_name().to_str()?.parse().ok())
+            .collect();
+        threads.sort_unstable();
+        threads
     }
 
     /// How it ended; waits until it has.

@@ -123,13 +123,19 @@ const RULES: &[(c_long, When)] = &[
     (libc::SYS_epoll_wait, When::Always),
 ];
 
-/// futex() operations that wait or wake: FUTEX_WAIT, WAKE, WAIT_BITSET, WAKE_BITSET, each also private, those that wait
-/// also by the clock of the day.
+/// futex() operations that wait or wake: FUTEX_WAIT, WAKE, REQUEUE, CMP_REQUEUE, WAKE_OP, WAIT_BITSET, WAKE_BITSET, each also
+/// private, those that wait also by the clock of the day.
 const FUTEXES: &[u32] = &[
     0,
     128,
     1,
     129,
+    3,
+    131,
+    4,
+    132,
+    5,
+    133,
     9,
     137,
     10,

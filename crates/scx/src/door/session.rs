@@ -1,5 +1,6 @@
 //! A loader from its start to the attach, and a while beyond.
 
+use std::fmt;
 use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -16,7 +17,9 @@ use super::objects::Object;
 use super::peer::Peer;
 use super::sysfs;
 use super::system::System;
-use super::{Failure, Unloaded};
+use super::{Failure, Stop, Unloaded};
+use crate::machine::Machine;
+use crate::userspace::UserSpace;
 
 /// How long a loader may work until it attaches, the time that answers take not counted.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -26,6 +29,9 @@ const WATCHED: u64 = 5_000_000_000;
 
 /// How often it is looked at, in ms.
 const LOOKS_MS: i32 = 2;
+
+/// So many looks that find all threads asleep are enough to believe it.
+const ENOUGH: u32 = 2;
 
 /// So many looks at a loader all of whose threads sleep, and none for a time, are enough.
 const STUCK: u32 = 1000;
@@ -60,8 +66,14 @@ pub struct Session {
     unheard: Vec<String>,
     /// The file that holds its BPF object.
     object: Vec<u8>,
-    /// Since when all its threads sleep, as far as it was looked.
+    /// How often in a row all its threads were found asleep.
     asleep: u32,
+    /// A thread has just begun to wait: perhaps it was the last one.
+    may_sleep: bool,
+    /// Its scheduler runs: what it does counts.
+    is_live: bool,
+    /// The call that attaches its scheduler, whose answer waits until it runs.
+    attaching: Option<(Call, Answer)>,
 }
 
 impl Session {
@@ -80,6 +92,9 @@ impl Session {
             unheard: Vec::new(),
             object,
             asleep: 0,
+            may_sleep: false,
+            is_live: false,
+            attaching: None,
         }
     }
 
@@ -87,18 +102,40 @@ impl Session {
     ///
     /// # Errors
     /// It does not come to that.
-    pub fn until_asleep(&mut self, stop: &dyn Fn() -> bool) -> Result<(), Unloaded> {
-        while !(self.step(stop)? && self.bpf.attached.is_some()) {
-            match self.clock.next() {
-                Some(_) if self.asleep() => self.jump()?,
-                None if self.asleep >= STUCK => {
-                    let what =
-                        "it waits for what does not come, without having attached a scheduler";
-                    return Err(self.failure(what.into()));
-                }
-                _ => {}
-            }
+    pub fn until_asleep(&mut self, m: &mut Machine, stop: Stop) -> Result<(), Unloaded> {
+        while !(self.step(m, stop)? && self.bpf.attached.is_some()) {
+            self.go_on_loading()?;
         }
+        self.is_heard()
+    }
+
+    /// Answers until the loader attaches its scheduler, and lets it wait there: its programs will run.
+    ///
+    /// # Errors
+    /// It does not come to that.
+    pub fn until_attaching(&mut self, m: &mut Machine, stop: Stop) -> Result<(), Unloaded> {
+        self.is_live = true;
+        while self.attaching.is_none() {
+            self.step(m, stop)?;
+            self.go_on_loading()?;
+        }
+        self.is_heard()
+    }
+
+    /// Time jumps if the loader waits for it.
+    fn go_on_loading(&mut self) -> Result<(), Unloaded> {
+        match self.clock.next() {
+            Some(_) if self.asleep() && self.attaching.is_none() => self.jump(),
+            None if self.asleep >= STUCK => {
+                let what = "it waits for what does not come, without having attached a scheduler";
+                Err(self.failure(what.into()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Do all events happen that its programs wait for?
+    fn is_heard(&self) -> Result<(), Unloaded> {
         match self.unheard.first() {
             Some(event) => Err(Unloaded::Unheard(event.clone())),
             None => Ok(()),
@@ -109,11 +146,11 @@ impl Session {
     ///
     /// # Errors
     /// It ends.
-    pub fn watch(&mut self, stop: &dyn Fn() -> bool) -> Result<(), Unloaded> {
+    pub fn watch(&mut self, m: &mut Machine, stop: Stop) -> Result<(), Unloaded> {
         let end = self.clock.now + WATCHED;
         while self.clock.next().is_some_and(|next| next < end) {
             self.jump()?;
-            while !self.step(stop)? {}
+            while !self.step(m, stop)? {}
         }
         Ok(())
     }
@@ -128,21 +165,22 @@ impl Session {
             return Ok(());
         };
         self.asleep = 0;
-        let times = sysfs::times(self.cpus, self.clock.now);
+        let times = sysfs::times(&vec![0; self.cpus], self.clock.now);
         self.files.tree.add("/proc/stat", times);
         Ok(self.child.listener.answer(&call, answer)?)
     }
 
     fn asleep(&self) -> bool {
-        self.asleep >= 2
+        self.asleep >= ENOUGH
     }
 
     /// Waits for something to happen, a little.  Are all threads asleep?
-    fn step(&mut self, stop: &dyn Fn() -> bool) -> Result<bool, Unloaded> {
-        if self.wait()? {
+    fn step(&mut self, m: &mut Machine, stop: Stop) -> Result<bool, Unloaded> {
+        let patience = if self.may_sleep { 0 } else { LOOKS_MS };
+        if self.wait(patience)? {
             self.asleep = 0;
             if let Some(call) = self.child.listener.receive()? {
-                self.serve(&call)?;
+                self.serve(m, &call)?;
             }
             return self.go_on(stop).map(|()| false);
         }
@@ -159,11 +197,12 @@ impl Session {
             true => self.asleep + 1,
             false => 0,
         };
+        self.may_sleep = (1..ENOUGH).contains(&self.asleep);
         Ok(self.asleep())
     }
 
     /// Is there a reason to give up?
-    fn go_on(&mut self, stop: &dyn Fn() -> bool) -> Result<(), Unloaded> {
+    fn go_on(&mut self, stop: Stop) -> Result<(), Unloaded> {
         if stop() {
             return Err(Unloaded::Stopped);
         }
@@ -174,14 +213,14 @@ impl Session {
     }
 
     /// Is there a call to answer?
-    fn wait(&self) -> io::Result<bool> {
+    fn wait(&self, patience_ms: i32) -> io::Result<bool> {
         let mut listener = libc::pollfd {
             fd: self.child.listener.as_raw_fd(),
             events: libc::POLLIN,
             revents: 0,
         };
         // SAFETY: one file.
-        match unsafe { libc::poll(&mut listener, 1, LOOKS_MS) } {
+        match unsafe { libc::poll(&mut listener, 1, patience_ms) } {
             -1 => match io::Error::last_os_error() {
                 error if error.kind() == io::ErrorKind::Interrupted => Ok(false),
                 error => Err(error),
@@ -239,23 +278,31 @@ impl Session {
         })
     }
 
-    fn serve(&mut self, call: &Call) -> Result<(), Unloaded> {
+    fn serve(&mut self, m: &mut Machine, call: &Call) -> Result<(), Unloaded> {
         let (peer, objects) = (Peer(call.thread), &self.bpf.objects);
         let is_object = |fd: i32| objects.find(&peer, fd).is_some();
         let answer = match self.clock.answer(call, &self.child, &is_object) {
-            Reply::Later => return Ok(()),
+            Reply::Later => {
+                self.may_sleep = true;
+                return Ok(());
+            }
             Reply::Now(answer, woken) => {
                 for (call, answer) in woken {
                     self.child.listener.answer(&call, answer)?;
                 }
                 answer
             }
-            Reply::NotMine => self.answer(call),
+            Reply::NotMine => self.answer(m, call),
         };
+        if self.is_live && !self.bpf.is_live && self.bpf.attached.is_some() {
+            self.bpf.is_live = true;
+            self.attaching = Some((*call, answer));
+            return Ok(());
+        }
         Ok(self.child.listener.answer(call, answer)?)
     }
 
-    fn answer(&mut self, call: &Call) -> Answer {
+    fn answer(&mut self, m: &mut Machine, call: &Call) -> Answer {
         if let Some(answer) = self.files.answer(call) {
             return answer;
         }
@@ -266,15 +313,15 @@ impl Session {
         match call.nr {
             libc::SYS_bpf => {
                 let before = Instant::now();
-                self.bpf.machine.this_cpu = self.system.cpu_of(call.thread);
-                let answer = self.bpf.answer(call);
+                m.this_cpu = self.system.cpu_of(call.thread);
+                let answer = self.bpf.answer(m, call);
                 self.show_state();
                 // Programs are compiled meanwhile: that is our time, not the loader's.
                 self.deadline += before.elapsed();
                 answer.unwrap_or_else(|errno| Answer::Error(errno.0))
             }
             libc::SYS_perf_event_open => self.perf_event(&peer, call),
-            libc::SYS_ioctl => self.perf_ioctl(&peer, call),
+            libc::SYS_ioctl => self.perf_ioctl(m, &peer, call),
             libc::SYS_epoll_ctl => match self.bpf.objects.find(&peer, call.int(2)) {
                 // Nobody fills a ring buffer here.
                 Some(_) => Answer::Value(0),
@@ -340,7 +387,7 @@ impl Session {
         }
     }
 
-    fn perf_ioctl(&mut self, peer: &Peer, call: &Call) -> Answer {
+    fn perf_ioctl(&mut self, m: &mut Machine, peer: &Peer, call: &Call) -> Answer {
         let Some(Object::PerfEvent(name)) = self.bpf.objects.find(peer, call.int(0)) else {
             return Answer::Host;
         };
@@ -351,10 +398,41 @@ impl Session {
         if name.starts_with("sched/") {
             self.unheard.push(name.clone());
         }
-        match self.bpf.attach_idle(peer, call.int(2)) {
+        match self.bpf.attach_idle(m, peer, call.int(2)) {
             Ok(_) => Answer::Value(0),
             Err(errno) => Answer::Error(errno.0),
         }
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").finish_non_exhaustive()
+    }
+}
+
+impl UserSpace for Session {
+    fn run(&mut self, m: &mut Machine) -> Result<Option<u64>, String> {
+        let run = self.run_until_asleep(m);
+        run.map_err(|unloaded| unloaded.to_string())
+    }
+}
+
+impl Session {
+    /// Ends the waits whose time has come, one after the other; when the next one ends.
+    fn run_until_asleep(&mut self, m: &mut Machine) -> Result<Option<u64>, Unloaded> {
+        self.deadline = Instant::now() + PATIENCE;
+        self.clock.follow(m.now_ns);
+        let times = sysfs::times(&m.busy_times(), m.now_ns);
+        self.files.tree.add("/proc/stat", times);
+        let mut next = self.attaching.take().or_else(|| self.clock.due());
+        while let Some((call, answer)) = next {
+            (self.asleep, self.may_sleep) = (0, false);
+            self.child.listener.answer(&call, answer)?;
+            while !self.step(m, &|| false)? {}
+            next = self.clock.due();
+        }
+        Ok(self.clock.next_on_machine())
     }
 }
 

@@ -14,7 +14,7 @@ use schedlab_trace::{GroupId, TaskId};
 
 use super::class::Next;
 use super::consts::{deq, enq, pf, task, wake, NONE};
-use super::timers::{PROGRAMS, WATCHDOG};
+use super::timers::{PROGRAMS, USER_SPACE, WATCHDOG};
 use super::tracepoints::Tracepoint;
 use super::{Class, Op, OpsState, STOPPER, UPTIME_NS};
 use crate::machine::{Machine, Topology};
@@ -482,6 +482,7 @@ unsafe fn opt_id(p: *const ffi::Task) -> Option<u32> {
 unsafe extern "C" fn init(s: *mut ffi::Sched) -> i32 {
     let m = unsafe { machine(s) };
     m.enable();
+    m.run_user_space();
     m.finish();
     -i32::from(m.ext.exit().is_some())
 }
@@ -570,6 +571,7 @@ unsafe extern "C" fn switched(
     let m = unsafe { machine(s) };
     let (prev, next) = unsafe { (opt_id(prev), opt_id(next)) };
     m.trace_switch(cpu, prev.unwrap_or(NONE), next.unwrap_or(NONE));
+    m.count_busy(cpu, prev.is_some());
     m.show_switch(cpu, prev.unwrap_or(NONE), next.unwrap_or(NONE));
     if let Some(prev) = prev.filter(|_| std::mem::take(&mut m.ext.told.exited)) {
         m.dead_task(prev);
@@ -656,6 +658,7 @@ unsafe extern "C" fn timer(s: *mut ffi::Sched, which: u32) {
     let m = unsafe { machine(s) };
     match which {
         PROGRAMS => m.expire_timers(),
+        USER_SPACE => m.run_user_space(),
         _ => {
             m.check_timeouts();
             m.tell_watchdog();
