@@ -65,12 +65,6 @@ pub fn load<'a>(
                 "{name}: not run, for nothing here raises their events: {programs}"
             ));
         }
-        if !loaded.takes_part.is_empty() {
-            let did = loaded.takes_part.join(", ");
-            notes.push(format!(
-                "{name}: its user-space part takes part, so each run starts it, in simulated time ({did})"
-            ));
-        }
         *tuned = tuned.clone().with_policy(policy);
     }
     Ok(notes)

@@ -79,10 +79,8 @@ pub struct Bpf {
     pub idle: Vec<String>,
     /// What was asked for and cannot be had.
     pub refusals: Vec<Refusal>,
-    /// Calls that changed something after the operations were attached.
-    pub changes: Vec<String>,
     /// What was in mapped memory when the operations were attached.
-    mapped_before: BTreeMap<String, u64>,
+    mapped_before: BTreeMap<MapId, u64>,
     /// The scheduler runs, and syscall programs do.
     pub is_live: bool,
     next_id: u32,
@@ -130,7 +128,6 @@ impl Bpf {
             at_attach: Vec::new(),
             idle: Vec::new(),
             refusals: Vec::new(),
-            changes: Vec::new(),
             mapped_before: BTreeMap::new(),
             is_live: false,
             next_id: 1,
@@ -209,30 +206,30 @@ impl Bpf {
         self.kernel.btf.clone()
     }
 
-    /// Maps into whose memory the loader has written since the attach.
+    /// Has the loader written into memory that it shares with programs since the attach?
     ///
     /// # Errors
     /// The memory cannot be read.
-    pub fn written(&self, m: &Machine) -> io::Result<Vec<String>> {
-        let now = self.mapped(m)?.into_iter();
-        let written = now.filter(|(map, hash)| self.mapped_before.get(map) != Some(hash));
-        Ok(written.map(|(map, _)| map).collect())
+    pub fn has_written(&self, m: &Machine) -> io::Result<bool> {
+        Ok(self.mapped(m)? != self.mapped_before)
     }
 
     /// What is in the memory that the loader has mapped, as a hash for each map.
-    ///
-    /// # Errors
-    /// It cannot be read.
-    fn mapped(&self, m: &Machine) -> io::Result<BTreeMap<String, u64>> {
+    fn mapped(&self, m: &Machine) -> io::Result<BTreeMap<MapId, u64>> {
         let mut hashes = BTreeMap::new();
         for (map, _) in self.objects.maps() {
-            let spec = m.map(map);
             let file = m.map_file(map).map(again).transpose()?;
-            if let (Some(file), false) = (file, spec.kind == MapKind::RingBuf) {
-                hashes.insert(spec.name.clone(), content(&file.into())?);
+            if let (Some(file), false) = (file, m.map(map).kind == MapKind::RingBuf) {
+                hashes.insert(map, content(&file.into())?);
             }
         }
         Ok(hashes)
+    }
+
+    /// Is there a map through which user space and programs hand records to each other?
+    pub fn hands_over(&self, m: &Machine) -> bool {
+        let mut kinds = self.objects.maps().map(|(map, _)| m.map(map).kind);
+        kinds.any(|kind| kind == MapKind::UserRingBuf)
     }
 
     /// Everything that was attached.
@@ -241,21 +238,6 @@ impl Bpf {
         ops.started = self.started.clone();
         ops.tracepoints = self.raised.clone();
         ops
-    }
-
-    /// Maps in which programs wait for what user space puts there.
-    pub fn handed_over(&self, m: &Machine) -> Vec<String> {
-        let maps = self.objects.maps().map(|(map, _)| m.map(map));
-        let maps = maps.filter(|spec| spec.kind == MapKind::UserRingBuf);
-        maps.map(|spec| format!("gives orders in map {}", spec.name))
-            .collect()
-    }
-
-    /// After the operations were attached, changes are noted.
-    fn changed(&mut self, what: impl FnOnce() -> String) {
-        if self.attached.is_some() {
-            self.changes.push(what());
-        }
     }
 
     fn create_map(&mut self, m: &mut Machine, peer: &Peer, attr: &Attr) -> Result<std::os::fd::OwnedFd> {
@@ -317,10 +299,7 @@ impl Bpf {
         let map = self.map(peer, attr.fd(0))?;
         let key = self.key(m, peer, attr, map)?;
         let value = match take {
-            true => {
-                self.changed(|| format!("took from map {}", m.map(map).name));
-                m.map_take(map, &key)?
-            }
+            true => m.map_take(map, &key)?,
             false => m.map_lookup(map, &key)?,
         };
         peer.write(attr.u64(16), &value)?;
@@ -342,7 +321,6 @@ impl Bpf {
             MapKind::PerfEventArray => return done(),
             _ => {}
         }
-        self.changed(|| format!("changed map {}", m.map(map).name));
         m.map_update(map, &key, &value, attr.u64(24))?;
         done()
     }
@@ -353,7 +331,6 @@ impl Bpf {
             return done();
         }
         let key = self.key(m, peer, attr, map)?;
-        self.changed(|| format!("changed map {}", m.map(map).name));
         m.map_delete(map, &key)?;
         done()
     }
@@ -409,7 +386,6 @@ impl Bpf {
 
     fn update_batch(&mut self, m: &mut Machine, peer: &Peer, attr: &Attr, delete: bool) -> Result<Answer> {
         let map = self.map(peer, attr.fd(36))?;
-        self.changed(|| format!("changed map {}", m.map(map).name));
         let key_size = m.map(map).key_size as usize;
         let size = m.user_value_size(map);
         for i in 0..attr.u32(32) as usize {
@@ -484,7 +460,6 @@ impl Bpf {
         };
         if self.attached.is_some() && !self.is_live {
             // A real kernel would have called ops.init(): each run does it, and runs this program then.
-            self.changed(|| format!("ran program {}", m.program(program).name));
             self.started.push(Started {
                 program,
                 context,

@@ -59,8 +59,6 @@ pub struct Loaded {
     pub ops: Ops,
     /// Programs that wait for events that no simulation has.
     pub idle: Vec<String>,
-    /// What its part in user space did that counts: it is started again in each run.
-    pub takes_part: Vec<String>,
 }
 
 /// Whether the caller asks to stop.
@@ -168,27 +166,15 @@ pub fn load(
 ) -> Result<Loaded, Unloaded> {
     let (mut session, mut m) = begin(loader, kernel, machine)?;
     session.until_asleep(&mut m, stop)?;
-    let changes = session.bpf.changes.len();
-    let watched = session.watch(&mut m, stop);
-    let mut bpf = session.into_bpf();
-    let mut changes = bpf.changes.split_off(changes);
-    let written = bpf.written(&m)?.into_iter();
-    changes.extend(written.map(|map| format!("wrote into map {map}")));
-    changes.extend(bpf.handed_over(&m));
-    match watched {
-        Ok(()) => {}
-        // It misses what ops.init() would have done.
-        Err(Unloaded::Failed(failure)) if changes.is_empty() => changes.push(failure.what),
-        Err(Unloaded::Failed(_)) => {}
-        Err(other) => return Err(other),
-    }
-    let takes_part = counted(changes);
+    let acts = session.acts_later(&mut m, stop)?;
+    let bpf = session.into_bpf();
+    let takes_part = acts || bpf.has_written(&m)? || bpf.hands_over(&m);
     m.this_cpu = 0;
     let ops = bpf.ops();
     m.attach(ops.clone());
     m.ext.hardware = hardware(machine);
     let mut image = m.freeze()?;
-    if !takes_part.is_empty() {
+    if takes_part {
         image.start_with(Box::new(AtEachRun {
             loader: loader.clone(),
             kernel: kernel.clone(),
@@ -199,7 +185,6 @@ pub fn load(
         image: Arc::new(image),
         ops,
         idle: bpf.idle,
-        takes_part,
     })
 }
 
@@ -245,23 +230,6 @@ impl Starter for AtEachRun {
             other => io::Error::other(other.to_string()),
         })
     }
-}
-
-/// Equal ones once, with their number.
-fn counted(mut texts: Vec<String>) -> Vec<String> {
-    texts.sort();
-    let mut counted: Vec<(String, usize)> = Vec::new();
-    for text in texts {
-        match counted.last_mut() {
-            Some((last, count)) if *last == text => *count += 1,
-            _ => counted.push((text, 1)),
-        }
-    }
-    let say = |(text, count)| match count {
-        1 => text,
-        count => format!("{text} ({count} times)"),
-    };
-    counted.into_iter().map(say).collect()
 }
 
 /// What schedulers may ask of a machine beyond its topology.

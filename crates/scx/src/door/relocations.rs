@@ -38,8 +38,11 @@ fn of_object(object: &[u8]) -> Option<Relocations> {
             continue;
         };
         let name = btf.name(TypeId(number(function, 4, 4) as u32)).to_string();
-        let instruction = (at - number(function, 0, 4)) / 8;
-        found.insert((name, instruction as u32), needed);
+        let instruction = ((at - number(function, 0, 4)) / 8) as u32;
+        // A kernel knows the first characters of a program's name only.
+        let short = name.chars().take(15).collect();
+        found.insert((short, instruction), needed.clone());
+        found.insert((name, instruction), needed);
     }
     Some(found)
 }

@@ -24,7 +24,7 @@ use crate::userspace::UserSpace;
 /// How long a loader may work until it attaches, the time that answers take not counted.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long its user-space part is watched after the attach, in its own time.
+/// How long it is watched after the attach, in its own time.
 const WATCHED: u64 = 5_000_000_000;
 
 /// How often it is looked at, in ms.
@@ -70,6 +70,8 @@ pub struct Session {
     asleep: u32,
     /// A thread has just begun to wait: perhaps it was the last one.
     may_sleep: bool,
+    /// It asked for more than time since that was last forgotten.
+    acts: bool,
     /// Its scheduler runs: what it does counts.
     is_live: bool,
     /// The call that attaches its scheduler, whose answer waits until it runs.
@@ -93,6 +95,7 @@ impl Session {
             object,
             asleep: 0,
             may_sleep: false,
+            acts: false,
             is_live: false,
             attaching: None,
         }
@@ -142,17 +145,26 @@ impl Session {
         }
     }
 
-    /// Watches what its user-space part does in the next seconds of its time.
+    /// Does it do more in the next seconds of its time than sleep and look at the clock?
     ///
     /// # Errors
-    /// It ends.
-    pub fn watch(&mut self, m: &mut Machine, stop: Stop) -> Result<(), Unloaded> {
+    /// The system's, and `stop`.
+    pub fn acts_later(&mut self, m: &mut Machine, stop: Stop) -> Result<bool, Unloaded> {
         let end = self.clock.now + WATCHED;
+        self.acts = false;
         while self.clock.next().is_some_and(|next| next < end) {
-            self.jump()?;
-            while !self.step(m, stop)? {}
+            let watched = self.jump().and_then(|()| {
+                while !(self.step(m, stop)? || self.acts) {}
+                Ok(())
+            });
+            match watched {
+                // It misses what ops.init() would have done.
+                Err(Unloaded::Failed(_)) => return Ok(true),
+                Ok(()) if self.acts => return Ok(true),
+                watched => watched?,
+            }
         }
-        Ok(())
+        Ok(false)
     }
 
     /// The end of the loader; what came of its calls.
@@ -292,7 +304,10 @@ impl Session {
                 }
                 answer
             }
-            Reply::NotMine => self.answer(m, call),
+            Reply::NotMine => {
+                self.acts = true;
+                self.answer(m, call)
+            }
         };
         if self.is_live && !self.bpf.is_live && self.bpf.attached.is_some() {
             self.bpf.is_live = true;
