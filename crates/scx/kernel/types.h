@@ -178,6 +178,8 @@ struct task_struct {
 	struct task_struct *real_parent;
 	struct task_struct *parent;
 	struct task_struct *group_leader;
+	u64 utime;
+	u64 stime;
 	unsigned long nvcsw;
 	unsigned long nivcsw;
 	u64 start_time;

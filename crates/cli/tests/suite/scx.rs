@@ -13,10 +13,10 @@ fn clang() -> String {
     std::env::var("BPF_CLANG").unwrap_or_else(|_| "clang-19".into())
 }
 
-/// The scheduler of tests/schedulers, compiled with these flags.
-fn fifo(folder: &Path, flags: &[&str]) -> PathBuf {
-    let object = folder.join("fifo.bpf.o");
-    let source = root().join("crates/cli/tests/schedulers/fifo.bpf.c");
+/// A scheduler of tests/schedulers, compiled with these flags.
+pub fn compiled(folder: &Path, name: &str, flags: &[&str]) -> PathBuf {
+    let object = folder.join(format!("{name}.bpf.o"));
+    let source = root().join(format!("crates/cli/tests/schedulers/{name}.bpf.c"));
     let mut command = Command::new(clang());
     command.args(["-mcpu=v3", "-O2", "-c"]).args(flags);
     if !flags.iter().any(|flag| flag.starts_with("--target")) {
@@ -25,6 +25,10 @@ fn fifo(folder: &Path, flags: &[&str]) -> PathBuf {
     let status = command.arg(source).arg("-o").arg(&object).status();
     assert!(status.unwrap().success(), "{flags:?}");
     object
+}
+
+fn fifo(folder: &Path, flags: &[&str]) -> PathBuf {
+    compiled(folder, "fifo", flags)
 }
 
 const SHORT: [&str; 4] = ["--workload", "hogs --count 40", "--duration", "200ms"];

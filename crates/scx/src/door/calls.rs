@@ -161,7 +161,9 @@ impl Bpf {
             command::BTF_LOAD => self.load_btf(&peer, &attr).map(Answer::File),
             command::OBJ_GET_INFO_BY_FD => self.info(m, &peer, &attr),
             command::LINK_CREATE => self.create_link(m, &peer, &attr).map(Answer::File),
-            command::RAW_TRACEPOINT_OPEN => self.attach_idle(m, &peer, attr.fd(8)).map(Answer::File),
+            command::RAW_TRACEPOINT_OPEN => {
+                self.attach_idle(m, &peer, attr.fd(8)).map(Answer::File)
+            }
             command::LINK_DETACH => match self.objects.find(&peer, attr.fd(0)) {
                 Some(Object::Link) => done(),
                 _ => fail(libc::EBADF),
@@ -240,7 +242,12 @@ impl Bpf {
         ops
     }
 
-    fn create_map(&mut self, m: &mut Machine, peer: &Peer, attr: &Attr) -> Result<std::os::fd::OwnedFd> {
+    fn create_map(
+        &mut self,
+        m: &mut Machine,
+        peer: &Peer,
+        attr: &Attr,
+    ) -> Result<std::os::fd::OwnedFd> {
         let name = attr.name(28);
         let Some(kind) = MapKind::from_number(attr.u32(0)) else {
             self.refusals.push(Refusal {
@@ -384,7 +391,13 @@ impl Bpf {
         }
     }
 
-    fn update_batch(&mut self, m: &mut Machine, peer: &Peer, attr: &Attr, delete: bool) -> Result<Answer> {
+    fn update_batch(
+        &mut self,
+        m: &mut Machine,
+        peer: &Peer,
+        attr: &Attr,
+        delete: bool,
+    ) -> Result<Answer> {
         let map = self.map(peer, attr.fd(36))?;
         let key_size = m.map(map).key_size as usize;
         let size = m.user_value_size(map);
@@ -501,7 +514,13 @@ impl Bpf {
         })
     }
 
-    fn update_table(&mut self, m: &mut Machine, peer: &Peer, map: MapId, value: &[u8]) -> Result<Answer> {
+    fn update_table(
+        &mut self,
+        m: &mut Machine,
+        peer: &Peer,
+        map: MapId,
+        value: &[u8],
+    ) -> Result<Answer> {
         let btf = self.kernel.btf.clone();
         let find = |tables: &[(MapId, Table)]| tables.iter().position(|(id, _)| *id == map);
         let index = find(&self.tables).ok_or(Errno(libc::EINVAL))?;
@@ -527,7 +546,12 @@ impl Bpf {
         Ok(())
     }
 
-    fn create_link(&mut self, m: &mut Machine, peer: &Peer, attr: &Attr) -> Result<std::os::fd::OwnedFd> {
+    fn create_link(
+        &mut self,
+        m: &mut Machine,
+        peer: &Peer,
+        attr: &Attr,
+    ) -> Result<std::os::fd::OwnedFd> {
         if attr.u32(8) != ATTACH_STRUCT_OPS {
             return self.attach_idle(m, peer, attr.fd(0));
         }
@@ -541,7 +565,12 @@ impl Bpf {
     }
 
     /// Attaches a program to an event that never happens here.
-    pub(super) fn attach_idle(&mut self, m: &mut Machine, peer: &Peer, fd: i32) -> Result<std::os::fd::OwnedFd> {
+    pub(super) fn attach_idle(
+        &mut self,
+        m: &mut Machine,
+        peer: &Peer,
+        fd: i32,
+    ) -> Result<std::os::fd::OwnedFd> {
         let name = match self.objects.find(peer, fd) {
             Some(Object::Idle(name, _)) => name.clone(),
             Some(Object::Program(program, _)) => {

@@ -140,17 +140,19 @@ impl Child {
     }
 
     /// The lines that say why it failed: the last ones of its standard error, or of its standard output, without
-    /// colours; before them, what libbpf said first.
+    /// colours; before them, the first complaint and what follows it.
     pub fn last_lines(&mut self, most: usize) -> Vec<String> {
         self.read_outputs();
         let [errors, output] = &self.outputs;
         let (errors, output) = (errors.lines(), output.lines());
-        let complains = |line: &&String| COMPLAINTS.iter().any(|words| line.contains(words));
-        let first = errors.iter().chain(&output).find(complains).cloned();
+        let complains = |line: &String| COMPLAINTS.iter().any(|words| line.contains(words));
+        let all = errors.iter().chain(&output);
+        let first = all.skip_while(|line| !complains(line)).take(2).cloned();
+        let first: Vec<String> = first.collect();
         let lines = if errors.is_empty() { output } else { errors };
         let last = lines[lines.len().saturating_sub(most)..].to_vec();
-        let first = first.filter(|first| !last.contains(first));
-        first.into_iter().chain(last).collect()
+        let first = first.into_iter().filter(|first| !last.contains(first));
+        first.chain(last.iter().cloned()).collect()
     }
 }
 

@@ -143,7 +143,9 @@ impl Clock {
     /// The time for a thread that looks, or looked just now: each look takes a little, so that who waits in a loop sees
     /// the end of it.
     fn seen_by(&self, thread: u32) -> u64 {
-        self.seen.get(&thread).map_or(self.now, |&seen| seen.max(self.now))
+        self.seen
+            .get(&thread)
+            .map_or(self.now, |&seen| seen.max(self.now))
     }
 
     /// When the first waiting call ends.
@@ -271,7 +273,8 @@ impl Clock {
     /// Those who wait for this address and a time are woken here, those who wait for it alone by the host.
     fn wake(&mut self, address: u64, most: u64) -> Reply {
         let mut woken = Vec::new();
-        let waits = |held: &Held| matches!(held.kind, Kind::Futex { address: a, .. } if a == address);
+        let waits =
+            |held: &Held| matches!(held.kind, Kind::Futex { address: a, .. } if a == address);
         while let Some(first) = self.held.iter().position(waits) {
             if woken.len() as u64 >= most {
                 break;

@@ -64,7 +64,6 @@ pub struct Loaded {
 /// Whether the caller asks to stop.
 pub type Stop<'a> = &'a dyn Fn() -> bool;
 
-
 /// Why a scheduler was not loaded.
 #[derive(Debug)]
 pub enum Unloaded {

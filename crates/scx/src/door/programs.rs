@@ -102,13 +102,7 @@ pub fn number_of(kind: &ProgramKind) -> u32 {
 }
 
 /// Puts the numbers of maps where descriptors are.
-fn resolve_maps(
-    bpf: &Bpf,
-    m: &Machine,
-    peer: &Peer,
-    attr: &Attr,
-    insns: &mut [u64],
-) -> Result<()> {
+fn resolve_maps(bpf: &Bpf, m: &Machine, peer: &Peer, attr: &Attr, insns: &mut [u64]) -> Result<()> {
     let mut i = 0;
     while i < insns.len() {
         let insn = insns[i];

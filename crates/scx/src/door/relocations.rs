@@ -30,9 +30,9 @@ fn of_object(object: &[u8]) -> Option<Relocations> {
     let mut found = Relocations::new();
     for (section, relocation) in records(part(24)?) {
         let at = number(relocation, 0, 4);
-        let before = functions.iter().filter(|(other, function)| {
-            *other == section && number(function, 0, 4) <= at
-        });
+        let before = functions
+            .iter()
+            .filter(|(other, function)| *other == section && number(function, 0, 4) <= at);
         let function = before.max_by_key(|(_, function)| number(function, 0, 4));
         let (Some((_, function)), Some(needed)) = (function, needed(&btf, relocation)) else {
             continue;
@@ -55,7 +55,11 @@ fn records(part: &[u8]) -> Vec<(u64, &[u8])> {
     while let (true, Some((head, body))) = (size >= 8, rest.split_at_checked(8)) {
         let (section, count) = (number(head, 0, 4), number(head, 4, 4) as usize);
         let len = size.saturating_mul(count).min(body.len());
-        records.extend(body[..len].chunks_exact(size).map(|record| (section, record)));
+        records.extend(
+            body[..len]
+                .chunks_exact(size)
+                .map(|record| (section, record)),
+        );
         rest = &body[len..];
     }
     records
@@ -63,7 +67,10 @@ fn records(part: &[u8]) -> Vec<(u64, &[u8])> {
 
 /// What one relocation needs; none if it is damaged.
 fn needed(btf: &Btf, relocation: &[u8]) -> Option<String> {
-    let (kind, root) = (number(relocation, 12, 4), TypeId(number(relocation, 4, 4) as u32));
+    let (kind, root) = (
+        number(relocation, 12, 4),
+        TypeId(number(relocation, 4, 4) as u32),
+    );
     let path = btf.string(number(relocation, 8, 4) as u32);
     let mut text = btf.name(root).to_string();
     let mut steps = path.split(':').map(|step| step.parse::<usize>().ok());

@@ -586,6 +586,7 @@ unsafe extern "C" fn tick(s: *mut ffi::Sched, cpu: u32, p: *mut ffi::Task) {
         return;
     };
     m.update_rq_clock(cpu);
+    m.account_tick(t);
     match m.ext.task(t).class {
         Class::Rt => m.tick_rt(cpu, t),
         _ => m.task_tick(cpu, t),
