@@ -273,6 +273,10 @@ pub struct Machine {
     pub sched: *mut schedlab_policy::ffi::Sched,
     /// The scheduler's part in user space, if it takes part; none while it runs.
     pub(crate) user_space: Option<Box<dyn UserSpace>>,
+    /// It takes part, and maps the files of this machine's maps.
+    pub(crate) is_live: bool,
+    /// A record was put into a ring buffer since it last ran.
+    pub(crate) user_space_hears: bool,
     /// What bpf_printk() wrote and nobody has taken yet.
     pub printed: Vec<String>,
     pub(crate) maps: Vec<Map>,
@@ -348,6 +352,8 @@ impl Machine {
             ops: Ops::default(),
             sched: std::ptr::null_mut(),
             user_space: None,
+            is_live: false,
+            user_space_hears: false,
             printed: Vec::new(),
             maps: Vec::new(),
             timers: BTreeMap::new(),
@@ -383,6 +389,8 @@ impl Machine {
             ops: self.ops.clone(),
             sched: std::ptr::null_mut(),
             user_space: None,
+            is_live: false,
+            user_space_hears: false,
             printed: Vec::new(),
             maps: self.maps.clone(),
             timers: self.timers.clone(),

@@ -228,10 +228,10 @@ impl Bpf {
         Ok(hashes)
     }
 
-    /// Is there a map through which user space and programs hand records to each other?
+    /// Is there a ring buffer through which user space gives orders?
     pub fn hands_over(&self, m: &Machine) -> bool {
-        let mut kinds = self.objects.maps().map(|(map, _)| m.map(map).kind);
-        kinds.any(|kind| kind == MapKind::UserRingBuf)
+        let mut maps = self.objects.maps().map(|(map, _)| m.map(map));
+        maps.any(|spec| spec.kind == MapKind::UserRingBuf)
     }
 
     /// Everything that was attached.

@@ -19,6 +19,11 @@ const REAL: u64 = 1_800_000_000 * SECOND;
 /// How much time passes with each look at a clock: who waits in a loop shall see the end of it.
 const LOOK: u64 = 1000;
 
+/// How long sched_yield() takes, if nothing happens that a thread waits for.
+///
+/// FIDELITY: to a kernel it is a question of who else runs; a part in user space is no task here.
+const YIELD: u64 = 100_000;
+
 const SECOND: u64 = 1_000_000_000;
 
 /// FUTEX_WAIT, FUTEX_WAIT_BITSET, and the operations that wake or move more than they say: FUTEX_REQUEUE,
@@ -93,13 +98,14 @@ impl Clock {
         call: &Call,
         child: &Child,
         is_never_ready: &dyn Fn(i32) -> bool,
+        waits_for_rings: bool,
     ) -> Reply {
         let peer = Peer(call.thread);
         let replied = match call.nr {
             libc::SYS_futex => self.futex(&peer, call),
             _ => match self.look(&peer, call) {
                 Some(answer) => answer.map(|answer| Reply::Now(answer, Vec::new())),
-                None => self.wait(&peer, call, child, is_never_ready),
+                None => self.wait(&peer, call, child, is_never_ready, waits_for_rings),
             },
         };
         let fault = || Reply::Now(Answer::Error(libc::EFAULT), Vec::new());
@@ -178,6 +184,25 @@ impl Clock {
             false
         });
         over
+    }
+
+    /// The calls that wait.
+    pub fn waiting(&self) -> Vec<Call> {
+        self.held.iter().map(|held| held.call).collect()
+    }
+
+    /// Something has happened: who yielded looks again.
+    pub fn end_yields(&mut self) {
+        for held in &mut self.held {
+            if held.call.nr == libc::SYS_sched_yield {
+                held.deadline = self.now;
+            }
+        }
+    }
+
+    /// A call waits no longer: it was answered.
+    pub fn forget(&mut self, call: &Call) {
+        self.held.retain(|held| held.call.thread != call.thread);
     }
 
     /// Reads a clock.
@@ -293,6 +318,7 @@ impl Clock {
         call: &Call,
         child: &Child,
         is_never_ready: &dyn Fn(i32) -> bool,
+        waits_for_rings: bool,
     ) -> Result<Reply, BadAddress> {
         let args = &call.args;
         let now = self.seen_by(call.thread);
@@ -301,6 +327,8 @@ impl Clock {
             ms => Some(now + ms as u64 * 1_000_000),
         };
         let (deadline, files) = match call.nr {
+            // Whoever has nothing to do looks again in a while.
+            libc::SYS_sched_yield => (Some(now + YIELD), None),
             libc::SYS_nanosleep => (self.deadline(peer, args[0], None)?, None),
             libc::SYS_clock_nanosleep => {
                 let absolute = (args[1] & ABSOLUTE != 0).then_some(call.int(0));
@@ -320,8 +348,10 @@ impl Clock {
             libc::SYS_epoll_wait => (milliseconds(args[3]), Some(epoll(call, child))),
             _ => return Ok(Reply::NotMine),
         };
-        let Some(deadline) = deadline.filter(|&deadline| deadline > now) else {
-            return Ok(host());
+        let deadline = match deadline {
+            Some(deadline) if deadline <= now => return Ok(host()),
+            None if !waits_for_rings => return Ok(host()),
+            deadline => deadline.unwrap_or(u64::MAX),
         };
         match files {
             None => self.hold(call, deadline, Kind::Sleep),

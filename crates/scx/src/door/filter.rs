@@ -108,6 +108,7 @@ const RULES: &[(c_long, When)] = &[
     (libc::SYS_mlockall, When::Always),
     (libc::SYS_getrandom, When::Always),
     // Time.
+    (libc::SYS_sched_yield, When::Always),
     (libc::SYS_nanosleep, When::Always),
     (libc::SYS_clock_nanosleep, When::Always),
     (libc::SYS_clock_gettime, When::Always),

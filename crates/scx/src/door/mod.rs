@@ -17,6 +17,7 @@ mod objects;
 mod peer;
 mod programs;
 mod relocations;
+mod rings;
 mod session;
 mod sysfs;
 mod system;
@@ -222,6 +223,7 @@ impl Starter for AtEachRun {
             m.attach(session.bpf.ops());
             m.ext.hardware = hardware(&self.machine);
             m.user_space = Some(Box::new(session));
+            m.is_live = true;
             Ok(m)
         });
         attached.map_err(|unloaded| match unloaded {

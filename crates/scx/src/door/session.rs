@@ -15,6 +15,7 @@ use super::filter::{FORBIDDEN, FORKS};
 use super::notify::{Answer, Call};
 use super::objects::Object;
 use super::peer::Peer;
+use super::rings::Rings;
 use super::sysfs;
 use super::system::System;
 use super::{Failure, Stop, Unloaded};
@@ -64,6 +65,7 @@ pub struct Session {
     forbidden: Vec<&'static str>,
     /// Tracepoints with programs that the simulator would have to run.
     unheard: Vec<String>,
+    rings: Rings,
     /// The file that holds its BPF object.
     object: Vec<u8>,
     /// How often in a row all its threads were found asleep.
@@ -92,6 +94,7 @@ impl Session {
             forked: false,
             forbidden: Vec::new(),
             unheard: Vec::new(),
+            rings: Rings::default(),
             object,
             asleep: 0,
             may_sleep: false,
@@ -293,7 +296,12 @@ impl Session {
     fn serve(&mut self, m: &mut Machine, call: &Call) -> Result<(), Unloaded> {
         let (peer, objects) = (Peer(call.thread), &self.bpf.objects);
         let is_object = |fd: i32| objects.find(&peer, fd).is_some();
-        let answer = match self.clock.answer(call, &self.child, &is_object) {
+        if let Some(answer) = self.rings.events(call, m) {
+            return Ok(self.child.listener.answer(call, answer)?);
+        }
+        let for_rings = self.rings.are_in(call);
+        let clock = &mut self.clock;
+        let answer = match clock.answer(call, &self.child, &is_object, for_rings) {
             Reply::Later => {
                 self.may_sleep = true;
                 return Ok(());
@@ -338,7 +346,8 @@ impl Session {
             libc::SYS_perf_event_open => self.perf_event(&peer, call),
             libc::SYS_ioctl => self.perf_ioctl(m, &peer, call),
             libc::SYS_epoll_ctl => match self.bpf.objects.find(&peer, call.int(2)) {
-                // Nobody fills a ring buffer here.
+                Some(&Object::Map(map)) => self.rings.control(call, map),
+                // Nothing else is ever ready.
                 Some(_) => Answer::Value(0),
                 None => Answer::Host,
             },
@@ -440,14 +449,26 @@ impl Session {
         self.clock.follow(m.now_ns);
         let times = sysfs::times(&m.busy_times(), m.now_ns);
         self.files.tree.add("/proc/stat", times);
-        let mut next = self.attaching.take().or_else(|| self.clock.due());
+        if std::mem::take(&mut m.user_space_hears) {
+            self.clock.end_yields();
+        }
+        let attaching = self.attaching.take();
+        let mut next = attaching.or_else(|| self.filled(m)).or_else(|| self.clock.due());
         while let Some((call, answer)) = next {
             (self.asleep, self.may_sleep) = (0, false);
             self.child.listener.answer(&call, answer)?;
             while !self.step(m, &|| false)? {}
-            next = self.clock.due();
+            next = self.filled(m).or_else(|| self.clock.due());
         }
         Ok(self.clock.next_on_machine())
+    }
+
+    /// A call that waits no longer, because a ring buffer was filled.
+    fn filled(&mut self, m: &Machine) -> Option<(Call, Answer)> {
+        let mut waiting = self.clock.waiting().into_iter();
+        let (call, answer) = waiting.find_map(|call| Some((call, self.rings.events(&call, m)?)))?;
+        self.clock.forget(&call);
+        Some((call, answer))
     }
 }
 

@@ -249,6 +249,7 @@ impl Machine {
     fn finish(&mut self) {
         self.irq_works();
         self.update_timers();
+        self.wake_user_space();
         if self.ext.exit().is_some() {
             self.tell_end();
         }

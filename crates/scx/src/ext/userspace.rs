@@ -36,6 +36,14 @@ impl Machine {
         self.this_cpu = this;
     }
 
+    /// The part in user space hears of records that were put into its ring buffers.
+    #[inline]
+    pub(super) fn wake_user_space(&mut self) {
+        if std::mem::take(&mut self.user_space_hears) && self.user_space.is_some() {
+            self.tell_timer(USER_SPACE, Some(0));
+        }
+    }
+
     /// A program that the part in user space ran did something wrong.
     pub(crate) fn program_failed(&mut self, fault: &Fault) {
         self.program_fault(fault);
