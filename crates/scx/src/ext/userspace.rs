@@ -26,6 +26,7 @@ impl Machine {
                 let now = self.now_ns;
                 self.tell_timer(USER_SPACE, next.map(|at| at.saturating_sub(now)));
                 self.user_space = Some(user_space);
+                self.leave_cpu();
             }
             // Its link goes with it.
             Err(what) => {
@@ -34,6 +35,19 @@ impl Machine {
             }
         }
         self.this_cpu = this;
+    }
+
+    /// The CPU on which the part in user space ran looks for another task.
+    ///
+    /// FIDELITY: that is the first idle one; if none is idle, it ran beside the tasks.
+    fn leave_cpu(&mut self) {
+        let idle = (0..self.nr_cpus).find(|&cpu| {
+            let rq = self.ext.rq(cpu);
+            rq.curr == NONE && rq.nr_running == 0
+        });
+        if let Some(cpu) = idle {
+            self.tell_resched(cpu);
+        }
     }
 
     /// The part in user space hears of records that were put into its ring buffers.
