@@ -191,6 +191,11 @@ impl Clock {
         self.held.iter().map(|held| held.call).collect()
     }
 
+    /// Does a thread wait?
+    pub fn holds(&self, thread: u32) -> bool {
+        self.held.iter().any(|held| held.call.thread == thread)
+    }
+
     /// Something has happened: who yielded looks again.
     pub fn end_yields(&mut self) {
         for held in &mut self.held {

@@ -208,7 +208,7 @@ impl Session {
             return Err(self.ended());
         }
         self.go_on(stop)?;
-        self.asleep = match all_sleep(self.child.id()) {
+        self.asleep = match all_sleep(&self.child, &self.clock) {
             true => self.asleep + 1,
             false => 0,
         };
@@ -472,14 +472,15 @@ impl Session {
     }
 }
 
-/// Does each thread of a process sleep?
-fn all_sleep(process: u32) -> bool {
-    let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else {
-        return false;
-    };
-    threads.flatten().all(|thread| {
-        let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
-        let state = stat.rsplit_once(") ").map(|(_, rest)| rest.as_bytes()[0]);
-        state == Some(b'S')
-    })
+/// Does each thread of a process sleep?  Those that wait for an answer of ours do.
+fn all_sleep(child: &Child, clock: &Clock) -> bool {
+    let threads = child.threads();
+    let mut others = threads.iter().filter(|&&thread| !clock.holds(thread));
+    !threads.is_empty()
+        && others.all(|thread| {
+            let stat = fs::read_to_string(format!("/proc/{}/task/{thread}/stat", child.id()));
+            let stat = stat.unwrap_or_default();
+            let state = stat.rsplit_once(") ").map(|(_, rest)| rest.as_bytes()[0]);
+            state == Some(b'S')
+        })
 }
