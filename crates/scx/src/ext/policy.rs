@@ -416,18 +416,18 @@ impl Machine {
         }
     }
 
-    /// The task becomes a real-time one: it is set up, queued, and then switched_from_scx() is called.
+    /// The task becomes a real-time one: switched_from_scx() is called in sched_change_begin(), before it gets its new
+    /// attributes and is queued.
     fn leave_class(&mut self, t: u32, cpu: u32) {
         let queued = self.has_flag(t, task::QUEUED);
         self.sched_change(t, deq::MOVE | deq::CLASS, |m| {
+            m.disable_task(t);
             m.reweight_task(t);
             m.ext.task_mut(t).class = Class::Rt;
         });
         if queued {
             self.enqueue_rt(cpu, t);
         }
-        self.ext.task_mut(t).class = Class::Ext;
-        self.change_class(t, Class::Rt);
     }
 
     /// The task was a real-time one: switching_to_scx() is called before it is queued.
@@ -435,9 +435,10 @@ impl Machine {
         let queued = self.ext.task(t).rt_since.is_some();
         self.dequeue_rt(cpu, t);
         self.describe_class(t);
-        self.change_class(t, Class::Ext);
+        self.come_to_class(t);
         if queued {
-            let flags = enq::RESTORE | enq::NOCLOCK | enq::MOVE | enq::CLASS;
+            // ENQUEUE_HEAD: its priority has become lower.
+            let flags = enq::RESTORE | enq::NOCLOCK | enq::MOVE | enq::CLASS | enq::HEAD;
             self.enqueue_task(cpu, t, flags);
         }
         if running {

@@ -82,15 +82,8 @@ impl Script {
     /// What the scheduler noted since the last time: "what who number", numbers in hexadecimal.  Tasks are numbered
     /// from 1000 on.
     pub fn notes(&mut self) -> Vec<String> {
-        // SAFETY: no hook runs, and the first word of the policy's state is its machine's address.
-        let machine = unsafe {
-            let first = self
-                .host
-                .global_state()
-                .cast::<*mut schedlab_scx::Machine>();
-            &mut **first
-        };
-        let bytes = machine.map_lookup(self.notes, &[0; 4]).unwrap();
+        let notes = self.notes;
+        let bytes = self.machine().map_lookup(notes, &[0; 4]).unwrap();
         let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
         let (from, to) = (self.seen, number(0));
         self.seen = to;
@@ -103,6 +96,20 @@ impl Script {
                 line
             })
             .collect()
+    }
+
+    fn machine(&mut self) -> &mut schedlab_scx::Machine {
+        let state = self.host.global_state();
+        // SAFETY: no hook runs, and the first word of the policy's state is its machine's address.
+        unsafe { &mut **state.cast::<*mut schedlab_scx::Machine>() }
+    }
+
+    /// Changes what is left of a task's slice.
+    pub fn set_slice(&mut self, task: TaskId, ns: u64) {
+        let machine = self.machine();
+        let slice = machine.kernel.btf.field("task_struct", "scx.slice");
+        let at = machine.tasks[task.index()] + u64::from(slice.unwrap().offset);
+        machine.memory.set(at, ns).unwrap();
     }
 
     fn at(&mut self, cpu: u32) {
