@@ -8,7 +8,7 @@ use schedlab_policy::{
 use schedlab_scx::{ext, MapId};
 use schedlab_trace::{CpuId, CpuMax, GroupId, GroupWeight, Ns, TaskId, Time};
 
-use super::scheduler::{load, Attached};
+use super::scheduler::{load, Attached, Scheduler};
 
 /// One millisecond.
 pub const MS: u64 = 1_000_000;
@@ -61,8 +61,12 @@ impl Script {
         let topology = schedlab_scx::Topology {
             cpus: cpus.to_vec(),
         };
-        let loaded = load(source, &topology, &attached);
-        let policy = ext::policy(loaded.image, "test", "");
+        Script::of(cpus, &load(source, &topology, &attached))
+    }
+
+    /// A machine under a scheduler that was loaded before.
+    pub fn of(cpus: &[Topology], loaded: &Scheduler) -> Result<Script, Fault> {
+        let policy = ext::policy(loaded.image.clone(), "test", "");
         let platform = Platform {
             cpus,
             smp: true,
