@@ -453,7 +453,9 @@ impl Session {
             self.clock.end_yields();
         }
         let attaching = self.attaching.take();
-        let mut next = attaching.or_else(|| self.filled(m)).or_else(|| self.clock.due());
+        let mut next = attaching
+            .or_else(|| self.filled(m))
+            .or_else(|| self.clock.due());
         while let Some((call, answer)) = next {
             (self.asleep, self.may_sleep) = (0, false);
             self.child.listener.answer(&call, answer)?;
