@@ -110,6 +110,29 @@ fn loaders_that_fail_are_quoted() {
         "it wanted to start another process",
     );
     says("/bin/sh -c 'kill -SEGV $$'", "it was ended by signal 11");
+    says("/bin/sleep infinity", "it waits for what does not come");
+    says(
+        "/bin/sh -c 'exec 3>/etc/schedlab'",
+        "it wanted to change /etc/schedlab",
+    );
+}
+
+#[test]
+fn loaders_get_no_privilege() {
+    let folder = TempDir::new().unwrap();
+    let loader = format!("mount -t tmpfs none {}", folder.path().display());
+    let message = refused_scheduler(&loader);
+    assert!(message.contains("it asked for "), "{message}");
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+    let path = folder.path().display().to_string();
+    assert!(!mounts.contains(&path), "{mounts}");
+}
+
+#[test]
+#[ignore = "it takes half a minute"]
+fn a_loader_that_never_comes_to_rest_is_ended() {
+    let message = refused_scheduler("/bin/sh -c 'while :; do :; done'");
+    assert!(message.contains("it was still busy"), "{message}");
 }
 
 #[test]

@@ -28,6 +28,10 @@ const CAPABILITIES: &[u32] = &[libc::PR_CAPBSET_READ as u32];
 pub const FORBIDDEN: &[(&str, c_long)] = &[
     ("mount", libc::SYS_mount),
     ("umount2", libc::SYS_umount2),
+    ("fsopen", libc::SYS_fsopen),
+    ("fsmount", libc::SYS_fsmount),
+    ("move_mount", libc::SYS_move_mount),
+    ("open_tree", libc::SYS_open_tree),
     ("init_module", libc::SYS_init_module),
     ("finit_module", libc::SYS_finit_module),
     ("delete_module", libc::SYS_delete_module),

@@ -38,6 +38,8 @@ use crate::machine::{Kernel, Machine, Ops, Refusal, Topology};
 use crate::userspace::Starter;
 use crate::Image;
 
+pub use elf::mistake;
+pub use relocations::{relocations, Relocations};
 pub use variables::{variables, Variable};
 
 /// How a scheduler is loaded.
