@@ -79,6 +79,9 @@ release: check
 bench:
 	scripts/setup.sh bench
 	$(CARGO) bench --manifest-path bench/Cargo.toml --target-dir $${CARGO_TARGET_DIR:-target}
+	$(CARGO) build --release --package schedlab
+	-scripts/scx-schedulers.sh scx_simple scx_bpfland
+	SCHEDLAB=$${CARGO_TARGET_DIR:-target}/release/schedlab scripts/scx-speed.py
 
 overhead:
 	scripts/setup.sh test
