@@ -128,7 +128,7 @@ whatif:
 # Ten published sched_ext schedulers, got through package managers, beside EEVDF and CFS.
 scx:
 	scripts/setup.sh test
-	scripts/scx-schedulers.sh scx_simple scx_qmap scx_central scx_flatcg scx_bpfland scx_flash scx_tickless scx_p2dq scx_lavd scx_cake
+	scripts/scx-schedulers.sh scx_simple scx_qmap scx_central scx_flatcg scx_bpfland scx_flash scx_tickless scx_p2dq scx_lavd scx_cake scx_rusty
 	$(CARGO) build --release --package schedlab
 	SCHEDLAB=$${CARGO_TARGET_DIR:-target}/release/schedlab scripts/scx-table.py --write docs/scx.md
 
