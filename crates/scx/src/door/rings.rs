@@ -8,8 +8,7 @@ use super::wire::number;
 use crate::machine::Machine;
 use crate::maps::MapId;
 
-/// EPOLL_CTL_ADD, DEL and MOD.
-const ADD: i32 = 1;
+/// EPOLL_CTL_DEL; the other operations say what a ring buffer's owner wants to be told.
 const DELETE: i32 = 2;
 
 /// Bytes of a struct epoll_event: what happens, and what its owner wants to be told.
@@ -29,7 +28,7 @@ impl Rings {
         let rings = self.0.entry(set).or_default();
         match call.int(1) {
             DELETE => drop(rings.remove(&map)),
-            ADD | _ => match peer.read(call.args[3], EVENT) {
+            _ => match peer.read(call.args[3], EVENT) {
                 Ok(event) => drop(rings.insert(map, event)),
                 Err(BadAddress) => return Answer::Error(libc::EFAULT),
             },
