@@ -80,6 +80,9 @@ release: check
 bench:
 	scripts/setup.sh bench
 	$(CARGO) bench --manifest-path bench/Cargo.toml --target-dir $${CARGO_TARGET_DIR:-target}
+	$(CARGO) build --release --package schedlab
+	-scripts/scx-schedulers.sh scx_simple scx_bpfland
+	SCHEDLAB=$${CARGO_TARGET_DIR:-target}/release/schedlab scripts/scx-speed.py
 
 overhead:
 	scripts/setup.sh test
@@ -126,7 +129,7 @@ whatif:
 # Ten published sched_ext schedulers, got through package managers, beside EEVDF and CFS.
 scx:
 	scripts/setup.sh test
-	scripts/scx-schedulers.sh scx_simple scx_qmap scx_central scx_flatcg scx_bpfland scx_flash scx_tickless scx_p2dq scx_lavd scx_cake
+	scripts/scx-schedulers.sh scx_simple scx_qmap scx_central scx_flatcg scx_bpfland scx_flash scx_tickless scx_p2dq scx_lavd scx_cake scx_rusty
 	$(CARGO) build --release --package schedlab
 	SCHEDLAB=$${CARGO_TARGET_DIR:-target}/release/schedlab scripts/scx-table.py --write docs/scx.md
 

@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 SCHEDULERS = ["scx_simple", "scx_qmap", "scx_central", "scx_flatcg", "scx_bpfland", "scx_tickless", "scx_p2dq", "scx_lavd",
-              "scx_cake", "scx_flash"]
+              "scx_cake", "scx_flash", "scx_rusty"]
 BESIDE = ["eevdf", "cfs"]
 MACHINES = ["server-2s", "server-512"]
 BEGIN, END = "<!-- scx-table.py: begin -->", "<!-- scx-table.py: end -->"

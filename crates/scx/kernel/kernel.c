@@ -30,6 +30,8 @@ struct scx_types {
 	struct css_set css_set;
 	struct task_group task_group;
 	struct mm_struct mm_struct;
+	struct mempolicy mempolicy;
+	class_rcu_t class_rcu;
 	struct cpufreq_policy cpufreq_policy;
 	struct scx_exit_info exit_info;
 	struct scx_init_task_args init_task_args;

@@ -137,6 +137,19 @@ struct mm_struct {
 	u64 number;
 };
 
+/* Where a task wants its memory: no task of a workload says so. */
+typedef struct {
+	unsigned long bits[16];
+} nodemask_t;
+
+struct mempolicy {
+	atomic_t refcnt;
+	unsigned short mode;
+	unsigned short flags;
+	nodemask_t nodes;
+	int home_node;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -158,12 +171,15 @@ struct task_struct {
 	unsigned short migration_disabled;
 	struct sched_info sched_info;
 	struct mm_struct *mm;
+	struct mempolicy *mempolicy;
 	int exit_state;
 	s32 pid;
 	s32 tgid;
 	struct task_struct *real_parent;
 	struct task_struct *parent;
 	struct task_struct *group_leader;
+	u64 utime;
+	u64 stime;
 	unsigned long nvcsw;
 	unsigned long nivcsw;
 	u64 start_time;
@@ -171,6 +187,11 @@ struct task_struct {
 	char comm[16];
 	struct css_set *cgroups;
 };
+
+/* What guard(rcu)() of a program has on its stack. */
+typedef struct {
+	void *lock;
+} class_rcu_t;
 
 /* ---- run queues ---------------------------------------------------------------- */
 

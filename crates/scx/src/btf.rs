@@ -390,7 +390,8 @@ impl Btf {
         std::array::from_fn(|i| number(&self.bytes, at + 4 * i, 4).unwrap_or(0) as u32)
     }
 
-    fn string(&self, at: u32) -> &str {
+    /// The string at this offset.
+    pub fn string(&self, at: u32) -> &str {
         let all = &self.bytes[self.strings.0..self.strings.1];
         let text = all.get(at as usize..).unwrap_or(&[]);
         let end = text

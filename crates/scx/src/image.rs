@@ -8,6 +8,7 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::btf::TypeId;
 use crate::machine::{Machine, Ops, ProgramId, Topology};
 use crate::memory::{Memory, Snapshot};
+use crate::userspace::Starter;
 
 /// A syscall program that a loader runs right after it has attached its scheduler.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,6 +30,8 @@ pub struct Image {
     /// Everything but what is in memory.
     machine: Box<Machine>,
     memory: Arc<Snapshot>,
+    /// Makes the machines of a scheduler that a part in user space belongs to.
+    starter: Option<Box<dyn Starter>>,
 }
 
 // SAFETY: nobody changes the machine, and its pointer to a policy's machine is null.
@@ -40,7 +43,13 @@ impl Image {
         Ok(Image {
             machine,
             memory: memory.freeze()?,
+            starter: None,
         })
+    }
+
+    /// Each run gets its machine from here.
+    pub(crate) fn start_with(&mut self, starter: Box<dyn Starter>) {
+        self.starter = Some(starter);
     }
 
     /// A machine for one run: the memory, maps and programs as they were when the image was frozen.
@@ -53,13 +62,19 @@ impl Image {
             let what = format!("the scheduler was loaded for {loaded} CPUs, not for {wanted}");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
+        if let Some(starter) = &self.starter {
+            let mut machine = starter.start()?;
+            machine.seed(seed);
+            return Ok(machine);
+        }
         let memory = Memory::from_snapshot(&self.memory)?;
         let mut machine = self.machine.with_memory(memory, seed);
         machine.topology = topology.clone();
         Ok(machine)
     }
 
-    /// A hash of the programs, and of everything in memory: of one loaded in the same way, it is the same.
+    /// A hash of the programs, and of everything in memory that no part in user space changes later: of one loaded in the
+    /// same way, it is the same.
     ///
     /// # Errors
     /// The memory cannot be read.
@@ -72,7 +87,9 @@ impl Image {
             hash.update(&insns.collect::<Vec<u8>>());
         }
         hash.update(format!("{:?}", self.machine.ops).as_bytes());
-        self.memory.add_to(&mut hash)?;
+        if self.starter.is_none() {
+            self.memory.add_to(&mut hash)?;
+        }
         Ok(hash.digest128())
     }
 

@@ -26,6 +26,7 @@ mod special;
 mod table;
 pub mod translate;
 mod user;
+mod userspace;
 
 pub use btf::{Btf, TypeId};
 pub use fault::{Fault, FaultKind};

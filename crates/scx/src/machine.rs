@@ -18,6 +18,7 @@ use crate::maps::{Map, MapId, MapKind};
 use crate::memory::Memory;
 use crate::read::{self, Refers, World};
 use crate::translate;
+use crate::userspace::UserSpace;
 
 /// What the kernel is built of: its types, and what programs may call.  One for all machines.
 #[derive(Debug)]
@@ -270,6 +271,12 @@ pub struct Machine {
     pub ops: Ops,
     /// The machine as policies see it, during a hook.
     pub sched: *mut schedlab_policy::ffi::Sched,
+    /// The scheduler's part in user space, if it takes part; none while it runs.
+    pub(crate) user_space: Option<Box<dyn UserSpace>>,
+    /// It takes part, and maps the files of this machine's maps.
+    pub(crate) is_live: bool,
+    /// A record was put into a ring buffer since it last ran.
+    pub(crate) user_space_hears: bool,
     /// What bpf_printk() wrote and nobody has taken yet.
     pub printed: Vec<String>,
     pub(crate) maps: Vec<Map>,
@@ -282,6 +289,8 @@ pub struct Machine {
     pub(crate) programs: Vec<Loaded>,
     pub(crate) units: Vec<Arc<Code>>,
     pub(crate) variables: Arc<BTreeMap<TypeId, u64>>,
+    /// What instructions need of the kernel's types, by function, for messages.
+    pub(crate) relocations: Arc<BTreeMap<(String, u32), String>>,
     fault: Option<Fault>,
     running: ProgramId,
     pub(crate) nr_storages: u32,
@@ -342,6 +351,9 @@ impl Machine {
             ext: Ext::default(),
             ops: Ops::default(),
             sched: std::ptr::null_mut(),
+            user_space: None,
+            is_live: false,
+            user_space_hears: false,
             printed: Vec::new(),
             maps: Vec::new(),
             timers: BTreeMap::new(),
@@ -351,6 +363,7 @@ impl Machine {
             programs: Vec::new(),
             units: Vec::new(),
             variables: Arc::new(variables),
+            relocations: Arc::default(),
             fault: None,
             running: ProgramId(0),
             nr_storages: 0,
@@ -375,6 +388,9 @@ impl Machine {
             ext: self.ext.clone(),
             ops: self.ops.clone(),
             sched: std::ptr::null_mut(),
+            user_space: None,
+            is_live: false,
+            user_space_hears: false,
             printed: Vec::new(),
             maps: self.maps.clone(),
             timers: self.timers.clone(),
@@ -384,6 +400,7 @@ impl Machine {
             programs: self.programs.clone(),
             units: self.units.clone(),
             variables: self.variables.clone(),
+            relocations: self.relocations.clone(),
             fault: self.fault.clone(),
             running: self.running,
             nr_storages: self.nr_storages,
@@ -562,6 +579,11 @@ impl Machine {
         self.fault.take()
     }
 
+    /// Starts the random numbers of a run.
+    pub(crate) fn seed(&mut self, seed: u64) {
+        self.random = seed;
+    }
+
     /// The next random number of this machine.
     pub fn random(&mut self) -> u32 {
         // SplitMix64.
@@ -698,12 +720,14 @@ pub(crate) extern "C" fn poison_fault(
     _: u64,
 ) -> u64 {
     let (function, instruction) = translate::function_and_instruction(site);
-    let what = match number {
-        2_002_000_000.. => "called a kfunc that this kernel does not have",
-        2_001_000_000.. => "used a map that its loader did not create",
-        _ => "used a field or type that this kernel does not have",
-    };
     let name = m.function_name(function);
+    let needed = m.relocations.get(&(name.clone(), instruction));
+    let what = match (number, needed) {
+        (2_002_000_000.., _) => "called a kfunc that this kernel does not have".into(),
+        (2_001_000_000.., _) => "used a map that its loader did not create".into(),
+        (_, Some(needed)) => format!("used {needed}, which this kernel does not have"),
+        _ => "used a field or type that this kernel does not have".into(),
+    };
     m.fail(FaultKind::Poison(format!(
         "{what} (in {name}, instruction {instruction})"
     )));

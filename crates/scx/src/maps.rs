@@ -134,7 +134,7 @@ pub enum Data {
     Arena(Pages),
 }
 
-/// A ring buffer.  Who reads it is always fast enough: records take no room once they are submitted.
+/// A ring buffer.
 #[derive(Clone, Debug, Default)]
 pub struct Ring {
     /// Where the next record goes.
@@ -295,8 +295,12 @@ impl Map {
             }
             (Data::Ring(_), _) => {
                 let size = u64::from(self.spec.max_entries);
-                self.values = memory.allocate_slot(size).ok_or_else(full)?;
-                self.file = Some(Arc::new(memory_file(2 * PAGE + 2 * size)?));
+                let file = memory_file(2 * PAGE + 2 * size)?;
+                self.values = memory.allocate_slot(2 * size).ok_or_else(full)?;
+                if self.spec.kind == MapKind::UserRingBuf {
+                    memory.share(self.values, 2 * size, &file, 2 * PAGE)?;
+                }
+                self.file = Some(Arc::new(file));
             }
             (Data::Arena(_), _) => {
                 self.values = memory.allocate_arena().ok_or_else(full)?;

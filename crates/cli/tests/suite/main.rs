@@ -21,6 +21,7 @@ mod replay;
 mod reproduce;
 mod run;
 mod scx;
+mod scx_userspace;
 mod settings;
 mod sweep;
 mod tidy;

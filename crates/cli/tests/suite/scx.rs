@@ -13,10 +13,10 @@ fn clang() -> String {
     std::env::var("BPF_CLANG").unwrap_or_else(|_| "clang-19".into())
 }
 
-/// The scheduler of tests/schedulers, compiled with these flags.
-fn fifo(folder: &Path, flags: &[&str]) -> PathBuf {
-    let object = folder.join("fifo.bpf.o");
-    let source = root().join("crates/cli/tests/schedulers/fifo.bpf.c");
+/// A scheduler of tests/schedulers, compiled with these flags.
+pub fn compiled(folder: &Path, name: &str, flags: &[&str]) -> PathBuf {
+    let object = folder.join(format!("{name}.bpf.o"));
+    let source = root().join(format!("crates/cli/tests/schedulers/{name}.bpf.c"));
     let mut command = Command::new(clang());
     command.args(["-mcpu=v3", "-O2", "-c"]).args(flags);
     if !flags.iter().any(|flag| flag.starts_with("--target")) {
@@ -25,6 +25,10 @@ fn fifo(folder: &Path, flags: &[&str]) -> PathBuf {
     let status = command.arg(source).arg("-o").arg(&object).status();
     assert!(status.unwrap().success(), "{flags:?}");
     object
+}
+
+fn fifo(folder: &Path, flags: &[&str]) -> PathBuf {
+    compiled(folder, "fifo", flags)
 }
 
 const SHORT: [&str; 4] = ["--workload", "hogs --count 40", "--duration", "200ms"];
@@ -106,6 +110,29 @@ fn loaders_that_fail_are_quoted() {
         "it wanted to start another process",
     );
     says("/bin/sh -c 'kill -SEGV $$'", "it was ended by signal 11");
+    says("/bin/sleep infinity", "it waits for what does not come");
+    says(
+        "/bin/sh -c 'exec 3>/etc/schedlab'",
+        "it wanted to change /etc/schedlab",
+    );
+}
+
+#[test]
+fn loaders_get_no_privilege() {
+    let folder = TempDir::new().unwrap();
+    let loader = format!("mount -t tmpfs none {}", folder.path().display());
+    let message = refused_scheduler(&loader);
+    assert!(message.contains("it asked for "), "{message}");
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+    let path = folder.path().display().to_string();
+    assert!(!mounts.contains(&path), "{mounts}");
+}
+
+#[test]
+#[ignore = "it takes half a minute"]
+fn a_loader_that_never_comes_to_rest_is_ended() {
+    let message = refused_scheduler("/bin/sh -c 'while :; do :; done'");
+    assert!(message.contains("it was still busy"), "{message}");
 }
 
 #[test]

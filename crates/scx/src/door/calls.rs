@@ -61,8 +61,6 @@ const MOST_BTF: u32 = 64 << 20;
 /// The answers, and what came of the calls so far.
 #[derive(Debug)]
 pub struct Bpf {
-    /// What the loader fills.
-    pub machine: Box<Machine>,
     kernel: Arc<Kernel>,
     /// The types that the loader sees.
     pub(super) offered: Offered,
@@ -81,8 +79,10 @@ pub struct Bpf {
     pub idle: Vec<String>,
     /// What was asked for and cannot be had.
     pub refusals: Vec<Refusal>,
-    /// Calls that changed something after the operations were attached.
-    pub changes: Vec<String>,
+    /// What was in mapped memory when the operations were attached.
+    mapped_before: BTreeMap<MapId, u64>,
+    /// The scheduler runs, and syscall programs do.
+    pub is_live: bool,
     next_id: u32,
 }
 
@@ -116,9 +116,8 @@ pub fn fail<T>(errno: i32) -> Result<T> {
 
 impl Bpf {
     /// Answers for a machine that has nothing yet.
-    pub fn new(kernel: &Arc<Kernel>, machine: Box<Machine>, offered: Offered) -> Bpf {
+    pub fn new(kernel: &Arc<Kernel>, offered: Offered) -> Bpf {
         Bpf {
-            machine,
             offered,
             kernel: kernel.clone(),
             objects: Objects::default(),
@@ -129,7 +128,8 @@ impl Bpf {
             at_attach: Vec::new(),
             idle: Vec::new(),
             refusals: Vec::new(),
-            changes: Vec::new(),
+            mapped_before: BTreeMap::new(),
+            is_live: false,
             next_id: 1,
         }
     }
@@ -138,30 +138,32 @@ impl Bpf {
     ///
     /// # Errors
     /// The errno it returns.
-    pub fn answer(&mut self, call: &Call) -> Result<Answer> {
+    pub fn answer(&mut self, m: &mut Machine, call: &Call) -> Result<Answer> {
         let peer = Peer(call.thread);
         let attr = Attr::read(&peer, call.args[1], call.args[2])?;
         match call.args[0] {
-            command::MAP_CREATE => self.create_map(&peer, &attr).map(Answer::File),
-            command::MAP_LOOKUP_ELEM => self.lookup(&peer, &attr, false),
-            command::MAP_LOOKUP_AND_DELETE_ELEM => self.lookup(&peer, &attr, true),
-            command::MAP_UPDATE_ELEM => self.update(&peer, &attr),
-            command::MAP_DELETE_ELEM => self.delete(&peer, &attr),
-            command::MAP_GET_NEXT_KEY => self.next_key(&peer, &attr),
-            command::MAP_LOOKUP_BATCH => self.lookup_batch(&peer, &attr),
-            command::MAP_UPDATE_BATCH => self.update_batch(&peer, &attr, false),
-            command::MAP_DELETE_BATCH => self.update_batch(&peer, &attr, true),
+            command::MAP_CREATE => self.create_map(m, &peer, &attr).map(Answer::File),
+            command::MAP_LOOKUP_ELEM => self.lookup(m, &peer, &attr, false),
+            command::MAP_LOOKUP_AND_DELETE_ELEM => self.lookup(m, &peer, &attr, true),
+            command::MAP_UPDATE_ELEM => self.update(m, &peer, &attr),
+            command::MAP_DELETE_ELEM => self.delete(m, &peer, &attr),
+            command::MAP_GET_NEXT_KEY => self.next_key(m, &peer, &attr),
+            command::MAP_LOOKUP_BATCH => self.lookup_batch(m, &peer, &attr),
+            command::MAP_UPDATE_BATCH => self.update_batch(m, &peer, &attr, false),
+            command::MAP_DELETE_BATCH => self.update_batch(m, &peer, &attr, true),
             command::MAP_FREEZE => {
                 let map = self.map(&peer, attr.fd(0))?;
-                self.machine.map_freeze(map);
+                m.map_freeze(map);
                 done()
             }
-            command::PROG_LOAD => self.load(&peer, &attr).map(Answer::File),
-            command::PROG_TEST_RUN => self.test_run(&peer, &attr),
+            command::PROG_LOAD => self.load(m, &peer, &attr).map(Answer::File),
+            command::PROG_TEST_RUN => self.test_run(m, &peer, &attr),
             command::BTF_LOAD => self.load_btf(&peer, &attr).map(Answer::File),
-            command::OBJ_GET_INFO_BY_FD => self.info(&peer, &attr),
-            command::LINK_CREATE => self.create_link(&peer, &attr).map(Answer::File),
-            command::RAW_TRACEPOINT_OPEN => self.attach_idle(&peer, attr.fd(8)).map(Answer::File),
+            command::OBJ_GET_INFO_BY_FD => self.info(m, &peer, &attr),
+            command::LINK_CREATE => self.create_link(m, &peer, &attr).map(Answer::File),
+            command::RAW_TRACEPOINT_OPEN => {
+                self.attach_idle(m, &peer, attr.fd(8)).map(Answer::File)
+            }
             command::LINK_DETACH => match self.objects.find(&peer, attr.fd(0)) {
                 Some(Object::Link) => done(),
                 _ => fail(libc::EBADF),
@@ -206,20 +208,30 @@ impl Bpf {
         self.kernel.btf.clone()
     }
 
-    /// What is in the memory that the loader has mapped, as a hash for each map.
+    /// Has the loader written into memory that it shares with programs since the attach?
     ///
     /// # Errors
-    /// It cannot be read.
-    pub fn mapped(&self) -> io::Result<BTreeMap<String, u64>> {
+    /// The memory cannot be read.
+    pub fn has_written(&self, m: &Machine) -> io::Result<bool> {
+        Ok(self.mapped(m)? != self.mapped_before)
+    }
+
+    /// What is in the memory that the loader has mapped, as a hash for each map.
+    fn mapped(&self, m: &Machine) -> io::Result<BTreeMap<MapId, u64>> {
         let mut hashes = BTreeMap::new();
         for (map, _) in self.objects.maps() {
-            let spec = self.machine.map(map);
-            let file = self.machine.map_file(map).map(again).transpose()?;
-            if let (Some(file), false) = (file, spec.kind == MapKind::RingBuf) {
-                hashes.insert(spec.name.clone(), content(&file.into())?);
+            let file = m.map_file(map).map(again).transpose()?;
+            if let (Some(file), false) = (file, m.map(map).kind == MapKind::RingBuf) {
+                hashes.insert(map, content(&file.into())?);
             }
         }
         Ok(hashes)
+    }
+
+    /// Is there a ring buffer through which user space gives orders?
+    pub fn hands_over(&self, m: &Machine) -> bool {
+        let mut maps = self.objects.maps().map(|(map, _)| m.map(map));
+        maps.any(|spec| spec.kind == MapKind::UserRingBuf)
     }
 
     /// Everything that was attached.
@@ -230,23 +242,12 @@ impl Bpf {
         ops
     }
 
-    /// Maps in which programs wait for what user space puts there.
-    pub fn handed_over(&self) -> Vec<String> {
-        let maps = self.objects.maps().map(|(map, _)| self.machine.map(map));
-        let maps = maps.filter(|spec| spec.kind == MapKind::UserRingBuf);
-        maps.map(|spec| format!("gives orders in map {}", spec.name))
-            .collect()
-    }
-
-    /// After the operations were attached, changes are noted.
-    fn changed(&mut self, what: impl FnOnce(&Bpf) -> String) {
-        if self.attached.is_some() {
-            let what = what(self);
-            self.changes.push(what);
-        }
-    }
-
-    fn create_map(&mut self, peer: &Peer, attr: &Attr) -> Result<std::os::fd::OwnedFd> {
+    fn create_map(
+        &mut self,
+        m: &mut Machine,
+        peer: &Peer,
+        attr: &Attr,
+    ) -> Result<std::os::fd::OwnedFd> {
         let name = attr.name(28);
         let Some(kind) = MapKind::from_number(attr.u32(0)) else {
             self.refusals.push(Refusal {
@@ -270,7 +271,7 @@ impl Bpf {
                 TypeId(attr.u32(56)),
             )),
         };
-        let map = self.machine.create_map(MapSpec {
+        let map = m.create_map(MapSpec {
             name,
             kind,
             key_size: attr.u32(4),
@@ -289,39 +290,36 @@ impl Bpf {
             };
             self.tables.push((map, table));
         }
-        match self.machine.map_file(map).map(again) {
+        match m.map_file(map).map(again) {
             Some(file) => Ok(self.objects.add_as(Object::Map(map), file?)?),
             None => Ok(self.objects.add(Object::Map(map))?),
         }
     }
 
     /// The key of a call about an element.
-    fn key(&self, peer: &Peer, attr: &Attr, map: MapId) -> Result<Vec<u8>> {
-        let size = self.machine.map(map).key_size as usize;
+    fn key(&self, m: &Machine, peer: &Peer, attr: &Attr, map: MapId) -> Result<Vec<u8>> {
+        let size = m.map(map).key_size as usize;
         Ok(peer.read(attr.u64(8), size)?)
     }
 
-    fn lookup(&mut self, peer: &Peer, attr: &Attr, take: bool) -> Result<Answer> {
+    fn lookup(&mut self, m: &mut Machine, peer: &Peer, attr: &Attr, take: bool) -> Result<Answer> {
         let map = self.map(peer, attr.fd(0))?;
-        let key = self.key(peer, attr, map)?;
+        let key = self.key(m, peer, attr, map)?;
         let value = match take {
-            true => {
-                self.changed(|bpf| format!("took from map {}", bpf.machine.map(map).name));
-                self.machine.map_take(map, &key)?
-            }
-            false => self.machine.map_lookup(map, &key)?,
+            true => m.map_take(map, &key)?,
+            false => m.map_lookup(map, &key)?,
         };
         peer.write(attr.u64(16), &value)?;
         done()
     }
 
-    fn update(&mut self, peer: &Peer, attr: &Attr) -> Result<Answer> {
+    fn update(&mut self, m: &mut Machine, peer: &Peer, attr: &Attr) -> Result<Answer> {
         let map = self.map(peer, attr.fd(0))?;
-        let key = self.key(peer, attr, map)?;
-        let size = self.machine.user_value_size(map);
+        let key = self.key(m, peer, attr, map)?;
+        let size = m.user_value_size(map);
         let mut value = peer.read(attr.u64(16), size)?;
-        match self.machine.map(map).kind {
-            MapKind::StructOps => return self.update_table(peer, map, &value),
+        match m.map(map).kind {
+            MapKind::StructOps => return self.update_table(m, peer, map, &value),
             MapKind::ArrayOfMaps | MapKind::HashOfMaps => {
                 let inner = self.map(peer, super::wire::number(&value, 0, 4) as i32)?;
                 value = inner.0.to_le_bytes().to_vec();
@@ -330,35 +328,33 @@ impl Bpf {
             MapKind::PerfEventArray => return done(),
             _ => {}
         }
-        self.changed(|bpf| format!("changed map {}", bpf.machine.map(map).name));
-        self.machine.map_update(map, &key, &value, attr.u64(24))?;
+        m.map_update(map, &key, &value, attr.u64(24))?;
         done()
     }
 
-    fn delete(&mut self, peer: &Peer, attr: &Attr) -> Result<Answer> {
+    fn delete(&mut self, m: &mut Machine, peer: &Peer, attr: &Attr) -> Result<Answer> {
         let map = self.map(peer, attr.fd(0))?;
-        if self.machine.map(map).kind == MapKind::StructOps {
+        if m.map(map).kind == MapKind::StructOps {
             return done();
         }
-        let key = self.key(peer, attr, map)?;
-        self.changed(|bpf| format!("changed map {}", bpf.machine.map(map).name));
-        self.machine.map_delete(map, &key)?;
+        let key = self.key(m, peer, attr, map)?;
+        m.map_delete(map, &key)?;
         done()
     }
 
-    fn next_key(&mut self, peer: &Peer, attr: &Attr) -> Result<Answer> {
+    fn next_key(&mut self, m: &mut Machine, peer: &Peer, attr: &Attr) -> Result<Answer> {
         let map = self.map(peer, attr.fd(0))?;
         let key = match attr.u64(8) {
             0 => None,
-            _ => Some(self.key(peer, attr, map)?),
+            _ => Some(self.key(m, peer, attr, map)?),
         };
-        let next = self.machine.map_next_key(map, key.as_deref())?;
+        let next = m.map_next_key(map, key.as_deref())?;
         peer.write(attr.u64(16), &next)?;
         done()
     }
 
     /// The cursor is the number of elements that were read before.
-    fn lookup_batch(&mut self, peer: &Peer, attr: &Attr) -> Result<Answer> {
+    fn lookup_batch(&mut self, m: &mut Machine, peer: &Peer, attr: &Attr) -> Result<Answer> {
         let map = self.map(peer, attr.fd(36))?;
         let skipped = match attr.u64(0) {
             0 => 0,
@@ -368,14 +364,14 @@ impl Bpf {
         let (mut keys, mut values) = (Vec::new(), Vec::new());
         let (mut seen, mut count, mut key) = (0, 0, None);
         let last = loop {
-            match self.machine.map_next_key(map, key.as_deref()) {
+            match m.map_next_key(map, key.as_deref()) {
                 Ok(next) if seen >= skipped && count == wanted => {
                     drop(next);
                     break false;
                 }
                 Ok(next) => {
                     if seen >= skipped {
-                        values.extend(self.machine.map_lookup(map, &next)?);
+                        values.extend(m.map_lookup(map, &next)?);
                         keys.extend_from_slice(&next);
                         count += 1;
                     }
@@ -395,19 +391,24 @@ impl Bpf {
         }
     }
 
-    fn update_batch(&mut self, peer: &Peer, attr: &Attr, delete: bool) -> Result<Answer> {
+    fn update_batch(
+        &mut self,
+        m: &mut Machine,
+        peer: &Peer,
+        attr: &Attr,
+        delete: bool,
+    ) -> Result<Answer> {
         let map = self.map(peer, attr.fd(36))?;
-        self.changed(|bpf| format!("changed map {}", bpf.machine.map(map).name));
-        let key_size = self.machine.map(map).key_size as usize;
-        let size = self.machine.user_value_size(map);
+        let key_size = m.map(map).key_size as usize;
+        let size = m.user_value_size(map);
         for i in 0..attr.u32(32) as usize {
             let key = peer.read(attr.u64(16) + (i * key_size) as u64, key_size)?;
             if delete {
-                self.machine.map_delete(map, &key)?;
+                m.map_delete(map, &key)?;
                 continue;
             }
             let value = peer.read(attr.u64(24) + (i * size) as u64, size)?;
-            self.machine.map_update(map, &key, &value, attr.u64(40))?;
+            m.map_update(map, &key, &value, attr.u64(40))?;
         }
         done()
     }
@@ -423,13 +424,13 @@ impl Bpf {
         Ok(self.objects.add(Object::Btf(Arc::new(btf), id))?)
     }
 
-    fn load(&mut self, peer: &Peer, attr: &Attr) -> Result<std::os::fd::OwnedFd> {
-        self.map_arenas(peer)?;
-        let program = programs::read(self, peer, attr)?;
+    fn load(&mut self, m: &mut Machine, peer: &Peer, attr: &Attr) -> Result<std::os::fd::OwnedFd> {
+        self.map_arenas(m, peer)?;
+        let program = programs::read(self, m, peer, attr)?;
         if let crate::ProgramKind::Other(kind) = program.kind {
             return Ok(self.objects.add(Object::Idle(program.name, kind))?);
         }
-        match self.machine.load(program) {
+        match m.load(program) {
             Ok(program) => {
                 let id = self.id();
                 Ok(self.objects.add(Object::Program(program, id))?)
@@ -445,24 +446,24 @@ impl Bpf {
     }
 
     /// Programs see arenas where the loader has mapped them.
-    fn map_arenas(&mut self, peer: &Peer) -> Result<()> {
+    fn map_arenas(&mut self, m: &mut Machine, peer: &Peer) -> Result<()> {
         let maps: Vec<_> = self.objects.maps().collect();
         for (map, inode) in maps {
-            if self.machine.map(map).kind == MapKind::Arena {
+            if m.map(map).kind == MapKind::Arena {
                 if let Some(address) = peer.mapping(inode) {
-                    self.machine.arena_mapped(map, address)?;
+                    m.arena_mapped(map, address)?;
                 }
             }
         }
         Ok(())
     }
 
-    fn test_run(&mut self, peer: &Peer, attr: &Attr) -> Result<Answer> {
+    fn test_run(&mut self, m: &mut Machine, peer: &Peer, attr: &Attr) -> Result<Answer> {
         let Some(Object::Program(program, _)) = self.objects.find(peer, attr.fd(0)) else {
             return fail(libc::EBADF);
         };
         let program = *program;
-        if self.machine.program(program).kind != crate::ProgramKind::Syscall {
+        if m.program(program).kind != crate::ProgramKind::Syscall {
             return fail(libc::EINVAL);
         }
         let size = attr.u32(40) as usize;
@@ -470,17 +471,16 @@ impl Bpf {
             0 => Vec::new(),
             size => peer.read(attr.u64(48), size)?,
         };
-        if self.attached.is_some() {
+        if self.attached.is_some() && !self.is_live {
             // A real kernel would have called ops.init(): each run does it, and runs this program then.
-            self.changed(|bpf| format!("ran program {}", bpf.machine.program(program).name));
             self.started.push(Started {
                 program,
                 context,
-                cpu: self.machine.this_cpu,
+                cpu: m.this_cpu,
             });
             return done();
         }
-        let value = self.run(program, &mut context)?;
+        let value = self.run(m, program, &mut context)?;
         if size > 0 {
             peer.write(attr.u64(48), &context)?;
         }
@@ -489,15 +489,23 @@ impl Bpf {
     }
 
     /// Attaches a program to an event that does happen.
-    fn attach_program(&mut self, program: ProgramId) {
-        match &self.machine.program(program).kind {
-            crate::ProgramKind::Tracepoint(tracepoint) => self.raised.push((*tracepoint, program)),
+    fn attach_program(&mut self, m: &mut Machine, program: ProgramId) {
+        match &m.program(program).kind {
+            crate::ProgramKind::Tracepoint(tracepoint) => {
+                self.raised.push((*tracepoint, program));
+                if self.is_live {
+                    m.listen(&self.raised);
+                }
+            }
             _ => self.at_attach.push(program),
         }
     }
 
-    fn run(&mut self, program: ProgramId, context: &mut [u8]) -> Result<u64> {
-        self.machine.run_syscall(program, context).map_err(|fault| {
+    fn run(&mut self, m: &mut Machine, program: ProgramId, context: &mut [u8]) -> Result<u64> {
+        m.run_syscall(program, context).map_err(|fault| {
+            if self.is_live {
+                m.program_failed(&fault);
+            }
             self.refusals.push(Refusal {
                 program: "its loader ran a program".into(),
                 what: fault.to_string(),
@@ -506,7 +514,13 @@ impl Bpf {
         })
     }
 
-    fn update_table(&mut self, peer: &Peer, map: MapId, value: &[u8]) -> Result<Answer> {
+    fn update_table(
+        &mut self,
+        m: &mut Machine,
+        peer: &Peer,
+        map: MapId,
+        value: &[u8],
+    ) -> Result<Answer> {
         let btf = self.kernel.btf.clone();
         let find = |tables: &[(MapId, Table)]| tables.iter().position(|(id, _)| *id == map);
         let index = find(&self.tables).ok_or(Errno(libc::EINVAL))?;
@@ -514,43 +528,54 @@ impl Bpf {
         let ops = programs::read_ops(self, peer, &btf, type_id, value)?;
         self.tables[index].1.ops = Some(ops.clone());
         if flags & F_LINK == 0 {
-            self.attach(ops)?;
+            self.attach(m, ops)?;
         }
         done()
     }
 
-    fn attach(&mut self, ops: Ops) -> Result<()> {
+    fn attach(&mut self, m: &mut Machine, ops: Ops) -> Result<()> {
         if self.attached.is_some() {
             return fail(libc::EBUSY);
         }
         for program in std::mem::take(&mut self.at_attach) {
-            self.run(program, &mut [0; 16])?;
+            self.run(m, program, &mut [0; 16])?;
         }
-        self.machine.attach(ops.clone());
+        m.attach(ops.clone());
+        self.mapped_before = self.mapped(m)?;
         self.attached = Some(ops);
         Ok(())
     }
 
-    fn create_link(&mut self, peer: &Peer, attr: &Attr) -> Result<std::os::fd::OwnedFd> {
+    fn create_link(
+        &mut self,
+        m: &mut Machine,
+        peer: &Peer,
+        attr: &Attr,
+    ) -> Result<std::os::fd::OwnedFd> {
         if attr.u32(8) != ATTACH_STRUCT_OPS {
-            return self.attach_idle(peer, attr.fd(0));
+            return self.attach_idle(m, peer, attr.fd(0));
         }
         let map = self.map(peer, attr.fd(0))?;
         let table = self.tables.iter().find(|(id, _)| *id == map);
         let Some(ops) = table.and_then(|(_, table)| table.ops.clone()) else {
             return fail(libc::EINVAL);
         };
-        self.attach(ops)?;
+        self.attach(m, ops)?;
         Ok(self.objects.add(Object::Link)?)
     }
 
     /// Attaches a program to an event that never happens here.
-    pub(super) fn attach_idle(&mut self, peer: &Peer, fd: i32) -> Result<std::os::fd::OwnedFd> {
+    pub(super) fn attach_idle(
+        &mut self,
+        m: &mut Machine,
+        peer: &Peer,
+        fd: i32,
+    ) -> Result<std::os::fd::OwnedFd> {
         let name = match self.objects.find(peer, fd) {
             Some(Object::Idle(name, _)) => name.clone(),
             Some(Object::Program(program, _)) => {
                 let program = *program;
-                self.attach_program(program);
+                self.attach_program(m, program);
                 return Ok(self.objects.add(Object::Link)?);
             }
             Some(_) => return fail(libc::EINVAL),
@@ -560,11 +585,11 @@ impl Bpf {
         Ok(self.objects.add(Object::Link)?)
     }
 
-    fn info(&mut self, peer: &Peer, attr: &Attr) -> Result<Answer> {
+    fn info(&mut self, m: &mut Machine, peer: &Peer, attr: &Attr) -> Result<Answer> {
         let (len, at) = (attr.u32(4) as usize, attr.u64(8));
         let object = self.objects.find(peer, attr.fd(0));
         let record = match object.ok_or(Errno(libc::EBADF))? {
-            Object::Map(map) => self.map_info(*map),
+            Object::Map(map) => self.map_info(m, *map),
             Object::Btf(btf, id) => {
                 let (address, room) = asked_bytes(peer, at, len)?;
                 peer.write(address, &btf.bytes()[..btf.bytes().len().min(room)])?;
@@ -572,7 +597,7 @@ impl Bpf {
                 Record::new(32).u64(0, address).u32(8, size).u32(12, *id)
             }
             Object::Program(program, id) => {
-                let program = self.machine.program(*program);
+                let program = m.program(*program);
                 let kind = programs::number_of(&program.kind);
                 Record::new(232)
                     .u32(0, kind)
@@ -588,8 +613,8 @@ impl Bpf {
         done()
     }
 
-    fn map_info(&self, map: MapId) -> Record {
-        let spec = self.machine.map(map);
+    fn map_info(&self, m: &Machine, map: MapId) -> Record {
+        let spec = m.map(map);
         let (key, value) = spec.types.as_ref().map_or((0, 0), |(_, k, v)| (k.0, v.0));
         Record::new(88)
             .u32(0, spec.kind as u32)

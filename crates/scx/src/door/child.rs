@@ -24,6 +24,7 @@ const COMPLAINTS: &[&str] = &[
     "incompatible with vmlinux",
     "panicked at",
     "error: ",
+    "Error: ",
 ];
 
 /// What the auxiliary vector calls the kernel's own library, with which programs read clocks without a system call.
@@ -107,6 +108,17 @@ impl Child {
         self.process.id()
     }
 
+    /// Its threads, in the order in which they were made.
+    pub fn threads(&self) -> Vec<u32> {
+        let folder = fs::read_dir(format!("/proc/{}/task", self.id()));
+        let names = folder.into_iter().flatten().flatten();
+        let mut threads: Vec<u32> = names
+            .filter_map(|thread| thread.file_name().to_str()?.parse().ok())
+            .collect();
+        threads.sort_unstable();
+        threads
+    }
+
     /// How it ended; waits until it has.
     pub fn ended(&mut self) -> io::Result<ExitStatus> {
         self.process.wait()
@@ -128,17 +140,19 @@ impl Child {
     }
 
     /// The lines that say why it failed: the last ones of its standard error, or of its standard output, without
-    /// colours; before them, what libbpf said first.
+    /// colours; before them, the first complaint and what follows it.
     pub fn last_lines(&mut self, most: usize) -> Vec<String> {
         self.read_outputs();
         let [errors, output] = &self.outputs;
         let (errors, output) = (errors.lines(), output.lines());
-        let complains = |line: &&String| COMPLAINTS.iter().any(|words| line.contains(words));
-        let first = errors.iter().chain(&output).find(complains).cloned();
+        let complains = |line: &String| COMPLAINTS.iter().any(|words| line.contains(words));
+        let all = errors.iter().chain(&output);
+        let first = all.skip_while(|line| !complains(line)).take(2).cloned();
+        let first: Vec<String> = first.collect();
         let lines = if errors.is_empty() { output } else { errors };
         let last = lines[lines.len().saturating_sub(most)..].to_vec();
-        let first = first.filter(|first| !last.contains(first));
-        first.into_iter().chain(last).collect()
+        let first = first.into_iter().filter(|first| !last.contains(first));
+        first.chain(last.iter().cloned()).collect()
     }
 }
 

@@ -1,24 +1,41 @@
 //! Time as a loader sees it: it stands still while the loader works, and jumps while all its threads sleep.
 
+use std::collections::HashMap;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use super::child::Child;
 use super::notify::{Answer, Call};
 use super::peer::{BadAddress, Peer};
 use super::wire::number;
+use crate::ext::UPTIME_NS;
+
+/// How long a loader has, in its own time, until a run begins.
+const LOADING: u64 = 60 * SECOND;
 
 /// The time when a loader starts, since its machine was started and since 1970, in ns.
-const MONOTONIC: u64 = 100 * SECOND;
+const MONOTONIC: u64 = UPTIME_NS - LOADING;
 const REAL: u64 = 1_800_000_000 * SECOND;
 
 /// How much time passes with each look at a clock: who waits in a loop shall see the end of it.
 const LOOK: u64 = 1000;
 
+/// How long sched_yield() takes, if nothing happens that a thread waits for.
+///
+/// FIDELITY: to a kernel it is a question of who else runs; a part in user space is no task here.
+const YIELD: u64 = 100_000;
+
 const SECOND: u64 = 1_000_000_000;
 
-/// FUTEX_WAIT_BITSET, and the operations that wake.
+/// FUTEX_WAIT, FUTEX_WAIT_BITSET, and the operations that wake or move more than they say: FUTEX_REQUEUE,
+/// FUTEX_CMP_REQUEUE, FUTEX_WAKE_OP.
 const WAIT: i32 = 0;
 const WAIT_BITSET: i32 = 9;
+const REQUEUE: i32 = 3;
+const COMPARE_REQUEUE: i32 = 4;
+const WAKE_OP: i32 = 5;
+
+/// FUTEX_PRIVATE_FLAG: nobody but threads of the process wakes.
+const PRIVATE: i32 = 128;
 
 /// FUTEX_CLOCK_REALTIME.
 const BY_REAL_TIME: i32 = 256;
@@ -29,15 +46,17 @@ const OPERATION: i32 = 0x7f;
 /// TIMER_ABSTIME.
 const ABSOLUTE: u64 = 1;
 
-/// A loader's clock, and its threads that wait for a time.
+/// A loader's clock, and its threads that wait.
 #[derive(Debug, Default)]
 pub struct Clock {
     /// Since the loader was started, in ns.
     pub now: u64,
     held: Vec<Held>,
+    /// What each thread saw when it last looked.
+    seen: HashMap<u32, u64>,
 }
 
-/// A system call that ends at a time.
+/// A system call that ends at a time, or never.
 #[derive(Debug)]
 struct Held {
     call: Call,
@@ -51,6 +70,7 @@ enum Kind {
     Sleep,
     Futex {
         address: u64,
+        value: u32,
     },
     Files(Vec<(OwnedFd, i16)>),
     /// poll() that asks also for files of bpf(2), which are never ready here.
@@ -78,13 +98,14 @@ impl Clock {
         call: &Call,
         child: &Child,
         is_never_ready: &dyn Fn(i32) -> bool,
+        waits_for_rings: bool,
     ) -> Reply {
         let peer = Peer(call.thread);
         let replied = match call.nr {
             libc::SYS_futex => self.futex(&peer, call),
             _ => match self.look(&peer, call) {
                 Some(answer) => answer.map(|answer| Reply::Now(answer, Vec::new())),
-                None => self.wait(&peer, call, child, is_never_ready),
+                None => self.wait(&peer, call, child, is_never_ready, waits_for_rings),
             },
         };
         let fault = || Reply::Now(Answer::Error(libc::EFAULT), Vec::new());
@@ -107,6 +128,32 @@ impl Clock {
         Some((held.call, answer))
     }
 
+    /// The same, if its time has come.
+    pub fn due(&mut self) -> Option<(Call, Answer)> {
+        match self.next() {
+            Some(next) if next <= self.now => self.jump(),
+            _ => None,
+        }
+    }
+
+    /// It is this late on the machine whose scheduler the loader has attached.
+    pub fn follow(&mut self, machine_ns: u64) {
+        self.now = self.now.max(machine_ns.saturating_sub(MONOTONIC));
+    }
+
+    /// When the first waiting call ends, in the time of that machine.
+    pub fn next_on_machine(&self) -> Option<u64> {
+        self.next().map(|next| next + MONOTONIC)
+    }
+
+    /// The time for a thread that looks, or looked just now: each look takes a little, so that who waits in a loop sees
+    /// the end of it.
+    fn seen_by(&self, thread: u32) -> u64 {
+        self.seen
+            .get(&thread)
+            .map_or(self.now, |&seen| seen.max(self.now))
+    }
+
     /// When the first waiting call ends.
     pub fn next(&self) -> Option<u64> {
         let deadlines = self.held.iter().map(|held| held.deadline);
@@ -118,6 +165,10 @@ impl Clock {
         let mut over = Vec::new();
         self.held.retain(|held| {
             let answer = match &held.kind {
+                Kind::Futex { address, value } => match word(held.call.thread, *address) {
+                    Ok(now) if now == *value => return true,
+                    _ => Answer::Value(0),
+                },
                 Kind::Files(files) if ready(files) => Answer::Host,
                 Kind::Polled(files) => match poll_now(files) {
                     (0, _) => return true,
@@ -135,19 +186,39 @@ impl Clock {
         over
     }
 
+    /// The calls that wait.
+    pub fn waiting(&self) -> Vec<Call> {
+        self.held.iter().map(|held| held.call).collect()
+    }
+
+    /// Does a thread wait?
+    pub fn holds(&self, thread: u32) -> bool {
+        self.held.iter().any(|held| held.call.thread == thread)
+    }
+
+    /// Something has happened: who yielded looks again.
+    pub fn end_yields(&mut self) {
+        for held in &mut self.held {
+            if held.call.nr == libc::SYS_sched_yield {
+                held.deadline = self.now;
+            }
+        }
+    }
+
+    /// A call waits no longer: it was answered.
+    pub fn forget(&mut self, call: &Call) {
+        self.held.retain(|held| held.call.thread != call.thread);
+    }
+
     /// Reads a clock.
     fn look(&mut self, peer: &Peer, call: &Call) -> Option<Result<Answer, BadAddress>> {
+        let (thread, real) = (call.thread, libc::CLOCK_REALTIME);
         let (at, time, unit) = match call.nr {
-            libc::SYS_clock_gettime => match call.int(0) {
-                libc::CLOCK_PROCESS_CPUTIME_ID | libc::CLOCK_THREAD_CPUTIME_ID => {
-                    return Some(Ok(Answer::Host))
-                }
-                clock => (call.args[1], self.time(clock), 1),
-            },
-            libc::SYS_gettimeofday => (call.args[0], self.time(libc::CLOCK_REALTIME), 1000),
+            libc::SYS_clock_gettime => (call.args[1], self.time(thread, call.int(0)), 1),
+            libc::SYS_gettimeofday => (call.args[0], self.time(thread, real), 1000),
             #[cfg(target_arch = "x86_64")]
             libc::SYS_time => {
-                let seconds = self.time(libc::CLOCK_REALTIME) / SECOND;
+                let seconds = self.time(thread, real) / SECOND;
                 return Some(match call.args[0] {
                     0 => Ok(Answer::Value(seconds as i64)),
                     at => peer
@@ -157,7 +228,7 @@ impl Clock {
             }
             _ => return None,
         };
-        self.now += LOOK;
+        self.seen.insert(thread, self.seen_by(thread) + LOOK);
         if at == 0 {
             return Some(Ok(Answer::Value(0)));
         }
@@ -166,12 +237,14 @@ impl Clock {
         Some(peer.write(at, &bytes).map(|()| Answer::Value(0)))
     }
 
-    fn time(&self, clock: i32) -> u64 {
-        let is_real = matches!(
-            clock,
-            libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE | libc::CLOCK_TAI
-        );
-        self.now + if is_real { REAL } else { MONOTONIC }
+    fn time(&self, thread: u32, clock: i32) -> u64 {
+        self.seen_by(thread)
+            + match clock {
+                libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE | libc::CLOCK_TAI => REAL,
+                // It computes in no time; but who measures shall not divide by 0.
+                libc::CLOCK_PROCESS_CPUTIME_ID | libc::CLOCK_THREAD_CPUTIME_ID => 0,
+                _ => MONOTONIC,
+            }
     }
 
     /// When a struct timespec says; none if there is none.
@@ -181,6 +254,7 @@ impl Clock {
         at: u64,
         absolute: Option<i32>,
     ) -> Result<Option<u64>, BadAddress> {
+        let now = self.seen_by(peer.0);
         if at == 0 {
             return Ok(None);
         }
@@ -188,8 +262,8 @@ impl Clock {
         let seconds = number(&bytes, 0, 8).min(u64::MAX / SECOND / 4);
         let time = seconds * SECOND + number(&bytes, 8, 8) % SECOND;
         Ok(Some(match absolute {
-            None => self.now + time,
-            Some(clock) => self.now + time.saturating_sub(self.time(clock)),
+            None => now + time,
+            Some(clock) => now + time.saturating_sub(self.time(peer.0, clock)),
         }))
     }
 
@@ -199,22 +273,38 @@ impl Clock {
             (WAIT, _) => None,
             (WAIT_BITSET, 0) => Some(libc::CLOCK_MONOTONIC),
             (WAIT_BITSET, _) => Some(libc::CLOCK_REALTIME),
+            (REQUEUE | COMPARE_REQUEUE | WAKE_OP, _) => return Ok(self.wake_more(call)),
             _ => return Ok(self.wake(address, call.args[2])),
         };
-        let Some(deadline) = self.deadline(peer, call.args[3], absolute)? else {
+        let deadline = self.deadline(peer, call.args[3], absolute)?;
+        // The end of a thread wakes whoever joins it: the host's kernel does that.
+        if deadline.is_none() && operation & PRIVATE == 0 {
             return Ok(host());
-        };
-        let value = number(&peer.read(address, 4)?, 0, 4);
-        if value != u64::from(call.args[2] as u32) {
+        }
+        let value = word(call.thread, address)?;
+        if value != call.args[2] as u32 {
             return Ok(Reply::Now(Answer::Error(libc::EAGAIN), Vec::new()));
         }
-        self.hold(call, deadline, Kind::Futex { address })
+        let kind = Kind::Futex { address, value };
+        self.hold(call, deadline.unwrap_or(u64::MAX), kind)
+    }
+
+    /// All who wait for these addresses are woken: a wait may end without reason.
+    fn wake_more(&mut self, call: &Call) -> Reply {
+        let mut woken = Vec::new();
+        for address in [call.args[0], call.args[4]] {
+            if let Reply::Now(_, more) = self.wake(address, u64::MAX) {
+                woken.extend(more);
+            }
+        }
+        Reply::Now(Answer::Host, woken)
     }
 
     /// Those who wait for this address and a time are woken here, those who wait for it alone by the host.
     fn wake(&mut self, address: u64, most: u64) -> Reply {
         let mut woken = Vec::new();
-        let waits = |held: &Held| matches!(held.kind, Kind::Futex { address: a } if a == address);
+        let waits =
+            |held: &Held| matches!(held.kind, Kind::Futex { address: a, .. } if a == address);
         while let Some(first) = self.held.iter().position(waits) {
             if woken.len() as u64 >= most {
                 break;
@@ -233,13 +323,17 @@ impl Clock {
         call: &Call,
         child: &Child,
         is_never_ready: &dyn Fn(i32) -> bool,
+        waits_for_rings: bool,
     ) -> Result<Reply, BadAddress> {
         let args = &call.args;
+        let now = self.seen_by(call.thread);
         let milliseconds = |ms: u64| match ms as i32 {
             ms if ms < 0 => None,
-            ms => Some(self.now + ms as u64 * 1_000_000),
+            ms => Some(now + ms as u64 * 1_000_000),
         };
         let (deadline, files) = match call.nr {
+            // Whoever has nothing to do looks again in a while.
+            libc::SYS_sched_yield => (Some(now + YIELD), None),
             libc::SYS_nanosleep => (self.deadline(peer, args[0], None)?, None),
             libc::SYS_clock_nanosleep => {
                 let absolute = (args[1] & ABSOLUTE != 0).then_some(call.int(0));
@@ -259,8 +353,10 @@ impl Clock {
             libc::SYS_epoll_wait => (milliseconds(args[3]), Some(epoll(call, child))),
             _ => return Ok(Reply::NotMine),
         };
-        let Some(deadline) = deadline.filter(|&deadline| deadline > self.now) else {
-            return Ok(host());
+        let deadline = match deadline {
+            Some(deadline) if deadline <= now => return Ok(host()),
+            None if !waits_for_rings => return Ok(host()),
+            deadline => deadline.unwrap_or(u64::MAX),
         };
         match files {
             None => self.hold(call, deadline, Kind::Sleep),
@@ -279,7 +375,8 @@ impl Clock {
     ) -> Result<Reply, BadAddress> {
         let files = polled(peer, call, child, is_never_ready)?;
         let is_plain = files.iter().all(|(file, _)| file.is_some());
-        let is_over = deadline.is_some_and(|deadline| deadline <= self.now);
+        let now = self.seen_by(call.thread);
+        let is_over = deadline.is_some_and(|deadline| deadline <= now);
         if is_plain && (deadline.is_none() || is_over) {
             return Ok(host());
         }
@@ -299,6 +396,11 @@ impl Clock {
         });
         Ok(Reply::Later)
     }
+}
+
+/// A word of a thread's memory.
+fn word(thread: u32, address: u64) -> Result<u32, BadAddress> {
+    Ok(number(&Peer(thread).read(address, 4)?, 0, 4) as u32)
 }
 
 fn host() -> Reply {

@@ -36,7 +36,7 @@ pub fn section_names(bytes: &[u8]) -> Vec<String> {
 }
 
 /// The BPF objects in these bytes: loaders carry theirs with them.
-fn objects(bytes: &[u8]) -> Vec<&[u8]> {
+pub fn objects(bytes: &[u8]) -> Vec<&[u8]> {
     let mut objects = Vec::new();
     let mut from = 0;
     while let Some(at) = memmem::find(&bytes[from..], MAGIC) {

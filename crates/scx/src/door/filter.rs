@@ -28,6 +28,10 @@ const CAPABILITIES: &[u32] = &[libc::PR_CAPBSET_READ as u32];
 pub const FORBIDDEN: &[(&str, c_long)] = &[
     ("mount", libc::SYS_mount),
     ("umount2", libc::SYS_umount2),
+    ("fsopen", libc::SYS_fsopen),
+    ("fsmount", libc::SYS_fsmount),
+    ("move_mount", libc::SYS_move_mount),
+    ("open_tree", libc::SYS_open_tree),
     ("init_module", libc::SYS_init_module),
     ("finit_module", libc::SYS_finit_module),
     ("delete_module", libc::SYS_delete_module),
@@ -108,6 +112,7 @@ const RULES: &[(c_long, When)] = &[
     (libc::SYS_mlockall, When::Always),
     (libc::SYS_getrandom, When::Always),
     // Time.
+    (libc::SYS_sched_yield, When::Always),
     (libc::SYS_nanosleep, When::Always),
     (libc::SYS_clock_nanosleep, When::Always),
     (libc::SYS_clock_gettime, When::Always),
@@ -123,13 +128,19 @@ const RULES: &[(c_long, When)] = &[
     (libc::SYS_epoll_wait, When::Always),
 ];
 
-/// futex() operations that wait or wake: FUTEX_WAIT, WAKE, WAIT_BITSET, WAKE_BITSET, each also private, those that wait
-/// also by the clock of the day.
+/// futex() operations that wait or wake: FUTEX_WAIT, WAKE, REQUEUE, CMP_REQUEUE, WAKE_OP, WAIT_BITSET, WAKE_BITSET, each also
+/// private, those that wait also by the clock of the day.
 const FUTEXES: &[u32] = &[
     0,
     128,
     1,
     129,
+    3,
+    131,
+    4,
+    132,
+    5,
+    133,
     9,
     137,
     10,

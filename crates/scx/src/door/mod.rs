@@ -16,6 +16,8 @@ mod notify;
 mod objects;
 mod peer;
 mod programs;
+mod relocations;
+mod rings;
 mod session;
 mod sysfs;
 mod system;
@@ -33,8 +35,11 @@ use schedlab_trace::printable;
 
 use crate::ext::Hardware;
 use crate::machine::{Kernel, Machine, Ops, Refusal, Topology};
+use crate::userspace::Starter;
 use crate::Image;
 
+pub use elf::mistake;
+pub use relocations::{relocations, Relocations};
 pub use variables::{variables, Variable};
 
 /// How a scheduler is loaded.
@@ -59,6 +64,9 @@ pub struct Loaded {
     pub idle: Vec<String>,
 }
 
+/// Whether the caller asks to stop.
+pub type Stop<'a> = &'a dyn Fn() -> bool;
+
 /// Why a scheduler was not loaded.
 #[derive(Debug)]
 pub enum Unloaded {
@@ -70,8 +78,6 @@ pub enum Unloaded {
     Failed(Failure),
     /// A program of it waits for an event that simulations have, but that no program hears of.
     Unheard(String),
-    /// Its user-space part takes part in scheduling, with what it did.
-    NeedsLoader(Vec<String>),
     /// The caller asked to stop.
     Stopped,
     /// The system has not what it takes.
@@ -119,11 +125,6 @@ impl fmt::Display for Unloaded {
                 f,
                 "one of its programs waits for the tracepoint {event}, which simulations do not raise"
             ),
-            Unloaded::NeedsLoader(changes) => write!(
-                f,
-                "its user-space part takes part in scheduling, which cannot be simulated: it {}",
-                changes.join(", ")
-            ),
             Unloaded::Stopped => f.write_str("stopped"),
             Unloaded::System(error) => error.fmt(f),
         }
@@ -163,57 +164,75 @@ pub fn load(
     loader: &Loader,
     kernel: &Arc<Kernel>,
     machine: &schedlab_machine::Machine,
-    stop: &dyn Fn() -> bool,
+    stop: Stop,
 ) -> Result<Loaded, Unloaded> {
-    let topology = topology(machine);
-    let object = events::read(&loader.object);
-    let offered = events::Offered::new(&kernel.btf, &object);
-    let tree = sysfs::files(machine, &offered.bytes);
-    let bpf = calls::Bpf::new(kernel, Machine::new(kernel, &topology)?, offered);
-    let child = child::Child::start(&loader.program, &loader.arguments, &[])?;
-    let files = files::Files::new(tree);
-    let mut session = session::Session::new(child, bpf, files, machine.cpus.len(), object);
-    session.until_asleep(stop)?;
-    let changes = session.bpf.changes.len();
-    let mapped = session.bpf.mapped()?;
-    let watched = session.watch(stop);
-    let mut bpf = session.into_bpf();
-    let mut changes = bpf.changes.split_off(changes);
-    let now = bpf.mapped()?.into_iter();
-    let written = now.filter(|(map, hash)| mapped.get(map) != Some(hash));
-    changes.extend(written.map(|(map, _)| format!("wrote into map {map}")));
-    changes.extend(bpf.handed_over());
-    if !changes.is_empty() {
-        return Err(Unloaded::NeedsLoader(counted(changes)));
-    }
-    // Whoever fails after it took part has been named above.
-    watched?;
-    bpf.machine.this_cpu = 0;
+    let (mut session, mut m) = begin(loader, kernel, machine)?;
+    session.until_asleep(&mut m, stop)?;
+    let acts = session.acts_later(&mut m, stop)?;
+    let bpf = session.into_bpf();
+    let takes_part = acts || bpf.has_written(&m)? || bpf.hands_over(&m);
+    m.this_cpu = 0;
     let ops = bpf.ops();
-    bpf.machine.attach(ops.clone());
-    bpf.machine.ext.hardware = hardware(machine);
+    m.attach(ops.clone());
+    m.ext.hardware = hardware(machine);
+    let mut image = m.freeze()?;
+    if takes_part {
+        image.start_with(Box::new(AtEachRun {
+            loader: loader.clone(),
+            kernel: kernel.clone(),
+            machine: machine.clone(),
+        }));
+    }
     Ok(Loaded {
-        image: Arc::new(bpf.machine.freeze()?),
+        image: Arc::new(image),
         ops,
         idle: bpf.idle,
     })
 }
 
-/// Equal ones once, with their number.
-fn counted(mut texts: Vec<String>) -> Vec<String> {
-    texts.sort();
-    let mut counted: Vec<(String, usize)> = Vec::new();
-    for text in texts {
-        match counted.last_mut() {
-            Some((last, count)) if *last == text => *count += 1,
-            _ => counted.push((text, 1)),
-        }
+/// Starts a loader for a machine.
+fn begin(
+    loader: &Loader,
+    kernel: &Arc<Kernel>,
+    machine: &schedlab_machine::Machine,
+) -> Result<(session::Session, Box<Machine>), Unloaded> {
+    let object = events::read(&loader.object);
+    let offered = events::Offered::new(&kernel.btf, &object);
+    let tree = sysfs::files(machine, &offered.bytes);
+    let mut m = Machine::new(kernel, &topology(machine))?;
+    m.relocations = Arc::new(relocations::relocations(&object));
+    let bpf = calls::Bpf::new(kernel, offered);
+    let child = child::Child::start(&loader.program, &loader.arguments, &[])?;
+    let files = files::Files::new(tree);
+    let session = session::Session::new(child, bpf, files, machine.cpus.len(), object);
+    Ok((session, m))
+}
+
+/// A loader that is started for each run, because its part in user space takes part.
+#[derive(Debug)]
+struct AtEachRun {
+    loader: Loader,
+    kernel: Arc<Kernel>,
+    machine: schedlab_machine::Machine,
+}
+
+impl Starter for AtEachRun {
+    fn start(&self) -> io::Result<Box<Machine>> {
+        let attached = begin(&self.loader, &self.kernel, &self.machine);
+        let attached = attached.and_then(|(mut session, mut m)| {
+            session.until_attaching(&mut m, &|| false)?;
+            m.this_cpu = 0;
+            m.attach(session.bpf.ops());
+            m.ext.hardware = hardware(&self.machine);
+            m.user_space = Some(Box::new(session));
+            m.is_live = true;
+            Ok(m)
+        });
+        attached.map_err(|unloaded| match unloaded {
+            Unloaded::System(error) => error,
+            other => io::Error::other(other.to_string()),
+        })
     }
-    let say = |(text, count)| match count {
-        1 => text,
-        count => format!("{text} ({count} times)"),
-    };
-    counted.into_iter().map(say).collect()
 }
 
 /// What schedulers may ask of a machine beyond its topology.

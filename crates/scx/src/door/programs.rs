@@ -8,7 +8,7 @@ use super::peer::Peer;
 use super::wire::{number, text, Attr};
 use crate::btf::Kind;
 use crate::ext::Tracepoint;
-use crate::machine::{Errno, Ops, Program, ProgramKind};
+use crate::machine::{Errno, Machine, Ops, Program, ProgramKind};
 use crate::maps::{MapId, MapKind};
 use crate::{Btf, TypeId};
 
@@ -39,7 +39,7 @@ const MAP_IDX_VALUE: u8 = 6;
 type Result<T> = std::result::Result<T, Errno>;
 
 /// What BPF_PROG_LOAD asks for.
-pub fn read(bpf: &Bpf, peer: &Peer, attr: &Attr) -> Result<Program> {
+pub fn read(bpf: &Bpf, m: &Machine, peer: &Peer, attr: &Attr) -> Result<Program> {
     let count = attr.u32(4);
     if count == 0 || count > MOST_INSNS {
         return fail(libc::E2BIG);
@@ -47,7 +47,7 @@ pub fn read(bpf: &Bpf, peer: &Peer, attr: &Attr) -> Result<Program> {
     let bytes = peer.read(attr.u64(8), 8 * count as usize)?;
     let insns = bytes.chunks_exact(8).map(|insn| number(insn, 0, 8));
     let mut insns: Vec<u64> = insns.collect();
-    resolve_maps(bpf, peer, attr, &mut insns)?;
+    resolve_maps(bpf, m, peer, attr, &mut insns)?;
     let btf = match attr.fd(72) {
         0 => None,
         fd => Some(bpf.types(peer, fd)?),
@@ -102,7 +102,7 @@ pub fn number_of(kind: &ProgramKind) -> u32 {
 }
 
 /// Puts the numbers of maps where descriptors are.
-fn resolve_maps(bpf: &Bpf, peer: &Peer, attr: &Attr, insns: &mut [u64]) -> Result<()> {
+fn resolve_maps(bpf: &Bpf, m: &Machine, peer: &Peer, attr: &Attr, insns: &mut [u64]) -> Result<()> {
     let mut i = 0;
     while i < insns.len() {
         let insn = insns[i];
@@ -124,7 +124,7 @@ fn resolve_maps(bpf: &Bpf, peer: &Peer, attr: &Attr, insns: &mut [u64]) -> Resul
         if let Some(fd) = fd {
             let map = bpf.map(peer, fd)?;
             if plain == MAP_VALUE {
-                check_offset(bpf, peer, attr, map, insns.get(i + 1))?;
+                check_offset(m, peer, attr, map, insns.get(i + 1))?;
             }
             let low = insn & 0xffff_0fff | u64::from(plain) << 12;
             insns[i] = low | u64::from(map.0) << 32;
@@ -136,13 +136,13 @@ fn resolve_maps(bpf: &Bpf, peer: &Peer, attr: &Attr, insns: &mut [u64]) -> Resul
 
 /// A value is not addressed from outside; loaders look whether that is found.
 fn check_offset(
-    bpf: &Bpf,
+    m: &Machine,
     peer: &Peer,
     attr: &Attr,
     map: MapId,
     second: Option<&u64>,
 ) -> Result<()> {
-    let spec = bpf.machine.map(map);
+    let spec = m.map(map);
     let offset = second.map_or(0, |insn| insn >> 32);
     let size = u64::from(spec.value_size) * u64::from(spec.max_entries);
     if spec.kind == MapKind::Arena || offset < size {

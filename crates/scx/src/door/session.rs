@@ -1,5 +1,6 @@
 //! A loader from its start to the attach, and a while beyond.
 
+use std::fmt;
 use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -14,18 +15,24 @@ use super::filter::{FORBIDDEN, FORKS};
 use super::notify::{Answer, Call};
 use super::objects::Object;
 use super::peer::Peer;
+use super::rings::Rings;
 use super::sysfs;
 use super::system::System;
-use super::{Failure, Unloaded};
+use super::{Failure, Stop, Unloaded};
+use crate::machine::Machine;
+use crate::userspace::UserSpace;
 
 /// How long a loader may work until it attaches, the time that answers take not counted.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long its user-space part is watched after the attach, in its own time.
+/// How long it is watched after the attach, in its own time.
 const WATCHED: u64 = 5_000_000_000;
 
 /// How often it is looked at, in ms.
 const LOOKS_MS: i32 = 2;
+
+/// So many looks that find all threads asleep are enough to believe it.
+const ENOUGH: u32 = 2;
 
 /// So many looks at a loader all of whose threads sleep, and none for a time, are enough.
 const STUCK: u32 = 1000;
@@ -58,10 +65,19 @@ pub struct Session {
     forbidden: Vec<&'static str>,
     /// Tracepoints with programs that the simulator would have to run.
     unheard: Vec<String>,
+    rings: Rings,
     /// The file that holds its BPF object.
     object: Vec<u8>,
-    /// Since when all its threads sleep, as far as it was looked.
+    /// How often in a row all its threads were found asleep.
     asleep: u32,
+    /// A thread has just begun to wait: perhaps it was the last one.
+    may_sleep: bool,
+    /// It asked for more than time since that was last forgotten.
+    acts: bool,
+    /// Its scheduler runs: what it does counts.
+    is_live: bool,
+    /// The call that attaches its scheduler, whose answer waits until it runs.
+    attaching: Option<(Call, Answer)>,
 }
 
 impl Session {
@@ -78,8 +94,13 @@ impl Session {
             forked: false,
             forbidden: Vec::new(),
             unheard: Vec::new(),
+            rings: Rings::default(),
             object,
             asleep: 0,
+            may_sleep: false,
+            acts: false,
+            is_live: false,
+            attaching: None,
         }
     }
 
@@ -87,35 +108,66 @@ impl Session {
     ///
     /// # Errors
     /// It does not come to that.
-    pub fn until_asleep(&mut self, stop: &dyn Fn() -> bool) -> Result<(), Unloaded> {
-        while !(self.step(stop)? && self.bpf.attached.is_some()) {
-            match self.clock.next() {
-                Some(_) if self.asleep() => self.jump()?,
-                None if self.asleep >= STUCK => {
-                    let what =
-                        "it waits for what does not come, without having attached a scheduler";
-                    return Err(self.failure(what.into()));
-                }
-                _ => {}
-            }
+    pub fn until_asleep(&mut self, m: &mut Machine, stop: Stop) -> Result<(), Unloaded> {
+        while !(self.step(m, stop)? && self.bpf.attached.is_some()) {
+            self.go_on_loading()?;
         }
+        self.is_heard()
+    }
+
+    /// Answers until the loader attaches its scheduler, and lets it wait there: its programs will run.
+    ///
+    /// # Errors
+    /// It does not come to that.
+    pub fn until_attaching(&mut self, m: &mut Machine, stop: Stop) -> Result<(), Unloaded> {
+        self.is_live = true;
+        while self.attaching.is_none() {
+            self.step(m, stop)?;
+            self.go_on_loading()?;
+        }
+        self.is_heard()
+    }
+
+    /// Time jumps if the loader waits for it.
+    fn go_on_loading(&mut self) -> Result<(), Unloaded> {
+        match self.clock.next() {
+            Some(_) if self.asleep() && self.attaching.is_none() => self.jump(),
+            None if self.asleep >= STUCK => {
+                let what = "it waits for what does not come, without having attached a scheduler";
+                Err(self.failure(what.into()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Do all events happen that its programs wait for?
+    fn is_heard(&self) -> Result<(), Unloaded> {
         match self.unheard.first() {
             Some(event) => Err(Unloaded::Unheard(event.clone())),
             None => Ok(()),
         }
     }
 
-    /// Watches what its user-space part does in the next seconds of its time.
+    /// Does it do more in the next seconds of its time than sleep and look at the clock?
     ///
     /// # Errors
-    /// It ends.
-    pub fn watch(&mut self, stop: &dyn Fn() -> bool) -> Result<(), Unloaded> {
+    /// The system's, and `stop`.
+    pub fn acts_later(&mut self, m: &mut Machine, stop: Stop) -> Result<bool, Unloaded> {
         let end = self.clock.now + WATCHED;
+        self.acts = false;
         while self.clock.next().is_some_and(|next| next < end) {
-            self.jump()?;
-            while !self.step(stop)? {}
+            let watched = self.jump().and_then(|()| {
+                while !(self.step(m, stop)? || self.acts) {}
+                Ok(())
+            });
+            match watched {
+                // It misses what ops.init() would have done.
+                Err(Unloaded::Failed(_)) => return Ok(true),
+                Ok(()) if self.acts => return Ok(true),
+                watched => watched?,
+            }
         }
-        Ok(())
+        Ok(false)
     }
 
     /// The end of the loader; what came of its calls.
@@ -128,21 +180,22 @@ impl Session {
             return Ok(());
         };
         self.asleep = 0;
-        let times = sysfs::times(self.cpus, self.clock.now);
+        let times = sysfs::times(&vec![0; self.cpus], self.clock.now);
         self.files.tree.add("/proc/stat", times);
         Ok(self.child.listener.answer(&call, answer)?)
     }
 
     fn asleep(&self) -> bool {
-        self.asleep >= 2
+        self.asleep >= ENOUGH
     }
 
     /// Waits for something to happen, a little.  Are all threads asleep?
-    fn step(&mut self, stop: &dyn Fn() -> bool) -> Result<bool, Unloaded> {
-        if self.wait()? {
+    fn step(&mut self, m: &mut Machine, stop: Stop) -> Result<bool, Unloaded> {
+        let patience = if self.may_sleep { 0 } else { LOOKS_MS };
+        if self.wait(patience)? {
             self.asleep = 0;
             if let Some(call) = self.child.listener.receive()? {
-                self.serve(&call)?;
+                self.serve(m, &call)?;
             }
             return self.go_on(stop).map(|()| false);
         }
@@ -155,15 +208,16 @@ impl Session {
             return Err(self.ended());
         }
         self.go_on(stop)?;
-        self.asleep = match all_sleep(self.child.id()) {
+        self.asleep = match all_sleep(&self.child, &self.clock) {
             true => self.asleep + 1,
             false => 0,
         };
+        self.may_sleep = (1..ENOUGH).contains(&self.asleep);
         Ok(self.asleep())
     }
 
     /// Is there a reason to give up?
-    fn go_on(&mut self, stop: &dyn Fn() -> bool) -> Result<(), Unloaded> {
+    fn go_on(&mut self, stop: Stop) -> Result<(), Unloaded> {
         if stop() {
             return Err(Unloaded::Stopped);
         }
@@ -174,14 +228,14 @@ impl Session {
     }
 
     /// Is there a call to answer?
-    fn wait(&self) -> io::Result<bool> {
+    fn wait(&self, patience_ms: i32) -> io::Result<bool> {
         let mut listener = libc::pollfd {
             fd: self.child.listener.as_raw_fd(),
             events: libc::POLLIN,
             revents: 0,
         };
         // SAFETY: one file.
-        match unsafe { libc::poll(&mut listener, 1, LOOKS_MS) } {
+        match unsafe { libc::poll(&mut listener, 1, patience_ms) } {
             -1 => match io::Error::last_os_error() {
                 error if error.kind() == io::ErrorKind::Interrupted => Ok(false),
                 error => Err(error),
@@ -239,23 +293,39 @@ impl Session {
         })
     }
 
-    fn serve(&mut self, call: &Call) -> Result<(), Unloaded> {
+    fn serve(&mut self, m: &mut Machine, call: &Call) -> Result<(), Unloaded> {
         let (peer, objects) = (Peer(call.thread), &self.bpf.objects);
         let is_object = |fd: i32| objects.find(&peer, fd).is_some();
-        let answer = match self.clock.answer(call, &self.child, &is_object) {
-            Reply::Later => return Ok(()),
+        if let Some(answer) = self.rings.events(call, m) {
+            return Ok(self.child.listener.answer(call, answer)?);
+        }
+        let for_rings = self.rings.are_in(call);
+        let clock = &mut self.clock;
+        let answer = match clock.answer(call, &self.child, &is_object, for_rings) {
+            Reply::Later => {
+                self.may_sleep = true;
+                return Ok(());
+            }
             Reply::Now(answer, woken) => {
                 for (call, answer) in woken {
                     self.child.listener.answer(&call, answer)?;
                 }
                 answer
             }
-            Reply::NotMine => self.answer(call),
+            Reply::NotMine => {
+                self.acts = true;
+                self.answer(m, call)
+            }
         };
+        if self.is_live && !self.bpf.is_live && self.bpf.attached.is_some() {
+            self.bpf.is_live = true;
+            self.attaching = Some((*call, answer));
+            return Ok(());
+        }
         Ok(self.child.listener.answer(call, answer)?)
     }
 
-    fn answer(&mut self, call: &Call) -> Answer {
+    fn answer(&mut self, m: &mut Machine, call: &Call) -> Answer {
         if let Some(answer) = self.files.answer(call) {
             return answer;
         }
@@ -266,17 +336,18 @@ impl Session {
         match call.nr {
             libc::SYS_bpf => {
                 let before = Instant::now();
-                self.bpf.machine.this_cpu = self.system.cpu_of(call.thread);
-                let answer = self.bpf.answer(call);
+                m.this_cpu = self.system.cpu_of(call.thread);
+                let answer = self.bpf.answer(m, call);
                 self.show_state();
                 // Programs are compiled meanwhile: that is our time, not the loader's.
                 self.deadline += before.elapsed();
                 answer.unwrap_or_else(|errno| Answer::Error(errno.0))
             }
             libc::SYS_perf_event_open => self.perf_event(&peer, call),
-            libc::SYS_ioctl => self.perf_ioctl(&peer, call),
+            libc::SYS_ioctl => self.perf_ioctl(m, &peer, call),
             libc::SYS_epoll_ctl => match self.bpf.objects.find(&peer, call.int(2)) {
-                // Nobody fills a ring buffer here.
+                Some(&Object::Map(map)) => self.rings.control(call, map),
+                // Nothing else is ever ready.
                 Some(_) => Answer::Value(0),
                 None => Answer::Host,
             },
@@ -340,7 +411,7 @@ impl Session {
         }
     }
 
-    fn perf_ioctl(&mut self, peer: &Peer, call: &Call) -> Answer {
+    fn perf_ioctl(&mut self, m: &mut Machine, peer: &Peer, call: &Call) -> Answer {
         let Some(Object::PerfEvent(name)) = self.bpf.objects.find(peer, call.int(0)) else {
             return Answer::Host;
         };
@@ -351,21 +422,67 @@ impl Session {
         if name.starts_with("sched/") {
             self.unheard.push(name.clone());
         }
-        match self.bpf.attach_idle(peer, call.int(2)) {
+        match self.bpf.attach_idle(m, peer, call.int(2)) {
             Ok(_) => Answer::Value(0),
             Err(errno) => Answer::Error(errno.0),
         }
     }
 }
 
-/// Does each thread of a process sleep?
-fn all_sleep(process: u32) -> bool {
-    let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else {
-        return false;
-    };
-    threads.flatten().all(|thread| {
-        let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
-        let state = stat.rsplit_once(") ").map(|(_, rest)| rest.as_bytes()[0]);
-        state == Some(b'S')
-    })
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").finish_non_exhaustive()
+    }
+}
+
+impl UserSpace for Session {
+    fn run(&mut self, m: &mut Machine) -> Result<Option<u64>, String> {
+        let run = self.run_until_asleep(m);
+        run.map_err(|unloaded| unloaded.to_string())
+    }
+}
+
+impl Session {
+    /// Ends the waits whose time has come, one after the other; when the next one ends.
+    fn run_until_asleep(&mut self, m: &mut Machine) -> Result<Option<u64>, Unloaded> {
+        self.deadline = Instant::now() + PATIENCE;
+        self.clock.follow(m.now_ns);
+        let times = sysfs::times(&m.busy_times(), m.now_ns);
+        self.files.tree.add("/proc/stat", times);
+        if std::mem::take(&mut m.user_space_hears) {
+            self.clock.end_yields();
+        }
+        let attaching = self.attaching.take();
+        let mut next = attaching
+            .or_else(|| self.filled(m))
+            .or_else(|| self.clock.due());
+        while let Some((call, answer)) = next {
+            (self.asleep, self.may_sleep) = (0, false);
+            self.child.listener.answer(&call, answer)?;
+            while !self.step(m, &|| false)? {}
+            next = self.filled(m).or_else(|| self.clock.due());
+        }
+        Ok(self.clock.next_on_machine())
+    }
+
+    /// A call that waits no longer, because a ring buffer was filled.
+    fn filled(&mut self, m: &Machine) -> Option<(Call, Answer)> {
+        let mut waiting = self.clock.waiting().into_iter();
+        let (call, answer) = waiting.find_map(|call| Some((call, self.rings.events(&call, m)?)))?;
+        self.clock.forget(&call);
+        Some((call, answer))
+    }
+}
+
+/// Does each thread of a process sleep?  Those that wait for an answer of ours do.
+fn all_sleep(child: &Child, clock: &Clock) -> bool {
+    let threads = child.threads();
+    let mut others = threads.iter().filter(|&&thread| !clock.holds(thread));
+    !threads.is_empty()
+        && others.all(|thread| {
+            let stat = fs::read_to_string(format!("/proc/{}/task/{thread}/stat", child.id()));
+            let stat = stat.unwrap_or_default();
+            let state = stat.rsplit_once(") ").map(|(_, rest)| rest.as_bytes()[0]);
+            state == Some(b'S')
+        })
 }

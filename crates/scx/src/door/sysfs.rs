@@ -211,7 +211,7 @@ fn processes(tree: &mut Tree, machine: &Machine) {
         );
     }
     tree.add("/proc/cpuinfo", info);
-    tree.add("/proc/stat", times(machine.cpus.len(), 0));
+    tree.add("/proc/stat", times(&vec![0; machine.cpus.len()], 0));
     tree.add("/proc/kallsyms", "");
     let version = format!("Linux version {RELEASE} (schedlab)");
     tree.add("/proc/version", line(version));
@@ -227,12 +227,15 @@ fn processes(tree: &mut Tree, machine: &Machine) {
     tree.add(format!("/boot/config-{RELEASE}"), config(machine));
 }
 
-/// /proc/stat of a machine that has been idle for so long: nothing runs while a scheduler is loaded.
-pub fn times(cpus: usize, now_ns: u64) -> String {
-    let idle = now_ns / TICK_NS + 1;
-    let mut times = format!("cpu  0 0 0 {} 0 0 0 0 0 0\n", idle * cpus as u64);
-    for cpu in 0..cpus {
-        let _ = writeln!(times, "cpu{cpu} 0 0 0 {idle} 0 0 0 0 0 0");
+/// /proc/stat of a machine that is up for so long, and whose CPUs were busy for so long, in ns.
+pub fn times(busy_ns: &[u64], now_ns: u64) -> String {
+    let ticks = |busy: u64| (busy / TICK_NS, now_ns.saturating_sub(busy) / TICK_NS + 1);
+    let all = busy_ns.iter().map(|&busy| ticks(busy));
+    let (user, idle) = all.fold((0, 0), |sum, cpu| (sum.0 + cpu.0, sum.1 + cpu.1));
+    let mut times = format!("cpu  {user} 0 0 {idle} 0 0 0 0 0 0\n");
+    for (cpu, &busy) in busy_ns.iter().enumerate() {
+        let (user, idle) = ticks(busy);
+        let _ = writeln!(times, "cpu{cpu} {user} 0 0 {idle} 0 0 0 0 0 0");
     }
     times + "intr 0\nctxt 0\nbtime 0\nprocesses 1\nprocs_running 1\nprocs_blocked 0\n"
 }

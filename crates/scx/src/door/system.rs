@@ -17,7 +17,8 @@ pub struct System {
     cpus: usize,
     /// On which CPUs threads want to run, if they said so.
     wanted: HashMap<u32, Vec<u8>>,
-    random: u64,
+    /// The random numbers of each thread: which thread asks first is not the same in every load.
+    random: HashMap<u32, u64>,
 }
 
 impl System {
@@ -26,7 +27,7 @@ impl System {
         System {
             cpus,
             wanted: HashMap::new(),
-            random: 1,
+            random: HashMap::new(),
         }
     }
 
@@ -58,7 +59,7 @@ impl System {
             },
             libc::SYS_prctl => Ok(Answer::Value(1)),
             libc::SYS_getcpu => self.cpu(&peer, call),
-            libc::SYS_getrandom => self.random(&peer, call),
+            libc::SYS_getrandom => self.random(&peer, call, child),
             libc::SYS_bind => Ok(bind(&peer, call, child)),
             _ => return None,
         };
@@ -117,12 +118,21 @@ impl System {
     }
 
     /// The same numbers in every load.
-    fn random(&mut self, peer: &Peer, call: &Call) -> Result<Answer, BadAddress> {
+    fn random(&mut self, peer: &Peer, call: &Call, child: &Child) -> Result<Answer, BadAddress> {
+        if !self.random.contains_key(&call.thread) {
+            // Threads are numbered in the order in which they were made.
+            let known = self.random.len() as u64;
+            let new = child.threads().into_iter();
+            let new = new.filter(|thread| !self.random.contains_key(thread));
+            let new: Vec<(u32, u64)> = new.zip(known + 1..).collect();
+            self.random.extend(new);
+        }
+        let random = self.random.entry(call.thread).or_default();
         let len = call.args[1].min(1 << 20);
         let byte = |_| {
-            self.random = self.random.wrapping_mul(6364136223846793005);
-            self.random = self.random.wrapping_add(1442695040888963407);
-            (self.random >> 56) as u8
+            *random = random.wrapping_mul(6364136223846793005);
+            *random = random.wrapping_add(1442695040888963407);
+            (*random >> 56) as u8
         };
         let bytes: Vec<u8> = (0..len).map(byte).collect();
         peer.write(call.args[0], &bytes)?;

@@ -328,6 +328,15 @@ impl Machine {
         self.current[cpu as usize] = address;
     }
 
+    /// account_process_tick(): the task that runs when the clock ticks is charged a tick.
+    ///
+    /// FIDELITY: all of it is utime, none stime.
+    pub(super) fn account_tick(&mut self, t: u32) {
+        let at = self.ext.task(t).address + self.ext.fields.utime;
+        let before: u64 = self.memory.get(at);
+        self.store(at, before + self.tick_ns());
+    }
+
     /// task_tick_scx()
     pub(super) fn task_tick(&mut self, cpu: u32, t: u32) {
         self.update_curr(cpu);

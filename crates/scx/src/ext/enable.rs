@@ -149,6 +149,8 @@ impl Machine {
             self.ext.rqs.push(Rq {
                 address: runqueues + u64::from(cpu) * PER_CPU_STRIDE,
                 curr: NONE,
+                busy_ns: 0,
+                switched_ns: self.now_ns,
                 idle: 0,
                 next_class: Class::Idle,
                 local,

@@ -8,6 +8,8 @@ use crate::machine::Machine;
 /// Why a scheduler ended: enum scx_exit_kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ExitKind {
+    /// Its part in user space has ended, and its link with it.
+    Unreg,
     /// It ended itself: scx_bpf_exit().
     UnregBpf,
     /// The core found an error.
@@ -24,6 +26,7 @@ impl ExitKind {
     /// Its number.
     pub fn number(self) -> u32 {
         match self {
+            ExitKind::Unreg => 64,
             ExitKind::UnregBpf => 65,
             ExitKind::Error | ExitKind::Program => 1024,
             ExitKind::ErrorBpf => 1025,
@@ -34,6 +37,7 @@ impl ExitKind {
     /// As the kernel prints it: scx_exit_reason().
     pub fn reason(self) -> &'static str {
         match self {
+            ExitKind::Unreg => "unregistered from user space",
             ExitKind::UnregBpf => "unregistered from BPF",
             ExitKind::Error => "runtime error",
             ExitKind::ErrorBpf => "scx_bpf_error",
@@ -177,7 +181,7 @@ impl Machine {
         let info = self.memory.allocate(size("scx_exit_info"));
         let reason = self.new_string(exit.kind.reason());
         let message = self.new_string(&exit.message);
-        if exit.kind != ExitKind::UnregBpf {
+        if !matches!(exit.kind, ExitKind::Unreg | ExitKind::UnregBpf) {
             self.dump(exit, reason);
         }
         let dump = self.ext.exit.dump.take().unwrap_or_default();

@@ -67,6 +67,7 @@ fields! {
     real_parent "task_struct" "real_parent",
     parent "task_struct" "parent",
     group_leader "task_struct" "group_leader",
+    utime "task_struct" "utime",
     nvcsw "task_struct" "nvcsw",
     nivcsw "task_struct" "nivcsw",
     start_time "task_struct" "start_time",

@@ -28,6 +28,7 @@ mod select;
 mod timers;
 mod tracepoints;
 mod tree;
+mod userspace;
 
 use std::collections::BTreeMap;
 
@@ -118,6 +119,9 @@ struct Rq {
     address: u64,
     /// The task that runs; NONE: the idle task.
     curr: u32,
+    /// How long tasks have run on it, and when it last switched, in ns.
+    busy_ns: u64,
+    switched_ns: u64,
     /// Its idle task's task_struct.
     idle: u64,
     /// The best class that is about to run: rq->next_class.

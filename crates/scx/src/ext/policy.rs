@@ -14,7 +14,7 @@ use schedlab_trace::{GroupId, TaskId};
 
 use super::class::Next;
 use super::consts::{deq, enq, pf, task, wake, NONE};
-use super::timers::{PROGRAMS, WATCHDOG};
+use super::timers::{PROGRAMS, USER_SPACE, WATCHDOG};
 use super::tracepoints::Tracepoint;
 use super::{Class, Op, OpsState, STOPPER, UPTIME_NS};
 use crate::machine::{Machine, Topology};
@@ -249,6 +249,7 @@ impl Machine {
     fn finish(&mut self) {
         self.irq_works();
         self.update_timers();
+        self.wake_user_space();
         if self.ext.exit().is_some() {
             self.tell_end();
         }
@@ -415,18 +416,18 @@ impl Machine {
         }
     }
 
-    /// The task becomes a real-time one: it is set up, queued, and then switched_from_scx() is called.
+    /// The task becomes a real-time one: switched_from_scx() is called in sched_change_begin(), before it gets its new
+    /// attributes and is queued.
     fn leave_class(&mut self, t: u32, cpu: u32) {
         let queued = self.has_flag(t, task::QUEUED);
         self.sched_change(t, deq::MOVE | deq::CLASS, |m| {
+            m.disable_task(t);
             m.reweight_task(t);
             m.ext.task_mut(t).class = Class::Rt;
         });
         if queued {
             self.enqueue_rt(cpu, t);
         }
-        self.ext.task_mut(t).class = Class::Ext;
-        self.change_class(t, Class::Rt);
     }
 
     /// The task was a real-time one: switching_to_scx() is called before it is queued.
@@ -434,9 +435,10 @@ impl Machine {
         let queued = self.ext.task(t).rt_since.is_some();
         self.dequeue_rt(cpu, t);
         self.describe_class(t);
-        self.change_class(t, Class::Ext);
+        self.come_to_class(t);
         if queued {
-            let flags = enq::RESTORE | enq::NOCLOCK | enq::MOVE | enq::CLASS;
+            // ENQUEUE_HEAD: its priority has become lower.
+            let flags = enq::RESTORE | enq::NOCLOCK | enq::MOVE | enq::CLASS | enq::HEAD;
             self.enqueue_task(cpu, t, flags);
         }
         if running {
@@ -482,6 +484,7 @@ unsafe fn opt_id(p: *const ffi::Task) -> Option<u32> {
 unsafe extern "C" fn init(s: *mut ffi::Sched) -> i32 {
     let m = unsafe { machine(s) };
     m.enable();
+    m.run_user_space();
     m.finish();
     -i32::from(m.ext.exit().is_some())
 }
@@ -570,6 +573,7 @@ unsafe extern "C" fn switched(
     let m = unsafe { machine(s) };
     let (prev, next) = unsafe { (opt_id(prev), opt_id(next)) };
     m.trace_switch(cpu, prev.unwrap_or(NONE), next.unwrap_or(NONE));
+    m.count_busy(cpu, prev.is_some());
     m.show_switch(cpu, prev.unwrap_or(NONE), next.unwrap_or(NONE));
     if let Some(prev) = prev.filter(|_| std::mem::take(&mut m.ext.told.exited)) {
         m.dead_task(prev);
@@ -584,6 +588,7 @@ unsafe extern "C" fn tick(s: *mut ffi::Sched, cpu: u32, p: *mut ffi::Task) {
         return;
     };
     m.update_rq_clock(cpu);
+    m.account_tick(t);
     match m.ext.task(t).class {
         Class::Rt => m.tick_rt(cpu, t),
         _ => m.task_tick(cpu, t),
@@ -656,6 +661,7 @@ unsafe extern "C" fn timer(s: *mut ffi::Sched, which: u32) {
     let m = unsafe { machine(s) };
     match which {
         PROGRAMS => m.expire_timers(),
+        USER_SPACE => m.run_user_space(),
         _ => {
             m.check_timeouts();
             m.tell_watchdog();

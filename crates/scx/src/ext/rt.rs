@@ -117,17 +117,11 @@ impl Machine {
         self.set_exec_start(t, self.now_ns);
     }
 
-    /// sched_setscheduler(): a task comes to the scheduler's class, or leaves it.
-    pub(super) fn change_class(&mut self, t: u32, to: Class) {
-        let from = std::mem::replace(&mut self.ext.task_mut(t).class, to);
-        match (from, to) {
-            (Class::Rt, Class::Ext) => {
-                self.enable_task(t);
-                let mask = self.ext.task(t).address + self.ext.fields.cpus_mask;
-                self.task_op(Op::SetCpumask, t, &[mask]);
-            }
-            (Class::Ext, Class::Rt) => self.disable_task(t),
-            _ => {}
-        }
+    /// switching_to_scx()
+    pub(super) fn come_to_class(&mut self, t: u32) {
+        self.ext.task_mut(t).class = Class::Ext;
+        self.enable_task(t);
+        let mask = self.ext.task(t).address + self.ext.fields.cpus_mask;
+        self.task_op(Op::SetCpumask, t, &[mask]);
     }
 }

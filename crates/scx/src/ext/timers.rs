@@ -9,6 +9,8 @@ use crate::machine::{Machine, TimerRequest};
 pub(super) const PROGRAMS: u32 = 0;
 /// The policy's timer for the watchdog.
 pub(super) const WATCHDOG: u32 = 1;
+/// The policy's timer for the scheduler's part in user space.
+pub(super) const USER_SPACE: u32 = 2;
 
 /// Timers of programs that are armed, by when they expire and in what order they were started.
 #[derive(Clone, Debug, Default)]

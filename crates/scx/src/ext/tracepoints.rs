@@ -60,6 +60,11 @@ impl Listeners {
 }
 
 impl Machine {
+    /// From now on these programs hear.
+    pub(crate) fn listen(&mut self, programs: &[(Tracepoint, ProgramId)]) {
+        self.ext.listeners = Listeners::new(programs);
+    }
+
     /// Does a program hear of it?
     #[inline]
     pub(super) fn is_heard(&self, tracepoint: Tracepoint) -> bool {

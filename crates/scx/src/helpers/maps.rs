@@ -89,47 +89,6 @@ calls! {
             }
         }
     }
-
-    ringbuf_reserve(m, map, size) {
-        m.map_at(map).map_or(0, |id| m.reserve(id, size))
-    }
-
-    ringbuf_submit(m, record) {
-        let [map, len] = m.memory.get::<[u32; 2]>(record.wrapping_sub(8));
-        let bytes = m.memory.bytes(record, u64::from(len)).map(<[u8]>::to_vec);
-        if let (Some(bytes), Some(Data::Ring(ring))) = (bytes, m.ring(map)) {
-            ring.submit(bytes);
-        }
-        0
-    }
-
-    ringbuf_discard(_m) { 0 }
-
-    ringbuf_output(m, map, data, size) {
-        let Some(id) = m.map_at(map) else {
-            return error(libc::EINVAL);
-        };
-        let most = u64::from(m.maps[id.0 as usize].spec.max_entries);
-        let bytes = m.memory.bytes(data, size).map(<[u8]>::to_vec);
-        match (bytes, m.ring(id.0)) {
-            (Some(bytes), Some(Data::Ring(ring))) if size + 8 <= most => {
-                ring.submit(bytes);
-                0
-            }
-            _ => error(libc::EAGAIN),
-        }
-    }
-
-    ringbuf_query(m, map, what) {
-        let Some(id) = m.map_at(map) else {
-            return 0;
-        };
-        // BPF_RB_RING_SIZE; whoever reads has read everything.
-        match what {
-            1 => u64::from(m.maps[id.0 as usize].spec.max_entries),
-            _ => 0,
-        }
-    }
 }
 
 impl Machine {
@@ -302,29 +261,5 @@ impl Machine {
                 }
             }
         }
-    }
-
-    fn ring(&mut self, map: u32) -> Option<&mut Data> {
-        self.maps.get_mut(map as usize).map(|map| &mut map.data)
-    }
-
-    /// Room for a record, behind the number of its map and its length.
-    fn reserve(&mut self, id: MapId, size: u64) -> u64 {
-        let map = &mut self.maps[id.0 as usize];
-        let most = u64::from(map.spec.max_entries);
-        let whole = size.saturating_add(8).checked_next_multiple_of(8);
-        let Some(whole) = whole.filter(|&whole| whole <= most) else {
-            return 0;
-        };
-        let Data::Ring(ring) = &mut map.data else {
-            return 0;
-        };
-        if ring.next + whole > most {
-            ring.next = 0;
-        }
-        let at = map.values + ring.next;
-        ring.next += whole;
-        let _ = self.memory.set(at, [id.0, size as u32]);
-        at + 8
     }
 }

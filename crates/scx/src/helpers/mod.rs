@@ -34,6 +34,7 @@ mod iterators;
 mod maps;
 mod names;
 mod objects;
+mod rings;
 mod strings;
 mod tasks;
 mod timers;
@@ -113,11 +114,11 @@ pub static HELPERS: &[Helper] = helpers![
     115 basic::probe_read_str,
     118 basic::jiffies,
     125 basic::ktime,
-    130 maps::ringbuf_output,
-    131 maps::ringbuf_reserve,
-    132 maps::ringbuf_submit,
-    133 maps::ringbuf_discard,
-    134 maps::ringbuf_query,
+    130 rings::output,
+    131 rings::reserve,
+    132 rings::submit,
+    133 rings::discard,
+    134 rings::query,
     153 basic::per_cpu_ptr,
     154 basic::this_cpu_ptr,
     156 maps::storage_get,
@@ -135,7 +136,10 @@ pub static HELPERS: &[Helper] = helpers![
     182 strings::strncmp,
     194 objects::kptr_xchg,
     195 maps::lookup_percpu,
+    201 rings::dynptr_read,
+    203 rings::dynptr_data,
     208 basic::ktime,
+    209 rings::user_drain,
     209 basic::zero,
     210 maps::storage_get,
     211 maps::storage_delete,

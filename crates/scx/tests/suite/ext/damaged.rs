@@ -14,6 +14,7 @@ fn next(state: &mut u64) -> u64 {
 
 fn read(bytes: &[u8], file: &std::path::Path) {
     let _ = door::variables(bytes);
+    let _ = door::relocations(bytes);
     let _ = Btf::parse(bytes);
     std::fs::write(file, bytes).unwrap();
     let _ = door::object(file);

@@ -8,7 +8,7 @@ use schedlab_policy::{
 use schedlab_scx::{ext, MapId};
 use schedlab_trace::{CpuId, CpuMax, GroupId, GroupWeight, Ns, TaskId, Time};
 
-use super::scheduler::{load, Attached};
+use super::scheduler::{load, Attached, Scheduler};
 
 /// One millisecond.
 pub const MS: u64 = 1_000_000;
@@ -61,8 +61,12 @@ impl Script {
         let topology = schedlab_scx::Topology {
             cpus: cpus.to_vec(),
         };
-        let loaded = load(source, &topology, &attached);
-        let policy = ext::policy(loaded.image, "test", "");
+        Script::of(cpus, &load(source, &topology, &attached))
+    }
+
+    /// A machine under a scheduler that was loaded before.
+    pub fn of(cpus: &[Topology], loaded: &Scheduler) -> Result<Script, Fault> {
+        let policy = ext::policy(loaded.image.clone(), "test", "");
         let platform = Platform {
             cpus,
             smp: true,
@@ -82,15 +86,8 @@ impl Script {
     /// What the scheduler noted since the last time: "what who number", numbers in hexadecimal.  Tasks are numbered
     /// from 1000 on.
     pub fn notes(&mut self) -> Vec<String> {
-        // SAFETY: no hook runs, and the first word of the policy's state is its machine's address.
-        let machine = unsafe {
-            let first = self
-                .host
-                .global_state()
-                .cast::<*mut schedlab_scx::Machine>();
-            &mut **first
-        };
-        let bytes = machine.map_lookup(self.notes, &[0; 4]).unwrap();
+        let notes = self.notes;
+        let bytes = self.machine().map_lookup(notes, &[0; 4]).unwrap();
         let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
         let (from, to) = (self.seen, number(0));
         self.seen = to;
@@ -103,6 +100,20 @@ impl Script {
                 line
             })
             .collect()
+    }
+
+    fn machine(&mut self) -> &mut schedlab_scx::Machine {
+        let state = self.host.global_state();
+        // SAFETY: no hook runs, and the first word of the policy's state is its machine's address.
+        unsafe { &mut **state.cast::<*mut schedlab_scx::Machine>() }
+    }
+
+    /// Changes what is left of a task's slice.
+    pub fn set_slice(&mut self, task: TaskId, ns: u64) {
+        let machine = self.machine();
+        let slice = machine.kernel.btf.field("task_struct", "scx.slice");
+        let at = machine.tasks[task.index()] + u64::from(slice.unwrap().offset);
+        machine.memory.set(at, ns).unwrap();
     }
 
     fn at(&mut self, cpu: u32) {
