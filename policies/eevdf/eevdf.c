@@ -285,6 +285,7 @@ static void update_curr(sched_t *s, cfs_rq_t *cfs_rq)
 		new_request(s, curr);
 	update_min_vruntime(cfs_rq);
 	account_cfs_rq_runtime(s, cfs_rq, delta_exec);
+	server_update(s, cfs_rq, delta_exec);
 	if (cfs_rq->nr_running == 1)
 		return;
 	if (served || protection_has_ended(s, cfs_rq, curr)) {
@@ -644,7 +645,7 @@ static const struct variant eevdf_variants[] = {
 	  "base_slice_us=700 slice_protection=1 pick_buddy=1 lazy=1 wakeup_rules=2 yield_forfeits=1 hrtick=1 "
 	  "lag_of_longest=1 reweight_in_place=1" },
 	{ "6.6", "the first: lag is kept, but a task that sleeps while it owes time pays nothing meanwhile",
-	  "tg_load_interval_us=0 place_deadline_initial=0 place_rel_deadline=0 preempt_short=0 delay_dequeue=0 delay_zero=0 custom_slices=0" },
+	  "tg_load_interval_us=0 fair_server_runtime_us=0 place_deadline_initial=0 place_rel_deadline=0 preempt_short=0 delay_dequeue=0 delay_zero=0 custom_slices=0" },
 };
 
 POLICY(eevdf,

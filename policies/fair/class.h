@@ -11,7 +11,7 @@
  * What the kernel calls task_struct * is a ts_t * here, and sched_entity * an entity_t *.
  *
  * FIDELITY: no SCHED_DEADLINE.
- * FIDELITY: the real-time class has no throttling (95 % by default in a kernel), and
+ * FIDELITY: before 6.12 the real-time class is not throttled (at 95 % by default in a kernel), and in all variants
  *	its waiting tasks are pulled by CPUs that would idle, and placed at wakeup;
  *	they are not pushed away when a better one comes.  It has no groups.
  */
@@ -165,6 +165,7 @@ static inline __unused u64 update_exec_time(sched_t *s, entity_t *curr)
 }
 
 #include "averages.h"
+#include "server.h"
 
 static inline __unused void set_load_weight(ts_t *p)
 {
@@ -329,6 +330,12 @@ static inline __unused void fair_dequeue(sched_t *s, task_t *task, u32 flags)
 static inline __unused ts_t *pick_task(sched_t *s, rq_t *rq)
 {
 	examined(s, 1);
+	if (rq->cfs.rt.nr && server_serves(s, rq)) {
+		ts_t *p = pick_task_fair(s, rq);
+
+		if (p)
+			return p;
+	}
 	if (rq->cfs.rt.nr)
 		return pick_task_rt(rq);
 	return pick_task_fair(s, rq);
@@ -394,10 +401,12 @@ static inline __unused void fair_tick(sched_t *s, u32 cpu, task_t *task)
 	if (!task)
 		return;
 	update_rt_avg(s, rq, task_is_rt(task));
-	if (task_is_rt(task))
+	if (task_is_rt(task)) {
+		server_tick(s, rq);
 		task_tick_rt(s, rq, ts_of(task));
-	else
+	} else {
 		task_tick_fair(s, entity_of_task(task));
+	}
 	update_misfit_status(s, rq, ts_of(task));
 	if (s->nr_cpus > 1)
 		trigger_load_balance(s, rq);

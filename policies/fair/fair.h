@@ -13,6 +13,7 @@
  *	class.h		the hooks: real-time class, fair class, queues
  *	pelt.h			averages over the recent past: the arithmetic
  *	averages.h		and those of tasks, groups and CPUs: load, utilisation
+ *	server.h		what real-time tasks leave to fair ones
  *	domains.h		the machine as a hierarchy of CPU groups
  *	capacity.h		CPUs of unequal speed
  *	busiest.h		from where tasks should be pulled, and how many
@@ -57,6 +58,8 @@
 	T(sis_util, 1, 0, 1, "the more a cache's CPUs are used the fewer of them a wakeup looks at [SRC 6.12 update_idle_cpu_scan(); MEM from 6.0]")	\
 	T(tg_load_interval_us, 1000, 0, 1000000, "a CPU tells its group of its load at most so often, in us [SRC 6.12 update_tg_load_avg(); MEM from 6.7, before that at once]")	\
 	T(numa_imbalance, 1, 0, 1, "nodes with few tasks need not be even: as many tasks as the node has caches, or an eighth of its CPUs, are left together [SRC 6.12 adjust_numa_imbalance(); MEM imb_numa_nr from 5.18]")	\
+	T(fair_server_runtime_us, 50000, 0, 10000000, "fair tasks have so much of each period, in us, whatever real-time tasks do; 0: nothing [SRC 6.12 dl_server_start(): from 6.12]")	\
+	T(fair_server_period_us, 1000000, 1000, 10000000, "that period, in us [SRC 6.12 dl_server_start()]")	\
 	T(load_only, 0, 0, 1, "groups of CPUs are compared by their load alone, have they room or not [SRC 4.19 find_busiest_group(), but for idle CPUs with room, which do not ask; MEM up to 4.12]")
 
 #define FAIR_COUNTERS(C) \
@@ -157,6 +160,16 @@ struct group_stats {
 
 enum stats_of { STATS_LOCAL, STATS_BEST, STATS_CANDIDATE, NR_STATS };
 
+/* The reservation of a CPU's fair tasks: struct sched_dl_entity, see server.h. */
+struct fair_server {
+	s64 runtime;		/* ns that are left */
+	u64 deadline;		/* of this period */
+	u8 started;		/* there are fair tasks */
+	u8 throttled;		/* it does not serve, */
+	u8 armed;		/* since fair tasks may still get their time by themselves */
+	u8 running;		/* they did not */
+};
+
 /* A CPU. */
 struct fair_rq {
 	struct cfs_rq root;
@@ -173,6 +186,7 @@ struct fair_rq {
 	u64 clock, clock_pelt, lost_idle_time;	/* see rq_clock_pelt() */
 	struct sched_avg avg_rt;	/* of real-time tasks */
 	struct list leaf_cfs_rqs;	/* queues of groups that have averages, inner ones before those around them */
+	struct fair_server server;
 	u64 misfit_task_load;		/* of what runs, if it needs a faster CPU */
 	u32 asym_level, asym_level_full;	/* lowest levels where CPUs have several, and all, capacities; NR_LEVELS: none */
 	u32 nr_idle_scan;		/* of the first CPU of a cache: how many of its CPUs a wakeup looks at */

@@ -262,6 +262,8 @@ static inline __unused void enqueue_task_fair(sched_t *s, rq_t *rq, ts_t *p, u32
 	check_enqueue_throttle(s, se->cfs_rq);
 	count_tasks(se->cfs_rq, 1, (s32)entity_is_idle(se));
 	enqueue_groups(s, parent_entity(se), (s32)entity_is_idle(se));
+	if (rq->cfs.root.h_nr_running)
+		server_start(s, rq);
 	running_changed(s, rq);
 }
 
@@ -313,6 +315,8 @@ static inline __unused u32 dequeue_task_fair(sched_t *s, ts_t *p, u32 flags)
 	if (!dequeue_entities(s, &p->se, flags))
 		return false;
 	list_del(&p->se.link);
+	if (!rq->cfs.root.h_nr_running)
+		server_stop(s, rq);
 	return true;
 }
 

@@ -5,6 +5,7 @@
 mod averages;
 mod balance;
 mod capacity;
+mod server;
 pub mod tree;
 
 use schedlab_trace::TaskId;
