@@ -124,7 +124,7 @@ static void reweight_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se, u32 weig
 			update_curr(s, cfs_rq);
 		add_load(cfs_rq, (s64)weight - se->weight);
 	}
-	set_weight(se, weight);
+	change_weight(se, weight);
 }
 
 /* It belongs to its queue for good. */
@@ -192,6 +192,7 @@ static void update_curr(sched_t *s, cfs_rq_t *cfs_rq)
 	curr->vruntime += calc_delta_fair(s, delta_exec, curr);
 	update_min_vruntime(cfs_rq);
 	account_cfs_rq_runtime(s, cfs_rq, delta_exec);
+	server_update(s, cfs_rq, delta_exec);
 }
 
 /* Each run queue has a virtual time of its own: what counts is how far an entity is from it. */
@@ -336,6 +337,7 @@ static void enqueue_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se, u32 flags
 {
 	update_curr(s, cfs_rq);
 	renormalise(cfs_rq, se);
+	update_load_avg(s, cfs_rq, se, UPDATE_TG | DO_ATTACH);
 	if (flags & ENQ_NEW)
 		place_first(s, cfs_rq, se);
 	if (flags & ENQ_WAKEUP)
@@ -349,6 +351,7 @@ static void enqueue_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se, u32 flags
 static u32 dequeue_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se, u32 flags)
 {
 	update_curr(s, cfs_rq);
+	update_load_avg(s, cfs_rq, se, dequeue_action(se, flags));
 	clear_buddies(s, cfs_rq, se);
 	if (cfs_rq->curr == se)
 		cfs_rq->curr = NULL;
@@ -458,6 +461,7 @@ static entity_t *pick_entity(sched_t *s, cfs_rq_t *cfs_rq)
 static void set_next_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 {
 	tree_remove(s, &cfs_rq->tasks_timeline, &se->run_node);
+	update_load_avg(s, cfs_rq, se, UPDATE_TG);
 	se->exec_start = s->now;
 	se->prev_sum_exec_runtime = se->sum_exec_runtime;
 	cfs_rq->curr = se;
@@ -466,6 +470,7 @@ static void set_next_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 static void put_prev_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 {
 	update_curr(s, cfs_rq);
+	update_load_avg(s, cfs_rq, se, 0);
 	link_entity(s, cfs_rq, se);
 	cfs_rq->curr = NULL;
 }
@@ -532,6 +537,7 @@ static void check_preempt_tick(sched_t *s, cfs_rq_t *cfs_rq, entity_t *curr)
 static void entity_tick(sched_t *s, cfs_rq_t *cfs_rq, entity_t *curr)
 {
 	update_curr(s, cfs_rq);
+	update_load_avg(s, cfs_rq, curr, UPDATE_TG);
 	update_cfs_group(s, curr);
 	if (cfs_rq->nr_running > 1)
 		check_preempt_tick(s, cfs_rq, curr);
@@ -573,14 +579,14 @@ static s32 cfs_init(sched_t *s)
 }
 
 static const struct variant cfs_variants[] = {
-	{ "6.5", "the last of them, also 5.13 to 6.4 but for details: gentle sleepers, buddies, 0.75 to 6 ms per slice", "" },
+	{ "6.5", "the last of them, also 5.13 to 6.4 but for details: gentle sleepers, buddies, 0.75 to 6 ms per slice", "tg_load_interval_us=0 fair_server_runtime_us=0" },
 	{ "4.3", "as 6.5 but for its balancer, which looks at loads alone, and details",
-	  "load_only=1 base_slice=0 slice_limit=0 idle_policy_is_idle=0 newidle_cost_us=500 busy_factor=32 imbalance_pct=125 active_balance=2" },
+	  "load_only=1 fair_server_runtime_us=0 pelt=0 sis_util=0 numa_imbalance=0 base_slice=0 slice_limit=0 idle_policy_is_idle=0 newidle_cost_us=500 busy_factor=32 imbalance_pct=125 active_balance=2" },
 	{ "2.6.24", "the first with vruntime: 4 to 20 ms per slice, generous sleepers, children first; its balancer is the later one",
 	  "latency_us=20000 min_granularity_us=4000 wakeup_granularity_us=10000 scaling_cpus_max=1024 max_sysctl_ms=200 "
 	  "gentle_fair_sleepers=0 place_at_fork=0 child_runs_first=1 new_reschedules=1 wakee_granularity=0 buddies=0 "
 	  "tick_catches_up=0 base_slice=0 slice_limit=0 repick_renews=1 yield_skips=0 idle_gives_way=0 "
-	  "select_idle=0 wake_wide=0 idle_policy_is_idle=0 newidle_cost_us=0 busy_factor=32 imbalance_pct=125 active_balance=2" },
+	  "select_idle=0 fair_server_runtime_us=0 pelt=0 sis_util=0 numa_imbalance=0 wake_wide=0 idle_policy_is_idle=0 newidle_cost_us=0 busy_factor=32 imbalance_pct=125 active_balance=2" },
 };
 
 POLICY(cfs,

@@ -285,6 +285,7 @@ static void update_curr(sched_t *s, cfs_rq_t *cfs_rq)
 		new_request(s, curr);
 	update_min_vruntime(cfs_rq);
 	account_cfs_rq_runtime(s, cfs_rq, delta_exec);
+	server_update(s, cfs_rq, delta_exec);
 	if (cfs_rq->nr_running == 1)
 		return;
 	if (served || protection_has_ended(s, cfs_rq, curr)) {
@@ -376,7 +377,7 @@ static void reweight_queued(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se, u32 weig
 	else
 		unlink_entity(s, cfs_rq, se);
 	account_entity_dequeue(cfs_rq, se);
-	set_weight(se, weight);
+	change_weight(se, weight);
 	if (tun(s)->reweight_in_place)
 		rescale_in_place(se, avruntime, old_weight, runs);
 	else
@@ -397,7 +398,7 @@ static void reweight_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se, u32 weig
 		reweight_queued(s, cfs_rq, se, weight);
 		return;
 	}
-	set_weight(se, weight);
+	change_weight(se, weight);
 	rescale_entity(se, old_weight);
 }
 
@@ -407,6 +408,7 @@ static void reweight_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se, u32 weig
 static void leave_delayed(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 {
 	update_curr(s, cfs_rq);
+	update_load_avg(s, cfs_rq, se, UPDATE_TG);
 	update_entity_lag(s, cfs_rq, se);
 	unlink_entity(s, cfs_rq, se);
 	account_entity_dequeue(cfs_rq, se);
@@ -438,6 +440,7 @@ static void requeue_delayed(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 	update_curr(s, cfs_rq);
 	count(s, COUNTER_delayed_wakeups, 1);
 	misplaced = delayed_is_misplaced(s, cfs_rq, se);
+	update_load_avg(s, cfs_rq, se, 0);
 	se->sched_delayed = 0;
 	if (!misplaced)
 		return;
@@ -453,6 +456,7 @@ static void requeue_delayed(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 static void enqueue_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se, u32 flags)
 {
 	update_curr(s, cfs_rq);
+	update_load_avg(s, cfs_rq, se, UPDATE_TG | DO_ATTACH);
 	place_entity(s, cfs_rq, se, flags);
 	account_entity_enqueue(cfs_rq, se);
 	link_entity(s, cfs_rq, se);
@@ -473,6 +477,7 @@ static u32 dequeue_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se, u32 flags)
 		count(s, COUNTER_delayed_dequeues, 1);
 		if (tun(s)->lag_of_longest)
 			update_entity_lag(s, cfs_rq, se);
+		update_load_avg(s, cfs_rq, se, 0);
 		se->sched_delayed = 1;
 		if (running) {
 			link_entity(s, cfs_rq, se);
@@ -480,6 +485,7 @@ static u32 dequeue_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se, u32 flags)
 		}
 		return false;
 	}
+	update_load_avg(s, cfs_rq, se, dequeue_action(se, flags));
 	update_entity_lag(s, cfs_rq, se);
 	if (tun(s)->place_rel_deadline && !(flags & DEQ_SLEEP)) {
 		se->deadline -= se->vruntime;
@@ -558,6 +564,7 @@ static void set_next_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 {
 	clear_buddies(s, se);
 	unlink_entity(s, cfs_rq, se);
+	update_load_avg(s, cfs_rq, se, UPDATE_TG);
 	set_protect_slice(s, cfs_rq, se);
 	se->exec_start = s->now;
 	se->prev_sum_exec_runtime = se->sum_exec_runtime;
@@ -567,6 +574,7 @@ static void set_next_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 static void put_prev_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 {
 	update_curr(s, cfs_rq);
+	update_load_avg(s, cfs_rq, se, 0);
 	cfs_rq->curr = NULL;
 	link_entity(s, cfs_rq, se);
 }
@@ -578,6 +586,7 @@ static void put_prev_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 static void entity_tick(sched_t *s, cfs_rq_t *cfs_rq, entity_t *curr)
 {
 	update_curr(s, cfs_rq);
+	update_load_avg(s, cfs_rq, curr, UPDATE_TG);
 	update_cfs_group(s, curr);
 }
 
@@ -636,7 +645,7 @@ static const struct variant eevdf_variants[] = {
 	  "base_slice_us=700 slice_protection=1 pick_buddy=1 lazy=1 wakeup_rules=2 yield_forfeits=1 hrtick=1 "
 	  "lag_of_longest=1 reweight_in_place=1" },
 	{ "6.6", "the first: lag is kept, but a task that sleeps while it owes time pays nothing meanwhile",
-	  "place_deadline_initial=0 place_rel_deadline=0 preempt_short=0 delay_dequeue=0 delay_zero=0 custom_slices=0" },
+	  "tg_load_interval_us=0 fair_server_runtime_us=0 place_deadline_initial=0 place_rel_deadline=0 preempt_short=0 delay_dequeue=0 delay_zero=0 custom_slices=0" },
 };
 
 POLICY(eevdf,

@@ -16,10 +16,10 @@
  * Order and names follow kernel/sched/fair.c of 6.6 (read: 6.6.y, update_sg_lb_stats() to
  * active_load_balance_cpu_stop()).  Included by class.h.
  *
- * FIDELITY: a CPU's load is the weight of its runnable tasks now; kernels since 3.8 use an average with a
- *	half-life of 32 ms (PELT).  Hence no utilisation: whether a group is full is a matter of its number of tasks.
- * FIDELITY: no asymmetric or changing CPU capacities, NUMA imbalance allowance, preferred nodes,
- *	energy model, or isolated CPUs.  2.6.24's own balancer was of the older kind (see linux26/balance.h) and is not reproduced.
+ * FIDELITY: without the tunable pelt a CPU's load is the weight of its runnable tasks now, and whether a group is full is a
+ *	matter of its number of tasks.  4.3 is so: its average of what is runnable (runnable_load_avg) is left out.
+ * FIDELITY: no NUMA imbalance allowance, preferred nodes, energy model, priorities of CPUs (SD_ASYM_PACKING), or isolated CPUs.
+ *	  2.6.24's own balancer was of the older kind (see linux26/balance.h) and is not reproduced.
  * FIDELITY: 6.6's group_smt_balance and sibling_imbalance() are not here: cores of unequal numbers of threads do not occur.
  * FIDELITY: load_only changes how groups are compared; a task still has to fit the imbalance whole, not by half.  Left
  *	out there: SD_PREFER_SIBLING, the limit that keeps the busiest group from idling CPUs, and what
@@ -107,12 +107,22 @@ static inline __unused u32 can_migrate_task(sched_t *s, struct lb_env *env, ts_t
 	return !task_hot(s, env, p) || domain_of(env)->nr_balance_failed > cache_nice_tries(env);
 }
 
+/* What of the imbalance @p would even out. */
+static inline __unused u64 amount_of(sched_t *s, struct lb_env *env, ts_t *p)
+{
+	if (env->migration == MIGRATE_LOAD)
+		return max_of(task_h_load(s, p), 1);
+	return env->migration == MIGRATE_UTIL ? task_util_est(p) : 1;
+}
+
 /* Is it small enough?  The longer balancing has failed, the less we ask. */
 static inline __unused u32 fits_imbalance(sched_t *s, struct lb_env *env, ts_t *p)
 {
 	u32 failed = min_of(domain_of(env)->nr_balance_failed, 31);
 
-	return env->migration == MIGRATE_TASK || (s64)(task_h_load(s, p) >> failed) <= env->imbalance;
+	if (seeks_misfit(s, env))
+		return !task_fits_cpu(s, p, env->src->cfs.cpu);
+	return env->migration == MIGRATE_TASK || (s64)(amount_of(s, env, p) >> failed) <= env->imbalance;
 }
 
 static inline __unused void move_entity(sched_t *s, rq_t *dst, ts_t *p)
@@ -125,7 +135,7 @@ static inline __unused void move_entity(sched_t *s, rq_t *dst, ts_t *p)
 /* A CPU in schedule() has nothing to preempt. */
 __apart u32 pull_task(sched_t *s __in_arena, struct lb_env *env __on_stack, ts_t *p __in_arena)
 {
-	env->imbalance -= env->migration == MIGRATE_TASK ? 1 : (s64)task_h_load(s, p);
+	env->imbalance -= (s64)amount_of(s, env, p);
 	move_entity(s, env->dst, p);
 	env->moved++;
 	if (env->idle != CPU_NEWLY_IDLE) {
@@ -239,6 +249,8 @@ __apart u32 set_group_imbalanced(sched_t *s __in_arena, struct lb_env *env __on_
 /* need_active_balance() */
 static inline __unused u32 need_active_balance(sched_t *s, struct lb_env *env)
 {
+	if (seeks_misfit(s, env))
+		return true;
 	if (tun(s)->active_balance == ACTIVE_BALANCE_OFF ||
 	    (tun(s)->active_balance == ACTIVE_BALANCE_TASKS && env->migration != MIGRATE_TASK))
 		return false;
@@ -358,6 +370,7 @@ __apart u32 balance_domains(sched_t *s __in_arena, rq_t *rq __in_arena, u32 idle
 {
 	u32 level;
 
+	update_blocked_averages(s, rq);
 	repeat(s, level, NR_LEVELS) {
 		fair_domain_t *sd = &rq->cfs.sd[level];
 
@@ -451,6 +464,7 @@ __apart u32 newidle_balance(sched_t *s __in_arena, rq_t *rq __in_arena)
 		return true;
 	if (rq->cfs.avg_idle < (u64)tun(s)->newidle_cost_us * NSEC_PER_USEC)
 		return false;
+	update_blocked_averages(s, rq);
 	repeat(s, level, NR_LEVELS) {
 		if (!domain_exists(s, level, rq->cfs.position))
 			continue;

@@ -147,6 +147,7 @@ static inline __unused u32 throttle_cfs_rq(sched_t *s, cfs_rq_t *cfs_rq)
 		return false;
 	list_add_tail(&cfs_rq->throttled_list, &tg_cfs_bandwidth(cfs_rq->tg)->throttled_cfs_rq);
 	dequeue_throttled(s, cfs_rq);
+	stop_clock(s, cfs_rq);
 	cfs_rq->throttled = true;
 	set_throttled(s, cfs_rq->tg, cfs_rq->cpu, true);
 	return true;
@@ -188,6 +189,7 @@ static inline __unused void enqueue_unthrottled(sched_t *s, cfs_rq_t *cfs_rq)
 /* unthrottle_cfs_rq(), with the lock of its CPU. */
 static inline __unused void unthrottle_cfs_rq(sched_t *s, cfs_rq_t *cfs_rq)
 {
+	start_clock(s, cfs_rq);
 	cfs_rq->throttled = false;
 	set_throttled(s, cfs_rq->tg, cfs_rq->cpu, false);
 	list_del(&cfs_rq->throttled_list);

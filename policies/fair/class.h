@@ -11,7 +11,7 @@
  * What the kernel calls task_struct * is a ts_t * here, and sched_entity * an entity_t *.
  *
  * FIDELITY: no SCHED_DEADLINE.
- * FIDELITY: the real-time class has no throttling (95 % by default in a kernel), and
+ * FIDELITY: before 6.12 the real-time class is not throttled (at 95 % by default in a kernel), and in all variants
  *	its waiting tasks are pulled by CPUs that would idle, and placed at wakeup;
  *	they are not pushed away when a better one comes.  It has no groups.
  */
@@ -143,11 +143,6 @@ static inline __unused void set_weight(entity_t *se, u32 weight)
 	se->inv_weight = inverse_weight(weight);
 }
 
-static inline __unused void set_load_weight(ts_t *p)
-{
-	set_weight(&p->se, task_weight(task_of(p)));
-}
-
 /* @delta ns of @se's time in virtual time. */
 static inline __unused u64 calc_delta_fair(sched_t *s, u64 delta, entity_t *se)
 {
@@ -167,6 +162,14 @@ static inline __unused u64 update_exec_time(sched_t *s, entity_t *curr)
 	curr->exec_start = s->now;
 	curr->sum_exec_runtime += delta_exec;
 	return delta_exec;
+}
+
+#include "averages.h"
+#include "server.h"
+
+static inline __unused void set_load_weight(ts_t *p)
+{
+	change_weight(&p->se, task_weight(task_of(p)));
 }
 
 #include "groups.h"
@@ -267,6 +270,18 @@ static inline __unused void update_avg_idle(sched_t *s, rq_t *rq)
 	rq->cfs.idle_stamp = 0;
 }
 
+/* Idle, or as good as: running nothing but SCHED_IDLE tasks. */
+static inline __unused u32 wakes_at_once(sched_t *s, u32 cpu)
+{
+	rq_t *rq = rq_of(s, cpu);
+
+	if (idle_cpu(s, cpu))
+		return true;
+	return tun(s)->idle_policy_is_idle && rq->cfs.root.h_nr_running && !rq->cfs.rt.nr &&
+	       rq->cfs.root.h_nr_running == rq->cfs.root.idle_h_nr_running;
+}
+
+#include "capacity.h"
 #include "balance.h"
 #include "placement.h"
 
@@ -277,6 +292,7 @@ static inline __unused void fair_fork(sched_t *s, task_t *parent, task_t *child)
 	ts_t *p = ts_of(child);
 
 	set_load_weight(p);
+	init_task_average(p);
 	p->se.rt_time_slice = rr_timeslice(s);
 	p->se.recent_used_cpu = child->cpu;
 	fork_entity(s, parent, p);
@@ -305,6 +321,8 @@ static inline __unused void fair_dequeue(sched_t *s, task_t *task, u32 flags)
 		dequeue_task_rt(rq, ts_of(task));
 	else
 		dequeue_task_fair(s, ts_of(task), flags);
+	if (flags & DEQ_EXIT)
+		remove_entity_load_avg(s, &ts_of(task)->se);
 }
 
 /* ---- hooks: schedule() -------------------------------------------------- */
@@ -312,6 +330,12 @@ static inline __unused void fair_dequeue(sched_t *s, task_t *task, u32 flags)
 static inline __unused ts_t *pick_task(sched_t *s, rq_t *rq)
 {
 	examined(s, 1);
+	if (rq->cfs.rt.nr && server_serves(s, rq)) {
+		ts_t *p = pick_task_fair(s, rq);
+
+		if (p)
+			return p;
+	}
 	if (rq->cfs.rt.nr)
 		return pick_task_rt(rq);
 	return pick_task_fair(s, rq);
@@ -341,15 +365,18 @@ static inline __unused task_t *fair_pick_next(sched_t *s, u32 cpu, task_t *prev,
 	ts_t *next;
 
 	update_curr(s, &rq->cfs.root);
+	update_rt_avg(s, rq, prev && task_is_rt(prev));
 	if (rq->cfs.active_balance)
 		begin_active_balance(s, rq);
 	next = pick_task(s, rq);
 	if (!next && s->nr_cpus > 1 && newidle_balance(s, rq))
 		next = pick_task(s, rq);
 	put_prev_set_next(s, rq, pse, next);
+	update_misfit_status(s, rq, next);
 	if (next)
 		return task_of(next);
 	rq->cfs.idle_stamp = max_of(s->now, 1);
+	update_idle_clock(s, rq);
 	return NULL;
 }
 
@@ -373,10 +400,14 @@ static inline __unused void fair_tick(sched_t *s, u32 cpu, task_t *task)
 
 	if (!task)
 		return;
-	if (task_is_rt(task))
+	update_rt_avg(s, rq, task_is_rt(task));
+	if (task_is_rt(task)) {
+		server_tick(s, rq);
 		task_tick_rt(s, rq, ts_of(task));
-	else
+	} else {
 		task_tick_fair(s, entity_of_task(task));
+	}
+	update_misfit_status(s, rq, ts_of(task));
 	if (s->nr_cpus > 1)
 		trigger_load_balance(s, rq);
 }
@@ -463,6 +494,7 @@ static inline __unused void fair_group_move(sched_t *s, task_t *task, __unused g
 		dequeue_task_fair(s, p, 0);
 	else if (p->se.cfs_rq)
 		switched_from_fair(s, p);
+	remove_entity_load_avg(s, &p->se);
 	if (!queued)
 		return;
 	requeue_changed(s, rq, p);
@@ -495,8 +527,10 @@ static inline __unused void fair_set_class(sched_t *s, task_t *task, u32 old_cla
 		dequeue_task_rt(rq, p);
 	else if (queued)
 		dequeue_task_fair(s, p, 0);
-	if (!was_rt && task_is_rt(task))
+	if (!was_rt && task_is_rt(task)) {
 		switched_from_fair(s, p);
+		remove_entity_load_avg(s, &p->se);
+	}
 	set_load_weight(p);
 	rescale_entity(&p->se, old_weight);
 	if (!queued)
@@ -540,9 +574,11 @@ static inline __unused void fair_init(sched_t *s)
 		rq->cfs.cpu = rq->cfs.root.cpu = cpu;
 		rq->cfs.avg_idle = (u64)tun(s)->migration_cost_us * NSEC_PER_USEC * 2;
 		list_init(&rq->cfs.cfs_tasks);
+		list_init(&rq->cfs.leaf_cfs_rqs);
 		prio_array_init(s, &rq->cfs.rt);
 	}
 	build_fair_domains(s);
+	build_capacities(s);
 }
 
 /* No kernel has groups so far: see task_group(). */

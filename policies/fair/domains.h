@@ -79,6 +79,28 @@ __apart u32 has_child(sched_t *s __in_arena, u32 level, u32 i)
 	return false;
 }
 
+/* Do the CPUs of this domain have memory of their own?  Its groups are nodes then (SD_NUMA). */
+static inline __unused u32 domain_is_numa(u32 level)
+{
+	return level == LEVEL_MACHINE;
+}
+
+/* imb_numa_nr: so many tasks need not be spread over nodes.  @i is a position on the node. */
+__apart u32 imb_numa_nr(sched_t *s __in_arena, u32 i)
+{
+	u32 cpus = span_weight(s, LEVEL_NODE, i), caches = cpus / span_weight(s, LEVEL_CACHE, i);
+
+	return max_of(caches == 1 ? cpus >> 3 : caches, 1);
+}
+
+#define NUMA_IMBALANCE_MIN	2
+
+/* adjust_numa_imbalance(): a pair of tasks stays together on a node with little to do. */
+static inline __unused s64 adjust_numa_imbalance(s64 imbalance, u32 running, u32 most)
+{
+	return running > most || imbalance > NUMA_IMBALANCE_MIN ? imbalance : 0;
+}
+
 static inline __unused u32 cpus_share_cache(sched_t *s, u32 cpu, u32 other)
 {
 	return in_span(s, LEVEL_CACHE, position_of(s, cpu), other);
@@ -152,6 +174,8 @@ static inline __unused void build_fair_domains(sched_t *s)
 		rq_t *rq = rq_of(s, fair->order[i]);
 
 		rq->cfs.position = i;
+		/* As on a machine that has idled so far. */
+		rq->cfs.nr_idle_scan = span_weight(s, LEVEL_CACHE, i);
 		fair->has_smt |= span_weight(s, LEVEL_SMT, i) > 1;
 		repeat(s, level, NR_LEVELS)
 			rq->cfs.sd[level].balance_interval = span_weight(s, level, i);

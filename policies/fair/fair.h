@@ -11,7 +11,11 @@
  *	tree.h			the ordered tree of waiting tasks
  *	fair.h			tunables, counters and state; include it after policy.h
  *	class.h		the hooks: real-time class, fair class, queues
+ *	pelt.h			averages over the recent past: the arithmetic
+ *	averages.h		and those of tasks, groups and CPUs: load, utilisation
+ *	server.h		what real-time tasks leave to fair ones
  *	domains.h		the machine as a hierarchy of CPU groups
+ *	capacity.h		CPUs of unequal speed
  *	busiest.h		from where tasks should be pulled, and how many
  *	balance.h		which CPU pulls tasks from which, and when
  *	placement.h	on which CPU a task wakes up, starts, or continues after exec
@@ -50,6 +54,12 @@
 	T(prefer_sibling, 1, 0, 1, "SD_PREFER_SIBLING: even the number of tasks between cores, caches and nodes that have room [MEM sd_init()]")	\
 	T(active_balance, 1, 0, 2, "push a task away from a CPU if pulling fails for long: 1 where a number of tasks is to be evened, 2 or their load [SRC 6.6 imbalanced_active_balance(), from 5.13; 4.4 need_active_balance()]")	\
 	T(bandwidth_slice_us, 5000, 100, 1000000, "sysctl_sched_cfs_bandwidth_slice: what a CPU takes from a group's quota at a time, in us [SRC]")	\
+	T(pelt, 1, 0, 1, "load balancing, placement and groups go by averages over about 100 ms of load and utilisation [SRC 6.12 pelt.c; MEM from 3.8, by utilisation from 4.3 on]; 0: by the weight of what is runnable now")	\
+	T(sis_util, 1, 0, 1, "the more a cache's CPUs are used the fewer of them a wakeup looks at [SRC 6.12 update_idle_cpu_scan(); MEM from 6.0]")	\
+	T(tg_load_interval_us, 1000, 0, 1000000, "a CPU tells its group of its load at most so often, in us [SRC 6.12 update_tg_load_avg(); MEM from 6.7, before that at once]")	\
+	T(numa_imbalance, 1, 0, 1, "nodes with few tasks need not be even: as many tasks as the node has caches, or an eighth of its CPUs, are left together [SRC 6.12 adjust_numa_imbalance(); MEM imb_numa_nr from 5.18]")	\
+	T(fair_server_runtime_us, 50000, 0, 10000000, "fair tasks have so much of each period, in us, whatever real-time tasks do; 0: nothing [SRC 6.12 dl_server_start(): from 6.12]")	\
+	T(fair_server_period_us, 1000000, 1000, 10000000, "that period, in us [SRC 6.12 dl_server_start()]")	\
 	T(load_only, 0, 0, 1, "groups of CPUs are compared by their load alone, have they room or not [SRC 4.19 find_busiest_group(), but for idle CPUs with room, which do not ask; MEM up to 4.12]")
 
 #define FAIR_COUNTERS(C) \
@@ -67,6 +77,7 @@ enum fair_level { LEVEL_SMT, LEVEL_CACHE, LEVEL_NODE, LEVEL_MACHINE, NR_LEVELS }
 struct fair {
 	u64 next_nohz_balance;		/* see nohz_idle_balance() */
 	u32 has_smt;
+	u32 asym_capacity;		/* CPUs differ in speed */
 	u32 bandwidth_used;		/* a group has had a quota */
 	struct tree timers;		/* of groups with a quota, by time of expiry */
 	u16 order[MAX_CPUS];		/* the CPU at each position */
@@ -83,6 +94,24 @@ struct fair_domain {
 };
 
 /*
+ * Averages of a task, a group on one CPU, or a queue: struct sched_avg.  Load counts weight while runnable,
+ * runnable the number of what is, and utilisation the time that it ran; the latter two are in 1024ths.
+ */
+struct sched_avg {
+	u64 last_update_time;		/* ns on the queue's clock */
+	u64 load_sum, runnable_sum;
+	u32 util_sum, period_contrib;	/* units of the current period that are counted */
+	u64 load_avg, runnable_avg, util_avg;
+	u32 util_est;			/* what it needs while it runs, from when it last slept; of a queue, their sum */
+};
+
+/* What entities that left for another CPU take from a queue's averages when these are next updated. */
+struct removed_avg {
+	u64 load_avg, runnable_avg, util_avg;
+	u32 nr;
+};
+
+/*
  * The run queue of a group of tasks on one CPU; the root's is the CPU's own.  Its
  * entities are tasks, and the groups within this one that have tasks on this CPU.
  */
@@ -96,13 +125,49 @@ struct cfs_rq {
 	u32 idle_h_nr_running;		/* of class SCHED_IDLE, or in idle groups, among them */
 	u32 cpu;
 	FAIR_QUEUE
+	struct sched_avg avg;		/* of all that is attached to it, asleep or not */
+	struct removed_avg removed;
 	struct group __arena *tg;	/* whose queue it is, NULL for the root */
+	s64 prop_runnable_sum;		/* what has been attached since the group's entity was updated */
+	u32 propagate;			/* something has */
+	u64 tg_load_avg_contrib;	/* its part of the group's load_avg */
+	u64 last_update_tg_load_avg;
+	u64 h_load;			/* its part of the CPU's load, while task_h_load() calculates */
+	u64 throttled_clock, throttled_clock_time;	/* its clock stands still while it is throttled: since when, and how long so far */
+	struct sched_entity __arena *h_load_next;
+	struct list leaf;		/* in leaf_cfs_rqs as long as it has an average */
 	u32 idle;			/* cpu.idle of the group */
 	u32 runtime_enabled;		/* the group has a quota */
 	u32 throttled;			/* and has used it up, so that its entity is not queued */
 	u32 bandwidth_version;		/* of the group's limits that it knows */
 	s64 runtime_remaining;		/* ns of quota this CPU has taken and not used */
 	struct list throttled_list;	/* in the group's throttled_cfs_rq */
+};
+
+/*
+ * What is known of a group of CPUs.  avg_load is per CPU: 1024 is one task of nice 0.
+ * weight counts all CPUs of the group; the other numbers count only CPUs under
+ * consideration.
+ */
+struct group_stats {
+	u64 load, avg_load, util, runnable, capacity;
+	u64 min_capacity, max_capacity;	/* of one CPU */
+	u64 misfit;		/* load of the heaviest task that needs a faster CPU; at wakeups: no CPU is fast enough */
+	u32 nr_running, nr_fair, idle_cpus, weight;
+	u32 type;
+	u32 start;		/* its first position */
+};
+
+enum stats_of { STATS_LOCAL, STATS_BEST, STATS_CANDIDATE, NR_STATS };
+
+/* The reservation of a CPU's fair tasks: struct sched_dl_entity, see server.h. */
+struct fair_server {
+	s64 runtime;		/* ns that are left */
+	u64 deadline;		/* of this period */
+	u8 started;		/* there are fair tasks */
+	u8 throttled;		/* it does not serve, */
+	u8 armed;		/* since fair tasks may still get their time by themselves */
+	u8 running;		/* they did not */
 };
 
 /* A CPU. */
@@ -118,6 +183,14 @@ struct fair_rq {
 	struct task __arena *pushed;	/* that task, until it has stopped */
 	struct cpumask excluded;	/* CPUs that the current load_balance() no longer considers */
 	struct fair_domain sd[NR_LEVELS];
+	u64 clock, clock_pelt, lost_idle_time;	/* see rq_clock_pelt() */
+	struct sched_avg avg_rt;	/* of real-time tasks */
+	struct list leaf_cfs_rqs;	/* queues of groups that have averages, inner ones before those around them */
+	struct fair_server server;
+	u64 misfit_task_load;		/* of what runs, if it needs a faster CPU */
+	u32 asym_level, asym_level_full;	/* lowest levels where CPUs have several, and all, capacities; NR_LEVELS: none */
+	u32 nr_idle_scan;		/* of the first CPU of a cache: how many of its CPUs a wakeup looks at */
+	struct group_stats stats[NR_STATS];	/* of the balancing, or choice of a CPU, that its lock is held for */
 };
 
 /* A task as the classes see it, or a group on one CPU, which has no use for some of the members. */
@@ -139,6 +212,9 @@ struct sched_entity {
 	struct cfs_rq __arena *cfs_rq;	/* where it is queued, or was last; NULL: it never was */
 	struct cfs_rq __arena *my_q;	/* the queue of the group it stands for; NULL: it is a task */
 	struct sched_entity __arena *parent;	/* the entity of the group it is in; NULL in the root */
+	struct cfs_rq __arena *attached;	/* the queue whose averages count it; NULL: none */
+	struct sched_avg avg;
+	u32 runnable_weight;		/* of a group: its runnable tasks when it was last updated */
 	FAIR_ENTITY
 };
 
@@ -157,7 +233,8 @@ struct cfs_bandwidth {
 /* A group of tasks: struct task_group. */
 struct fair_group {
 	struct cfs_bandwidth bandwidth;
-	u64 load;			/* of its queues on all CPUs */
+	u64 load;			/* of its queues on all CPUs: weight */
+	u64 load_avg;			/* the same as an average, as far as the CPUs have told */
 	u32 shares;			/* what it weighs on all CPUs together */
 };
 
@@ -171,5 +248,7 @@ typedef struct fair __arena fair_t;
 typedef struct fair_domain __arena fair_domain_t;
 typedef struct sched_entity __arena entity_t;
 typedef struct cfs_rq __arena cfs_rq_t;
+typedef struct sched_avg __arena avg_t;
+typedef struct group_stats __arena group_stats_t;
 typedef struct cfs_bandwidth __arena cfs_bandwidth_t;
 #endif

@@ -12,10 +12,8 @@
  *
  * Order and names follow kernel/sched/fair.c of 6.1 to 6.12.  Included by class.h.
  *
- * FIDELITY: a group's load on a CPU is the weight of what is queued there now; kernels since 3.8 use an average with
- *	a half-life of 32 ms (PELT), so that the part of a CPU where tasks come and go changes less.
- * FIDELITY: a group's part of a CPU is also renewed when the group stops running there, not only at ticks, wakeups and
- *	sleeps; nothing else would see to it where it never runs at a tick.
+ * FIDELITY: without the tunable pelt a group's load on a CPU is the weight of what is queued there now, and its part of the
+ *	CPU is also renewed when the group stops running there, not only at ticks, wakeups and sleeps.
  * FIDELITY: 6.6 to 6.11 scale deadlines in reweight_entity() and leave vruntime as it is or move it otherwise; here
  *	EEVDF does as 6.12.y in all variants.
  */
@@ -131,11 +129,40 @@ static inline __unused u64 load_with(cfs_rq_t *cfs_rq, entity_t *se)
 	return cfs_rq->load + (se->on_rq ? 0 : se->weight);
 }
 
-/* task_h_load(): the part of the root queue's load that is @p's. */
+/* update_cfs_rq_h_load(): up to the root, and back down with the part of each queue in the CPU's load. */
+static inline __unused u64 cfs_rq_h_load(sched_t *s, cfs_rq_t *cfs_rq)
+{
+	entity_t *se;
+	u64 load;
+
+	cfs_rq->h_load_next = NULL;
+	repeat_while(s, queue_group(cfs_rq)) {
+		se = group_entity(queue_group(cfs_rq), cfs_rq->cpu);
+		cfs_rq = se->cfs_rq;
+		cfs_rq->h_load_next = se;
+	}
+	load = cfs_rq->avg.load_avg;
+	repeat_while(s, queue_group(cfs_rq) || cfs_rq->h_load_next) {
+		se = cfs_rq->h_load_next;
+		if (!se)
+			return load;
+		load = div_u64(load * se->avg.load_avg, cfs_rq->avg.load_avg + 1);
+		cfs_rq = group_queue(se);
+	}
+	return load;
+}
+
+/* task_h_load(): the part of the root queue's load that is @p's.  The queue is that where @p was queued last. */
 static inline __unused u64 task_h_load(sched_t *s, ts_t *p)
 {
 	entity_t *se = &p->se, *parent = parent_entity(se);
 	u64 load = se->weight;
+
+	if (tracks_load(s)) {
+		if (!se->cfs_rq)
+			return se->avg.load_avg;
+		return div_u64(se->avg.load_avg * cfs_rq_h_load(s, se->cfs_rq), se->cfs_rq->avg.load_avg + 1);
+	}
 
 	repeat_while(s, parent) {
 		load = div_u64(load * parent->weight, load_with(group_queue(parent), se));
@@ -147,11 +174,15 @@ static inline __unused u64 task_h_load(sched_t *s, ts_t *p)
 
 #define MIN_SHARES	2u
 
-/* calc_group_shares(): of the group's weight the part of this CPU. */
-static inline __unused u32 calc_group_shares(cfs_rq_t *cfs_rq)
+/* calc_group_shares(): of the group's weight the part of this CPU.  What is queued now counts at least. */
+static inline __unused u32 calc_group_shares(sched_t *s, cfs_rq_t *cfs_rq)
 {
 	gs_t *gs = gs_of(queue_group(cfs_rq));
+	u64 load = max_of(cfs_rq->load, cfs_rq->avg.load_avg);
 
+	if (tracks_load(s))
+		return (u32)clamp_to(div_u64(gs->shares * load, gs->load_avg - cfs_rq->tg_load_avg_contrib + load),
+				     MIN_SHARES, gs->shares);
 	if (gs->load == cfs_rq->load)
 		return gs->shares;
 	return (u32)clamp_to(div_u64(gs->shares * cfs_rq->load, gs->load), MIN_SHARES, gs->shares);
@@ -165,9 +196,16 @@ static inline __unused void update_cfs_group(sched_t *s, entity_t *se)
 
 	if (!cfs_rq || !cfs_rq->load || throttled_hierarchy(s, cfs_rq))
 		return;
-	shares = calc_group_shares(cfs_rq);
+	shares = calc_group_shares(s, cfs_rq);
 	if (shares != se->weight)
 		reweight_entity(s, se->cfs_rq, se, shares);
+}
+
+/* It stops running.  Without averages nothing else would see to a group that never runs at a tick. */
+static inline __unused void renew_part(sched_t *s, entity_t *se)
+{
+	if (!tracks_load(s))
+		update_cfs_group(s, se);
 }
 
 #include "bandwidth.h"
@@ -193,6 +231,7 @@ static inline __unused void enqueue_groups(sched_t *s, entity_t *se, s32 idle)
 		} else {
 			if (entity_delayed(se))
 				requeue_delayed(s, se->cfs_rq, se);
+			update_load_avg(s, se->cfs_rq, se, UPDATE_TG);
 			update_cfs_group(s, se);
 			update_group_slice(s, se);
 		}
@@ -205,13 +244,17 @@ static inline __unused void enqueue_task_fair(sched_t *s, rq_t *rq, ts_t *p, u32
 {
 	entity_t *se = &p->se;
 
+	util_est_enqueue(s, rq, p);
 	if (entity_delayed(se)) {
 		requeue_delayed(s, se->cfs_rq, se);
 		return;
 	}
 	set_task_rq(rq, p);
+	if ((flags & ENQ_NEW) && tracks_load(s))
+		post_init_entity_util_avg(s, se->cfs_rq, se);
 	enqueue_entity(s, se->cfs_rq, se, flags);
 	list_add(&se->link, &rq->cfs.cfs_tasks);
+	add_leaf_cfs_rqs(s, rq, se);
 	/* What it left in another CPU's cache is no use here. */
 	if (se->queued_on != rq->cfs.cpu)
 		se->exec_start = 0;
@@ -219,6 +262,8 @@ static inline __unused void enqueue_task_fair(sched_t *s, rq_t *rq, ts_t *p, u32
 	check_enqueue_throttle(s, se->cfs_rq);
 	count_tasks(se->cfs_rq, 1, (s32)entity_is_idle(se));
 	enqueue_groups(s, parent_entity(se), (s32)entity_is_idle(se));
+	if (rq->cfs.root.h_nr_running)
+		server_start(s, rq);
 	running_changed(s, rq);
 }
 
@@ -232,6 +277,7 @@ static inline __unused u32 dequeue_entities(sched_t *s, entity_t *se, u32 flags)
 		cfs_rq_t *cfs_rq = se->cfs_rq;
 
 		if (!leaves) {
+			update_load_avg(s, cfs_rq, se, UPDATE_TG);
 			update_cfs_group(s, se);
 			update_group_slice(s, se);
 		} else {
@@ -259,9 +305,18 @@ static inline __unused u32 dequeue_entities(sched_t *s, entity_t *se, u32 flags)
 /* @p is neither queued nor delayed after it, unless it sleeps and this says false. */
 static inline __unused u32 dequeue_task_fair(sched_t *s, ts_t *p, u32 flags)
 {
+	rq_t *rq = rq_of(s, p->se.queued_on);
+
+	if (!entity_delayed(&p->se)) {
+		util_est_dequeue(s, rq, p);
+		if (flags & DEQ_SLEEP)
+			util_est_update(s, rq, p);
+	}
 	if (!dequeue_entities(s, &p->se, flags))
 		return false;
 	list_del(&p->se.link);
+	if (!rq->cfs.root.h_nr_running)
+		server_stop(s, rq);
 	return true;
 }
 
@@ -322,7 +377,7 @@ static inline __unused void put_prev(sched_t *s, entity_t *se)
 	}
 	put_prev_entity(s, se->cfs_rq, se);
 	if (se->on_rq)
-		update_cfs_group(s, se);
+		renew_part(s, se);
 }
 
 /* Put back everything from @se upwards: put_prev_task_fair(). */
@@ -368,7 +423,7 @@ static inline __unused void put_prev_set_next_entity(sched_t *s, entity_t *pse, 
 	}
 	if (pse != se && entity_runs(pse)) {
 		put_prev_entity(s, pse->cfs_rq, pse);
-		update_cfs_group(s, pse);
+		renew_part(s, pse);
 	}
 	/* Groups above run already, unless what ran had been moved to a throttled group. */
 	set_next_up(s, se);

@@ -9,37 +9,41 @@
  *
  * Order and names follow kernel/sched/fair.c of 5.5 to 6.12.  Included by class.h.
  *
- * FIDELITY: loads are weights, as in balance.h.  A search for an idle CPU sees all that share the cache;
- *	kernels since 4.12 give up earlier when the cache's CPUs are busy (SIS_PROP, SIS_UTIL).
+ * FIDELITY: without the tunable sis_util a search for an idle CPU sees all that share the cache; kernels from 4.12 to 5.19
+ *	gave up earlier when that had taken long (SIS_PROP).
  */
 #ifndef SCHEDLAB_FAIR_PLACEMENT_H
 #define SCHEDLAB_FAIR_PLACEMENT_H
 
 /* ---- idle CPUs ---------------------------------------------------------- */
 
-/* Idle, or as good as: running nothing but SCHED_IDLE tasks. */
-static inline __unused u32 wakes_at_once(sched_t *s, u32 cpu)
-{
-	rq_t *rq = rq_of(s, cpu);
-
-	if (idle_cpu(s, cpu))
-		return true;
-	return tun(s)->idle_policy_is_idle && rq->cfs.root.h_nr_running && !rq->cfs.rt.nr &&
-	       rq->cfs.root.h_nr_running == rq->cfs.root.idle_h_nr_running;
-}
-
-/* An idle CPU @p may use in the range of positions, searched circularly from @from on; MAX_CPUS if there is none. */
-__apart u32 idle_cpu_in(sched_t *s __in_arena, task_t *p __in_arena, u32 level, u32 from)
+/*
+ * An idle CPU @p may use in the range of positions, searched circularly from @from on; MAX_CPUS if there
+ * is none among the first @most that it may.
+ */
+__apart u32 idle_cpu_in(sched_t *s __in_arena, task_t *p __in_arena, u32 level, u32 from, u32 most)
 {
 	u32 start = span_start(s, level, from), nr = span_weight(s, level, from), n;
 
 	repeat(s, n, nr) {
 		u32 cpu = cpu_at(s, start + (from - start + n) % nr);
 
-		if (cpu_allowed(p, cpu) && wakes_at_once(s, cpu))
+		if (!cpu_allowed(p, cpu))
+			continue;
+		if (!most--)
+			return MAX_CPUS;
+		if (wakes_at_once(s, cpu))
 			return cpu;
 	}
 	return MAX_CPUS;
+}
+
+/* SIS_UTIL: how many CPUs of the cache around position @i a wakeup looks at. */
+static inline __unused u32 nr_idle_scan(sched_t *s, u32 i)
+{
+	if (!tun(s)->sis_util || !tracks_load(s))
+		return MAX_CPUS;
+	return rq_of(s, cpu_at(s, span_start(s, LEVEL_CACHE, i)))->cfs.nr_idle_scan;
 }
 
 /* select_idle_core(): a CPU of an idle core, searched circularly from behind @target on. */
@@ -59,17 +63,17 @@ __apart u32 select_idle_core(sched_t *s __in_arena, task_t *p __in_arena, u32 ta
 /* select_idle_cpu(), with select_idle_smt(): an idle core before a sibling of @prev before any idle CPU. */
 __apart u32 select_idle_cpu(sched_t *s __in_arena, task_t *p __in_arena, u32 prev, u32 target)
 {
-	u32 i = position_of(s, target), next = i + 1, cpu = MAX_CPUS;
+	u32 i = position_of(s, target), next = i + 1, cpu = MAX_CPUS, most = nr_idle_scan(s, i);
 
 	if (fair_of(s)->has_smt) {
-		cpu = select_idle_core(s, p, i);
+		cpu = most ? select_idle_core(s, p, i) : MAX_CPUS;
 		if (cpu == MAX_CPUS && cpus_share_cache(s, prev, target))
-			cpu = idle_cpu_in(s, p, LEVEL_SMT, position_of(s, prev));
+			cpu = idle_cpu_in(s, p, LEVEL_SMT, position_of(s, prev), MAX_CPUS);
 	}
 	if (next == span_end(s, LEVEL_CACHE, i))
 		next = span_start(s, LEVEL_CACHE, i);
 	if (cpu == MAX_CPUS)
-		cpu = idle_cpu_in(s, p, LEVEL_CACHE, next);
+		cpu = idle_cpu_in(s, p, LEVEL_CACHE, next, most);
 	return cpu;
 }
 
@@ -79,15 +83,20 @@ static inline __unused u32 select_idle_sibling(sched_t *s, ts_t *p, u32 prev, u3
 	task_t *task = task_of(p);
 	u32 recent = p->se.recent_used_cpu, cpu;
 
-	if (wakes_at_once(s, target))
+	if (has_asym_capacity(s) && p->se.attached)
+		update_blocked_entity(&p->se, p->se.attached->avg.last_update_time);
+	if (wakes_at_once(s, target) && asym_fits_cpu(s, p, target))
 		return target;
-	if (prev != target && cpus_share_cache(s, prev, target) && wakes_at_once(s, prev))
+	if (prev != target && cpus_share_cache(s, prev, target) && wakes_at_once(s, prev) && asym_fits_cpu(s, p, prev))
 		return prev;
 	p->se.recent_used_cpu = prev;
 	if (recent != prev && recent != target && recent < s->nr_cpus && cpus_share_cache(s, recent, target) &&
-	    cpu_allowed(task, recent) && wakes_at_once(s, recent))
+	    cpu_allowed(task, recent) && wakes_at_once(s, recent) && asym_fits_cpu(s, p, recent))
 		return recent;
-	cpu = select_idle_cpu(s, task, prev, target);
+	if (has_asym_capacity(s) && rq_of(s, target)->cfs.asym_level_full < NR_LEVELS)
+		cpu = select_idle_capacity(s, p, target);
+	else
+		cpu = select_idle_cpu(s, task, prev, target);
 	return cpu == MAX_CPUS ? target : cpu;
 }
 
@@ -102,7 +111,7 @@ __apart u32 wake_idle(sched_t *s __in_arena, task_t *p __in_arena, u32 target)
 	if (rq_nr_running(rq_of(s, target)) != 1)
 		return target;
 	repeat(s, level, LEVEL_NODE) {
-		u32 cpu = idle_cpu_in(s, p, level, span_start(s, level, i));
+		u32 cpu = idle_cpu_in(s, p, level, span_start(s, level, i), MAX_CPUS);
 
 		if (cpu != MAX_CPUS)
 			return cpu;
@@ -145,14 +154,18 @@ static inline __unused u32 wake_wide(sched_t *s, task_t *waker, ts_t *p)
 /* wake_affine_weight(): would this CPU, with @p, be less loaded than @prev?  @prev is given a small advantage. */
 static inline __unused u32 wake_affine_weight(sched_t *s, ts_t *p, u32 prev, u32 sync)
 {
-	u64 this_load = rq_of(s, s->this_cpu)->cfs.root.load, prev_load = rq_of(s, prev)->cfs.root.load;
+	rq_t *this_rq = rq_of(s, s->this_cpu), *prev_rq = rq_of(s, prev);
+	s64 this_load = (s64)cpu_load(s, this_rq), prev_load = (s64)cpu_load(s, prev_rq), load = (s64)task_h_load(s, p);
 	task_t *current = cpu_curr(s, s->this_cpu);
 
 	if (sync && current && entity_runs(entity_of_task(current)))
-		this_load -= min_of(task_h_load(s, ts_of(current)), this_load);
-	this_load = (this_load + task_h_load(s, p)) * 100;
-	prev_load = prev_load * (100 + ((u64)tun(s)->imbalance_pct - 100) / 2) + (sync ? 1 : 0);
-	return this_load < prev_load;
+		this_load -= min_of((s64)task_h_load(s, ts_of(current)), this_load);
+	/* An average remembers @p, although it sleeps. */
+	if (tracks_load(s))
+		prev_load -= load;
+	this_load = (this_load + load) * 100;
+	prev_load *= 100 + (tun(s)->imbalance_pct - 100) / 2;
+	return this_load * (s64)capacity_of(s, prev_rq) < prev_load * (s64)capacity_of(s, this_rq) + (sync ? 1 : 0);
 }
 
 /* wake_affine(): this CPU or @prev, whichever @p will run on sooner. */
@@ -188,7 +201,7 @@ static inline __unused u32 select_wake_cpu(sched_t *s, task_t *task, u32 prev, u
 /* ---- fork and exec ------------------------------------------------------ */
 
 /* The stats of a group without @p, which calls exec() there. */
-__apart u32 group_stats_without(sched_t *s __in_arena, struct group_stats *g __on_stack, u32 level, u32 i,
+__apart u32 group_stats_without(sched_t *s __in_arena, group_stats_t *g __in_arena, u32 level, u32 i,
 				task_t *p __in_arena)
 {
 	u32 here;
@@ -199,42 +212,78 @@ __apart u32 group_stats_without(sched_t *s __in_arena, struct group_stats *g __o
 	here = position_of(s, p->cpu);
 	if (task_is_rt(p) || here < i || here >= group_end(s, level, i))
 		return 0;
-	g->load -= min_of(task_h_load(s, ts_of(p)), g->load);
+	g->load = sub_positive(g->load, task_h_load(s, ts_of(p)));
+	g->util = sub_positive(g->util, task_util_est(ts_of(p)));
+	g->runnable = sub_positive(g->runnable, ts_of(p)->se.avg.runnable_avg);
 	g->nr_running -= min_of(1, g->nr_running);
 	g->idle_cpus += rq_nr_running(rq_of(s, p->cpu)) == 1;
-	classify(s, g, group_imbalanced(s, level, i));
+	classify(s, g, level);
 	return 0;
 }
 
-/* update_pick_idlest() */
-static inline __unused u32 is_idler(struct group_stats *g, struct group_stats *idlest)
-{
-	if (g->type != idlest->type)
-		return g->type < idlest->type;
-	if (g->type == GROUP_HAS_SPARE)
-		return g->idle_cpus > idlest->idle_cpus;
-	return g->type != GROUP_IMBALANCED && g->avg_load < idlest->avg_load;
-}
-
-static inline __unused u32 group_allows(sched_t *s, u32 level, u32 i, task_t *p)
+/* On CPUs of unequal speed: a group none of whose CPUs is fast enough for @p is the worse for it. */
+static inline __unused void note_fit(sched_t *s, group_stats_t *g, u32 level, u32 i, task_t *p)
 {
 	u32 end = group_end(s, level, i);
 
-	repeat_while(s, i < end && !cpu_allowed(p, cpu_at(s, i)))
+	if (!domain_is_asym(s, level, i))
+		return;
+	repeat_while(s, i < end && !task_fits_cpu(s, ts_of(p), cpu_at(s, i)))
 		i++;
-	return i < end;
+	g->misfit = i == end;
+	classify(s, g, level);
 }
 
-/* Is our own group good enough? */
-static inline __unused u32 local_suffices(sched_t *s, u32 level, struct group_stats *local, struct group_stats *idlest)
+/* update_pick_idlest() */
+static inline __unused u32 is_idler(group_stats_t *g, group_stats_t *idlest)
+{
+	if (g->type != idlest->type)
+		return g->type < idlest->type;
+	if (g->type == GROUP_HAS_SPARE && g->idle_cpus == idlest->idle_cpus)
+		return g->util < idlest->util;
+	if (g->type == GROUP_HAS_SPARE)
+		return g->idle_cpus > idlest->idle_cpus;
+	if (g->type == GROUP_MISFIT_TASK)
+		return g->max_capacity > idlest->max_capacity;
+	return g->type != GROUP_IMBALANCED && g->avg_load < idlest->avg_load;
+}
+
+/* How many of its CPUs may @p use? */
+static inline __unused u32 group_allows(sched_t *s, u32 level, u32 i, task_t *p)
+{
+	u32 end = group_end(s, level, i), nr = 0;
+
+	repeat_while(s, i < end)
+		nr += cpu_allowed(p, cpu_at(s, i++));
+	return nr;
+}
+
+/* Are there so few tasks on our node that another one may start beside them?  @allowed counts its CPUs that it may use. */
+static inline __unused u32 node_suffices(sched_t *s, group_stats_t *local, group_stats_t *idlest, u32 allowed)
+{
+	s64 imbalance = (s64)local->idle_cpus - idlest->idle_cpus;
+
+	return !adjust_numa_imbalance(max_of(imbalance, -imbalance), local->nr_running + 1,
+				      min_of(imb_numa_nr(s, local->start), allowed));
+}
+
+/* Is our own group, of the CPUs of which so many are allowed, good enough? */
+static inline __unused u32 local_suffices(sched_t *s, u32 level, group_stats_t *local, group_stats_t *idlest, u32 allowed)
 {
 	u64 imbalance = NICE_0_LOAD * (imbalance_pct(s, level) - 100) / 100;
+	u32 numa = tun(s)->numa_imbalance && domain_is_numa(level);
 
 	if (local->type != idlest->type)
 		return local->type < idlest->type;
+	if (local->type == GROUP_HAS_SPARE && numa && node_suffices(s, local, idlest, allowed))
+		return true;
 	if (local->type == GROUP_HAS_SPARE)
 		return local->idle_cpus >= idlest->idle_cpus;
+	if (local->type == GROUP_MISFIT_TASK)
+		return local->max_capacity >= idlest->max_capacity;
 	if (local->type == GROUP_IMBALANCED)
+		return true;
+	if (numa && idlest->avg_load + imbalance >= local->avg_load)
 		return true;
 	if (idlest->avg_load >= local->avg_load + imbalance)
 		return true;
@@ -245,24 +294,27 @@ static inline __unused u32 local_suffices(sched_t *s, u32 level, struct group_st
 __apart u32 find_idlest_group(sched_t *s __in_arena, u32 level, u32 here, task_t *p __in_arena, u32 exec)
 {
 	u32 i = span_start(s, level, here), end = span_end(s, level, here);
-	struct group_stats g, local = {}, idlest = { .type = GROUP_OVERLOADED + 1 };
+	group_stats_t *stats = rq_of(s, p->cpu)->cfs.stats, *g = stats + STATS_CANDIDATE;
 	u32 local_allowed = false;
 
+	stats[STATS_BEST].type = GROUP_OVERLOADED + 1;
 	repeat_while(s, i < end) {
 		u32 is_local = i == group_start(s, level, here), allowed = group_allows(s, level, i, p);
 
-		group_stats_without(s, &g, level, i, exec ? p : NULL);
+		group_stats_without(s, g, level, i, exec ? p : NULL);
+		note_fit(s, g, level, i, p);
 		if (is_local) {
-			local = g;
+			stats[STATS_LOCAL] = *g;
 			local_allowed = allowed;
-		} else if (allowed && is_idler(&g, &idlest)) {
-			idlest = g;
+		} else if (allowed && is_idler(g, stats + STATS_BEST)) {
+			stats[STATS_BEST] = *g;
 		}
 		i = group_end(s, level, i);
 	}
-	if (idlest.type > GROUP_OVERLOADED || (local_allowed && local_suffices(s, level, &local, &idlest)))
+	if (stats[STATS_BEST].type > GROUP_OVERLOADED ||
+	    (local_allowed && local_suffices(s, level, stats + STATS_LOCAL, stats + STATS_BEST, local_allowed)))
 		return MAX_CPUS;
-	return idlest.start;
+	return stats[STATS_BEST].start;
 }
 
 /* find_idlest_group_cpu(): of the idle CPUs the one that became so last, else the least loaded. */
@@ -273,7 +325,7 @@ __apart u32 find_idlest_cpu(sched_t *s __in_arena, u32 level, u32 i, task_t *p _
 
 	repeat_while(s, i < end) {
 		u32 cpu = cpu_at(s, i++);
-		u64 since = cpu_of(s, cpu)->idle_since, load = rq_of(s, cpu)->cfs.root.load;
+		u64 since = cpu_of(s, cpu)->idle_since, load = cpu_load(s, rq_of(s, cpu));
 
 		if (!cpu_allowed(p, cpu))
 			continue;

@@ -127,7 +127,7 @@ fn running_tasks_are_pushed_to_even_numbers_not_loads() {
     // imbalanced_active_balance(), from 5.13 on.
     for policy in POLICIES {
         assert!(!pushes_for_load(policy, &[("hz", 100)]), "{policy}");
-        let before = [("hz", 100), ("active_balance", 2)];
+        let before = [("hz", 100), ("active_balance", 2), ("pelt", 0)];
         assert!(pushes_for_load(policy, &before), "{policy}");
     }
 }

@@ -2,7 +2,10 @@
 
 #![allow(dead_code)] // Each test file uses a part of it.
 
+mod averages;
 mod balance;
+mod capacity;
+mod server;
 pub mod tree;
 
 use schedlab_trace::TaskId;
@@ -47,6 +50,24 @@ pub struct Entity {
     pub queue: usize,
     my_queue: usize,
     parent: usize,
+    attached: usize,
+    pub avg: Average,
+    runnable_weight: u32,
+}
+
+/// `struct sched_avg` in policies/fair/fair.h.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Average {
+    last_update_time: u64,
+    pub load_sum: u64,
+    pub runnable_sum: u64,
+    pub util_sum: u32,
+    pub period_contrib: u32,
+    pub load_avg: u64,
+    pub runnable_avg: u64,
+    pub util_avg: u64,
+    util_est: u32,
 }
 
 /// The task as the policy sees it.
