@@ -441,8 +441,8 @@ fn a_task_changes_its_class() {
     let left = [
         "stopping 1000 0",
         "quiescent 1000 20000004e",
-        "set_weight 1000 64",
         "disable 1000 0",
+        "set_weight 1000 64",
     ];
     assert_eq!(s.notes(), left);
     s.tick(0, 100 * MS);
@@ -455,7 +455,7 @@ fn a_task_changes_its_class() {
         "enable 1000 0",
         "set_weight 1000 64",
         "set_cpumask 1000 1",
-        "runnable 1000 4e",
+        "runnable 1000 1004e",
         "running 1000 0",
     ];
     assert_eq!(s.notes(), back);
