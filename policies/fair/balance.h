@@ -339,7 +339,7 @@ static inline __unused void conclude(sched_t *s, struct lb_env *env, u32 result)
 __apart u32 load_balance(sched_t *s __in_arena, rq_t *this_rq __in_arena, u32 level, u32 idle, rq_t *held __in_arena)
 {
 	struct lb_env env = {
-		.held = held, .this_rq = this_rq, .dst = this_rq, .level = level, .idle = idle, .new_dst_cpu = MAX_CPUS,
+		.held = held, .this_rq = this_rq, .dst = this_rq, .level = (u8)level, .idle = (u8)idle, .new_dst_cpu = MAX_CPUS,
 	};
 	u32 result = LB_REDO;
 

@@ -26,18 +26,37 @@ struct lb_env {
 	rq_t *held;		/* the hook came with its lock */
 	rq_t *this_rq;		/* balances */
 	rq_t *dst, *src;	/* tasks move to and from; dst is another CPU of this_rq's group after LBF_DST_PINNED */
-	u32 level, idle;
-	u32 migration;		/* enum migration_type: what imbalance counts */
+	u8 level, idle;
+	u8 migration;		/* enum migration_type: what imbalance counts */
+	u8 all_pinned;		/* LBF_ALL_PINNED: no task seen on src may go to dst */
+	u8 some_pinned;		/* LBF_SOME_PINNED: a task seen on src may not */
 	s64 imbalance;
 	u32 moved;
-	u32 all_pinned;		/* LBF_ALL_PINNED: no task seen on src may go to dst */
-	u32 some_pinned;	/* LBF_SOME_PINNED: a task seen on src may not */
 	u32 new_dst_cpu;	/* LBF_DST_PINNED: but to this CPU of the group it may; else MAX_CPUS */
 };
 
 static inline __unused group_stats_t *stats_of(struct lb_env *env, u32 which)
 {
 	return &env->held->cfs.stats[which];
+}
+
+/* Field by field: clang forgets that a structure it copies is in the arena. */
+static inline __unused void copy_stats(group_stats_t *to, group_stats_t *from)
+{
+	to->load = from->load;
+	to->avg_load = from->avg_load;
+	to->util = from->util;
+	to->runnable = from->runnable;
+	to->capacity = from->capacity;
+	to->min_capacity = from->min_capacity;
+	to->max_capacity = from->max_capacity;
+	to->misfit = from->misfit;
+	to->nr_running = from->nr_running;
+	to->nr_fair = from->nr_fair;
+	to->idle_cpus = from->idle_cpus;
+	to->weight = from->weight;
+	to->type = from->type;
+	to->start = from->start;
 }
 
 static inline __unused fair_domain_t *domain_of(struct lb_env *env)
@@ -252,7 +271,7 @@ static inline __unused group_stats_t *candidate_stats(sched_t *s, struct lb_env 
 
 	group_stats(s, g, env->level, i, &env->held->cfs.excluded);
 	if (!cannot_help(s, env, g) && is_busier(s, g, busiest))
-		*busiest = *g;
+		copy_stats(busiest, g);
 	return g;
 }
 

@@ -302,21 +302,28 @@ static inline __unused u32 dequeue_entities(sched_t *s, entity_t *se, u32 flags)
 	return true;
 }
 
-/* @p is neither queued nor delayed after it, unless it sleeps and this says false. */
-static inline __unused u32 dequeue_task_fair(sched_t *s, ts_t *p, u32 flags)
+/* @p is about to leave its queue. */
+__apart u32 note_util_est(sched_t *s __in_arena, ts_t *p __in_arena, u32 flags)
 {
 	rq_t *rq = rq_of(s, p->se.queued_on);
 
-	if (!entity_delayed(&p->se)) {
-		util_est_dequeue(s, rq, p);
-		if (flags & DEQ_SLEEP)
-			util_est_update(s, rq, p);
-	}
+	if (entity_delayed(&p->se))
+		return 0;
+	util_est_dequeue(s, rq, p);
+	if (flags & DEQ_SLEEP)
+		util_est_update(s, rq, p);
+	return 0;
+}
+
+/* @p is neither queued nor delayed after it, unless it sleeps and this says false. */
+static inline __unused u32 dequeue_task_fair(sched_t *s, ts_t *p, u32 flags)
+{
+	note_util_est(s, p, flags);
 	if (!dequeue_entities(s, &p->se, flags))
 		return false;
 	list_del(&p->se.link);
-	if (!rq->cfs.root.h_nr_running)
-		server_stop(s, rq);
+	if (!rq_of(s, p->se.queued_on)->cfs.root.h_nr_running)
+		server_stop(s, rq_of(s, p->se.queued_on));
 	return true;
 }
 

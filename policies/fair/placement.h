@@ -304,10 +304,10 @@ __apart u32 find_idlest_group(sched_t *s __in_arena, u32 level, u32 here, task_t
 		group_stats_without(s, g, level, i, exec ? p : NULL);
 		note_fit(s, g, level, i, p);
 		if (is_local) {
-			stats[STATS_LOCAL] = *g;
+			copy_stats(stats + STATS_LOCAL, g);
 			local_allowed = allowed;
 		} else if (allowed && is_idler(g, stats + STATS_BEST)) {
-			stats[STATS_BEST] = *g;
+			copy_stats(stats + STATS_BEST, g);
 		}
 		i = group_end(s, level, i);
 	}

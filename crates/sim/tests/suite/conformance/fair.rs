@@ -92,6 +92,17 @@ fn hogs_spread_over_idle_cores_and_stay() {
     }
 }
 
+#[test]
+fn what_needs_a_fast_cpu_gets_one() {
+    // A phone's two big cores do half a second of work in that time, its small ones in three.  Wherever the hogs
+    // start, they are too big for that CPU within some 30 ms, and move.
+    for policy in ["cfs:6.5", "eevdf:6.6", "eevdf:6.12", "eevdf:7.1"] {
+        let metrics = run(policy, "phone", "hogs --count 2 --work 500ms", None);
+        let seconds = metrics.duration_ns.0 as f64 / 1e9;
+        assert!((0.5..0.6).contains(&seconds), "{policy}: {seconds}");
+    }
+}
+
 /// Hogs of one kind in the native format.
 fn kind(name: &str, count: u32, keys: &str, program: &str) -> String {
     format!("[task.{name}]\ncount = {count}\n{keys}\nprogram = \"\"\"\n{program}\n\"\"\"\n")
