@@ -46,4 +46,16 @@ static inline __unused u32 find_first_bit(u64 word)
 	return (u32)__builtin_ctzll(word);
 #endif
 }
+
+/** find_last_set - 1 + index of the highest set bit of @x; 0 if @x is 0.  Without branches, as find_first_bit(). */
+static inline __unused u32 find_last_set(u64 x)
+{
+	x |= x >> 1;
+	x |= x >> 2;
+	x |= x >> 4;
+	x |= x >> 8;
+	x |= x >> 16;
+	x |= x >> 32;
+	return count_bits(x);
+}
 #endif

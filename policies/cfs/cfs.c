@@ -148,7 +148,7 @@ static u64 sched_period(sched_t *s, u64 nr_running)
 /* An entity's part of its queue's load.  One that is not queued counts as if it were. */
 static u64 part_of(sched_t *s, u64 period, entity_t *se)
 {
-	return calc_delta(s, period, se->weight, inverse_weight(load_with(se->cfs_rq, se)));
+	return calc_delta(period, se->weight, inverse_weight(load_with(se->cfs_rq, se)));
 }
 
 /* A task's part of the period is in proportion to its weight, and to those of the groups it is in (base_slice: ALT_PERIOD, too). */
@@ -189,7 +189,7 @@ static void update_curr(sched_t *s, cfs_rq_t *cfs_rq)
 	if (!curr)
 		return;
 	delta_exec = update_exec_time(s, curr);
-	curr->vruntime += calc_delta_fair(s, delta_exec, curr);
+	curr->vruntime += calc_delta_fair(delta_exec, curr);
 	update_min_vruntime(cfs_rq);
 	account_cfs_rq_runtime(s, cfs_rq, delta_exec);
 	server_update(s, cfs_rq, delta_exec);
@@ -217,7 +217,7 @@ static void place_new(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 {
 	se->vruntime = cfs_rq->min_vruntime;
 	if (tun(s)->start_debit)
-		se->vruntime += calc_delta_fair(s, sched_slice(s, rq_of(s, cfs_rq->cpu), se), se);
+		se->vruntime += calc_delta_fair(sched_slice(s, rq_of(s, cfs_rq->cpu), se), se);
 }
 
 /*
@@ -306,7 +306,7 @@ static s32 wakeup_preempt_entity(sched_t *s, entity_t *curr, entity_t *se)
 
 	if (vdiff <= 0)
 		return -1;
-	return vdiff > (s64)calc_delta_fair(s, gran, tun(s)->wakee_granularity ? se : curr);
+	return vdiff > (s64)calc_delta_fair(gran, tun(s)->wakee_granularity ? se : curr);
 }
 
 /* ---- queueing ----------------------------------------------------------- */

@@ -182,7 +182,7 @@ static s64 entity_lag(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 	s64 vlag = (s64)(avg_vruntime(cfs_rq) - se->vruntime), limit;
 	u64 most = tun(s)->lag_of_longest ? max_slice(s, cfs_rq) + s->tick_ns : max_of(2 * se->slice, s->tick_ns);
 
-	limit = (s64)calc_delta_fair(s, most, se);
+	limit = (s64)calc_delta_fair(most, se);
 	return clamp_to(vlag, -limit, limit);
 }
 
@@ -238,7 +238,7 @@ static void update_min_vruntime(cfs_rq_t *cfs_rq)
 
 static void new_request(sched_t *s, entity_t *se)
 {
-	se->deadline = se->vruntime + calc_delta_fair(s, se->slice, se);
+	se->deadline = se->vruntime + calc_delta_fair(se->slice, se);
 }
 
 #include "eevdf/protection.h"
@@ -279,7 +279,7 @@ static void update_curr(sched_t *s, cfs_rq_t *cfs_rq)
 	delta_exec = update_exec_time(s, curr);
 	if (!delta_exec)
 		return;
-	curr->vruntime += calc_delta_fair(s, delta_exec, curr);
+	curr->vruntime += calc_delta_fair(delta_exec, curr);
 	served = !before(curr->vruntime, curr->deadline);
 	if (served)
 		new_request(s, curr);
@@ -314,7 +314,7 @@ static void place_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se, u32 flags)
 	u64 vslice;
 	s64 lag = 0;
 
-	vslice = calc_delta_fair(s, se->slice, se);
+	vslice = calc_delta_fair(se->slice, se);
 	if (tun(s)->place_lag && cfs_rq->nr_running)
 		lag = inflated_lag(cfs_rq, se);
 	se->vruntime = avg_vruntime(cfs_rq) - (u64)lag;
@@ -617,7 +617,7 @@ static void yield_entity(sched_t *s, rq_t *rq, ts_t *p)
 		curr->vruntime = curr->deadline;
 		update_min_vruntime(cfs_rq);
 	}
-	curr->deadline += calc_delta_fair(s, curr->slice, curr);
+	curr->deadline += calc_delta_fair(curr->slice, curr);
 }
 
 /* ---- the policy --------------------------------------------------------- */

@@ -28,13 +28,13 @@ static void set_protect_slice(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 		slice = min_slice(s, cfs_rq);
 	se->vprot = se->deadline;
 	if (slice < se->slice)
-		se->vprot = earlier(se->vprot, se->vruntime + calc_delta_fair(s, slice, se));
+		se->vprot = earlier(se->vprot, se->vruntime + calc_delta_fair(slice, se));
 }
 
 /* Somebody with a shorter slice may be waiting now. */
 __apart u32 update_protect_slice(sched_t *s __in_arena, cfs_rq_t *cfs_rq __in_arena, entity_t *se __in_arena)
 {
-	se->vprot = earlier(se->vprot, se->vruntime + calc_delta_fair(s, min_slice(s, cfs_rq), se));
+	se->vprot = earlier(se->vprot, se->vruntime + calc_delta_fair(min_slice(s, cfs_rq), se));
 	return 0;
 }
 

@@ -144,11 +144,11 @@ static inline __unused void set_weight(entity_t *se, u32 weight)
 }
 
 /* @delta ns of @se's time in virtual time. */
-static inline __unused u64 calc_delta_fair(sched_t *s, u64 delta, entity_t *se)
+static inline __unused u64 calc_delta_fair(u64 delta, entity_t *se)
 {
 	if (se->weight == NICE_0_LOAD)
 		return delta;
-	return calc_delta(s, delta, NICE_0_LOAD, se->inv_weight);
+	return calc_delta(delta, NICE_0_LOAD, se->inv_weight);
 }
 
 /* What runs now has run since exec_start; returns for how long. */

@@ -18,14 +18,9 @@
 
 typedef struct fair_server __arena fair_server_t;
 
-/* In a kernel no policy has real-time tasks. */
 static inline __unused u32 has_fair_server(sched_t *s)
 {
-#ifdef __BPF__
-	return false;
-#else
 	return tun(s)->fair_server_runtime_us != 0;
-#endif
 }
 
 static inline __unused u64 server_runtime(sched_t *s)

@@ -52,15 +52,11 @@ static inline __unused u64 mul_u64_u32_shr(u64 a, u32 mul, u32 shift)
  *
  * Fixed point as in __calc_delta(): the factor keeps 32 significant bits.
  */
-static inline __unused u64 calc_delta(sched_t *s, u64 delta, u32 weight, u32 inverse)
+static inline __unused u64 calc_delta(u64 delta, u32 weight, u32 inverse)
 {
 	u64 factor = (u64)weight * inverse;
-	u32 shift = WMULT_SHIFT;
+	u32 excess = find_last_set(factor >> 32);
 
-	repeat_while(s, factor >> 32) {
-		factor >>= 1;
-		shift--;
-	}
-	return mul_u64_u32_shr(delta, (u32)factor, shift);
+	return mul_u64_u32_shr(delta, (u32)(factor >> excess), WMULT_SHIFT - excess);
 }
 #endif
