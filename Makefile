@@ -19,20 +19,29 @@ export SCHEDLAB_REQUIRE_BROWSER ?= 1
 # Tests that had to be skipped leave a line here.
 export SCHEDLAB_SKIPPED := $(CURDIR)/out/skipped
 
-.PHONY: demo test test-vm miri skipped check perfetto release bench golden results fidelity whatif overhead fuzz wheel clean scx deny
+.PHONY: demo test built suites vm-short test-vm miri skipped check perfetto release bench golden results fidelity whatif overhead fuzz wheel clean scx deny
 
 demo:
 	scripts/setup.sh demo
 	$(CARGO) build --release --package schedlab
 	scripts/demo.sh
 
-# The suite comes last: the last lines say how it went.
-test: check perfetto release
+test: release perfetto vm-short suites
+	@$(MAKE) --no-print-directory skipped
+
+# All test programs; with "make --jobs=2" beside those of the release build.
+TESTS = --workspace --lib --bins --test suite --test golden
+built: check
 	scripts/setup.sh test
 	@mkdir -p out && rm -f $(SCHEDLAB_SKIPPED)
-	$(CARGO) test --workspace --lib --bins --test suite --test golden
-	$(CARGO) test --package schedlab --test vm -- $(SHORT_VM)
-	@$(MAKE) --no-print-directory skipped
+	$(CARGO) test --no-run $(TESTS) --test vm
+
+suites: built
+	$(CARGO) test $(TESTS)
+
+# One virtual machine at a time leaves a CPU to the suites.
+vm-short: built
+	$(CARGO) test --workspace --test vm -- $(SHORT_VM)
 
 # A real kernel in short: it boots, runs a command, ends at a signal, takes a policy of each family; CPUs share out tasks;
 # a prediction is compared with the truth.
@@ -70,7 +79,7 @@ check:
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 
 # Perfetto's own Python bindings decode what we write.
-perfetto: check
+perfetto: built
 	tests/perfetto/run.sh
 
 # Release builds compute the trace hashes test builds do; "test" has the other half.
