@@ -61,16 +61,6 @@ static __always_inline void host_unlock(host_lock_t *l)
 	host_add_and_order(&l->held, ~0u);	/* subtracts 1 */
 }
 
-/* Two CPUs may want each other's lock, so the number of attempts is limited. */
-__apart u32 host_try_lock(host_lock_t *l __in_arena)
-{
-	u32 tries = 0, taken = false;
-
-	spin_while(!taken && tries++ < 256)
-		taken = host_take(l);
-	return taken;
-}
-
 static __always_inline host_lock_t *host_lock_of(u32 cpu)
 {
 	return &host_cpu_of(GLOBAL_LOCK ? 0 : cpu)->lock;
@@ -96,24 +86,46 @@ static __always_inline void host_renew_now(sched_t *s)
 
 __apart u32 host_scripted_lock(sched_t *s __in_arena);
 
+/* Releases the lock of a run queue in which the hook may have stored its time. */
+static __always_inline void host_leave_rq(sched_t *s, host_lock_t *l)
+{
+	l->until = s->now;
+	host_unlock(l);
+}
+
+/*
+ * The lock of a second run queue.  Two CPUs may want each other's lock, so the number of attempts
+ * is limited.
+ */
+__apart u32 host_lock_second(sched_t *s __in_arena, host_lock_t *l __in_arena)
+{
+	u32 tries = 0, taken = false;
+
+	spin_while(!taken && tries++ < 256)
+		taken = host_take(l);
+	if (!taken) {
+		((host_cpu_t *)s)->stats.failed_locks++;
+		return false;
+	}
+	host_renew_now(s);
+	if (s->now < l->until)
+		policy_error(s, "the time of a run queue goes backwards", NULL);
+	return true;
+}
+
 static u32 host_try_lock_rq(sched_t *s, u32 cpu)
 {
 	if (GLOBAL_LOCK)
 		return true;
 	if (host_machine.scripted)
 		return host_scripted_lock(s);
-	if (!host_try_lock(host_lock_of(cpu))) {
-		((host_cpu_t *)s)->stats.failed_locks++;
-		return false;
-	}
-	host_renew_now(s);
-	return true;
+	return host_lock_second(s, host_lock_of(cpu));
 }
 
 static void host_unlock_rq(sched_t *s, u32 cpu)
 {
 	if (!GLOBAL_LOCK && !host_machine.scripted)
-		host_unlock(host_lock_of(cpu));
+		host_leave_rq(s, host_lock_of(cpu));
 }
 
 /* ---- errors ----------------------------------------------------------------------------- */
@@ -300,6 +312,6 @@ static __always_inline void host_obey(sched_t *s, u32 hook)
 static __always_inline void host_end(sched_t *s, u32 cpu, u32 hook)
 {
 	host_obey(s, hook);
-	host_unlock(host_lock_held(s, cpu));
+	host_leave_rq(s, host_lock_held(s, cpu));
 }
 #endif

@@ -34,6 +34,7 @@ struct host_config host_config SEC(".data.config");
 struct host_lock {
 	u32 held;	/* 0 or 1 */
 	u32 unused;
+	u64 until;	/* the holder's time when it released the lock */
 };
 typedef struct host_lock __arena host_lock_t;
 

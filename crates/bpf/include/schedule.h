@@ -215,7 +215,7 @@ __apart u64 host_requeue(sched_t *s __in_arena, host_slot_t *slot __in_arena, u3
 
 	slot->t.cpu = to;
 	if (!GLOBAL_LOCK) {
-		host_unlock(host_lock_of(locked));
+		host_leave_rq(s, host_lock_of(locked));
 		s = host_begin(to);
 	}
 	if (s)
