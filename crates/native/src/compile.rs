@@ -12,8 +12,7 @@ use std::{env, fs, io};
 use schedlab_input::reason;
 use tempfile::TempDir;
 
-use crate::source;
-use crate::{crash, ffi, Policy};
+use crate::{crash, ffi, source, statics, Policy};
 
 /// Files that a policy may include, as path and text, so that a binary without the sources can
 /// compile one: the contract, shared headers, the policies, and the native dialect.
@@ -66,6 +65,15 @@ pub enum CompileError {
     /// It compiled, but cannot be loaded.
     #[error("{0} cannot be loaded: {1}")]
     NotLoaded(String, libloading::Error),
+    /// The library is no ELF file.
+    #[error("{0}: the compiled library cannot be read: {1}")]
+    Unreadable(String, String),
+    /// State that runs at the same time would share.
+    #[error("{0}: the static variable \"{1}\" is writable, and all runs in this process would share it; keep state in the structures that POLICY_STATE() declares, or declare the variable const")]
+    WritableStatic(String, String),
+    /// Code that runs when the library is loaded.
+    #[error("{0} has a constructor: a policy's code runs in its hooks only")]
+    Constructor(String),
     /// The caller stopped it.
     #[error("compiling was stopped")]
     Stopped,
@@ -94,8 +102,10 @@ impl Policy {
     pub fn compile_unless(source: &Path, stop: &dyn Fn() -> bool) -> Result<Policy, CompileError> {
         let compiled = Compiled::from_source(source, stop)?;
         let shown = source.display().to_string();
+        let library =
+            fs::read(&compiled.library).map_err(|e| CompileError::Io(shown.clone(), e))?;
+        statics::check(source, &library)?;
         let policy = load(&compiled.library, &shown, &compiled.name)?;
-        let library = fs::read(&compiled.library).map_err(|e| CompileError::Io(shown, e))?;
         source::remember(policy, source, library);
         Ok(policy)
     }
@@ -167,7 +177,8 @@ fn run_compiler(
     library: &Path,
     stop: &dyn Fn() -> bool,
 ) -> Result<(), CompileError> {
-    let given = COMPILER_FLAGS.split_whitespace();
+    // Without the C runtime's start files, whose variables nobody needs.
+    let given = COMPILER_FLAGS.split_whitespace().chain(["-nostartfiles"]);
     let checking = CHECKING_FLAGS.iter().filter(|_| checks_undefined());
     let mut flags: Vec<String> = given.chain(checking.copied()).map(String::from).collect();
     flags.extend(INCLUDE_FOLDERS.map(|name| format!("-I{}", folder.join(name).display())));
@@ -270,7 +281,7 @@ fn shortened(messages: &str) -> String {
 fn load(library: &Path, shown: &str, name: &str) -> Result<Policy, CompileError> {
     let symbol = format!("schedlab_policy_{name}");
     let file = fs::File::open(library).map_err(|e| CompileError::Io(shown.into(), e))?;
-    // SAFETY: the library is freestanding C without constructors; if the symbol exists, POLICY()
+    // SAFETY: the library is freestanding C without constructors (statics.rs); if the symbol exists, POLICY()
     // defined it. The library is leaked, so the table lives as long as the process.
     unsafe {
         let library = libloading::Library::new(library)

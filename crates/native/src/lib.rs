@@ -23,6 +23,7 @@ mod requests;
 mod seed;
 mod source;
 mod source_line;
+mod statics;
 mod text;
 mod tunables;
 

@@ -229,6 +229,41 @@ fn source_without_a_policy() {
     );
 }
 
+/// State that runs at the same time would share, however the compiler calls it, and code that runs before any hook.
+#[test]
+fn state_outside_the_run_queues_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = std::fs::read_to_string(root().join("policies/fifo/fifo.c")).unwrap();
+    let refused_with = |line: &str, compiler: &str| {
+        let source = folder.path().join("fifo.c");
+        std::fs::write(&source, format!("{whole}{line}\n")).unwrap();
+        let output = schedlab(&["run", "--policy", argument(&source), "--workload", "hogs"])
+            .env("CC", compiler)
+            .output()
+            .unwrap();
+        refusal(output)
+    };
+    for compiler in ["cc", "clang-19"] {
+        let of_the_file = refused_with("u32 picked = 1;", compiler);
+        assert!(
+            of_the_file.contains("fifo.c: the static variable \"picked\" is writable"),
+            "{of_the_file}"
+        );
+        let counts = "u32 times(void) { static u32 calls; return ++calls; }";
+        let of_a_function = refused_with(counts, compiler);
+        assert!(
+            of_a_function.contains("variable \"calls\" is writable"),
+            "{of_a_function}"
+        );
+        let first = "__attribute__((constructor)) void first(void) { __asm__ volatile(\"\"); }";
+        let constructor = refused_with(first, compiler);
+        assert!(
+            constructor.contains("fifo.c has a constructor"),
+            "{constructor}"
+        );
+    }
+}
+
 #[test]
 fn missing_compiler() {
     let source = root().join("crates/cli/tests/policies/losing.c");
