@@ -94,14 +94,17 @@ enum nice_meaning { NICE_IGNORED, NICE_ORDERED, NICE_WEIGHTED };
 
 /**
  * struct promise - properties that the host checks
- * @starvation_bound_ns: longest time any runnable SCHED_NORMAL task waits on a
- *	CPU's run queue, among at most 32 tasks, in a run without real-time tasks
- *	and with no tunable set by the user; 0 if none.
+ * @starvation_bound_ns: longest time any runnable SCHED_NORMAL task waits until
+ *	it runs, on one run queue or on several, each of at most 32 tasks; the time
+ *	in which real-time tasks run on its CPU is not counted.  0 if none.
+ * @bound_tunables: the tunables on which the bound depends, separated by spaces:
+ *	the bound is not checked if a user has set one of them.
  */
 struct promise {
 	enum conserving conserving;
 	enum nice_meaning nice;
 	u64 starvation_bound_ns;
+	const char *bound_tunables;
 };
 
 /* ---- description of a policy -------------------------------------------- */

@@ -91,6 +91,7 @@ POLICY(rr,
 		.conserving = CONSERVING_QUEUE,
 		.nice = NICE_IGNORED,
 		.starvation_bound_ns = NSEC_PER_SEC,	/* 31 slices that end at a tick, and the kernel's overhead */
+		.bound_tunables = "hz slice_ms",
 	},
 	.enqueue = rr_enqueue,
 	.dequeue = queue_dequeue,

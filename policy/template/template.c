@@ -124,6 +124,7 @@ POLICY(NAME,
 		.conserving = CONSERVING_QUEUE,
 		.nice = NICE_IGNORED,
 		.starvation_bound_ns = NSEC_PER_SEC,	/* 31 slices that end at a tick, and the kernel's overhead */
+		.bound_tunables = "hz slice_ms",
 	},
 	.init = fifo_init,
 	.select_cpu = fifo_select_cpu,

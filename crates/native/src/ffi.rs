@@ -173,6 +173,8 @@ pub struct Promise {
     pub conserving: u32,
     pub nice: u32,
     pub starvation_bound_ns: u64,
+    /// May be null.
+    pub bound_tunables: *const c_char,
 }
 
 type TaskHook = Option<unsafe extern "C" fn(*mut Sched, *mut Task, u32)>;
@@ -246,6 +248,7 @@ impl Policy {
             conserving: 0,
             nice: 0,
             starvation_bound_ns: 0,
+            bound_tunables: std::ptr::null(),
         },
         init: None,
         fork: None,

@@ -32,6 +32,8 @@ pub struct Promise {
     pub nice: Nice,
     /// Longest wait of a runnable normal task in ns, if the policy has a bound.
     pub starvation_bound_ns: Option<u64>,
+    /// The tunables on which that bound depends, separated by spaces.
+    pub bound_tunables: &'static str,
 }
 
 /// The effect of nice on a policy.
@@ -221,6 +223,10 @@ impl Policy {
                 _ => Nice::Weighted,
             },
             starvation_bound_ns: Some(promise.starvation_bound_ns).filter(|&ns| ns > 0),
+            bound_tunables: match promise.bound_tunables.is_null() {
+                true => "",
+                false => text(promise.bound_tunables),
+            },
         }
     }
 

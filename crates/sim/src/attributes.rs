@@ -25,7 +25,7 @@ impl Simulation<'_> {
         rt_priority: u8,
     ) -> Result<(), SimError> {
         self.settle_quota(task);
-        self.outside_promise(class);
+        self.note_class(class);
         self.emit(
             cpu,
             EventKind::Class {

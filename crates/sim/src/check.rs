@@ -1,7 +1,7 @@
 //! The always-on checks: after every event the books must balance.
 
 use schedlab_policy::{Class, Hook, LockScope, Prev};
-use schedlab_trace::{CpuId, TaskClass, TaskId, Time};
+use schedlab_trace::{CpuId, Ns, TaskClass, TaskId, Time};
 
 use crate::engine::Simulation;
 use crate::error::{Rule, SimError, Violation};
@@ -83,9 +83,11 @@ impl Simulation<'_> {
     #[inline]
     pub(crate) fn waiting_here(&mut self, cpu: CpuId, task: TaskId) {
         let now = self.now;
+        let realtime = self.realtime_on(cpu);
         let t = self.task_mut(task);
         t.queued_on = cpu;
         t.queued_since = now;
+        t.realtime_before = realtime;
         let c = &mut self.cpus[cpu.index()];
         c.nr_waiting += 1;
         c.note_crowd(now);
@@ -106,15 +108,58 @@ impl Simulation<'_> {
         c.note_crowd(now);
         c.nr_waiting -= 1;
         self.population.queued -= 1;
+        self.check_starvation(cpu, task)?;
+        self.task_mut(task).waited_before = self.waited(cpu, task);
         self.forget_throttled(task);
-        self.check_starvation(cpu, task)
+        Ok(())
     }
 
-    /// A task of this class appears: with real-time tasks about, nobody promised how long others wait.
-    pub(crate) fn outside_promise(&mut self, class: TaskClass) {
-        if matches!(class, TaskClass::Fifo | TaskClass::Rr) {
-            self.starvation_bound = None;
+    /// A task of this class appears.
+    pub(crate) fn note_class(&mut self, class: TaskClass) {
+        self.has_realtime |= matches!(class, TaskClass::Fifo | TaskClass::Rr);
+    }
+
+    fn is_realtime(&self, task: TaskId) -> bool {
+        let class = self.host.task(task).class;
+        class == Class::Fifo as u32 || class == Class::Rr as u32
+    }
+
+    /// The task that runs on this CPU ran for so long.
+    pub(crate) fn note_realtime(&mut self, cpu: CpuId, ns: Ns) {
+        if self
+            .cpu(cpu)
+            .curr
+            .is_some_and(|task| self.is_realtime(task))
+        {
+            self.cpu_mut(cpu).realtime_ns += ns.0;
         }
+    }
+
+    /// How long real-time tasks have run on this CPU until now.
+    fn realtime_on(&self, cpu: CpuId) -> Ns {
+        if !self.has_realtime {
+            return Ns::ZERO;
+        }
+        let c = self.cpu(cpu);
+        let runs = c.curr.is_some_and(|task| self.is_realtime(task));
+        let unsettled = if runs {
+            self.now.0.saturating_sub(c.clock.0)
+        } else {
+            0
+        };
+        Ns(c.realtime_ns + unsettled)
+    }
+
+    /// How long the task on this CPU's run queue has waited since it ran last, on whatever run queue, without the time of
+    /// real-time tasks. The wait begins anew while a run queue has more tasks than the bound covers.
+    fn waited(&self, cpu: CpuId, task: TaskId) -> Ns {
+        let (t, crowded) = (self.task(task), self.cpu(cpu).crowded);
+        if crowded > t.queued_since {
+            return self.now.since(crowded);
+        }
+        let realtime = self.realtime_on(cpu).0 - t.realtime_before.0;
+        let here = self.now.since(t.queued_since).0;
+        t.waited_before + Ns(here.saturating_sub(realtime))
     }
 
     /// The task has waited on this CPU's run queue; for longer than the policy promised?
@@ -123,12 +168,13 @@ impl Simulation<'_> {
         let Some(bound) = self.starvation_bound else {
             return Ok(());
         };
-        let since = self.task(task).queued_since.max(self.cpu(cpu).crowded);
+        let t = self.task(task);
         let normal = self.host.task(task).class == Class::Normal as u32;
-        if !normal || self.now.since(since) <= bound {
+        let waited = self.waited(cpu, task);
+        if !normal || t.throttled || waited <= bound {
             return Ok(());
         }
-        let detail = format!("it has waited since {since}; the policy promised at most {bound}");
+        let detail = format!("it has waited for {waited}; the policy promised at most {bound}");
         let hook = Some(Hook::PickNext);
         Err(self.violation(Rule::Starvation, cpu, hook, Some(task), detail))
     }

@@ -63,6 +63,8 @@ pub(crate) struct Cpu {
     pub clock: Time,
     pub idle_ns: u64,
     pub run_ns: u64,
+    /// Of this, by real-time tasks.
+    pub realtime_ns: u64,
     pub overhead_ns: [u64; 6],
 }
 
@@ -88,6 +90,7 @@ impl Cpu {
             clock: Time::ZERO,
             idle_ns: 0,
             run_ns: 0,
+            realtime_ns: 0,
             overhead_ns: [0; 6],
         }
     }

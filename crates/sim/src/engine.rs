@@ -73,6 +73,8 @@ pub struct Simulation<'a> {
     pub(crate) groups: Groups,
     /// Longest wait that the policy promises; `None` without a promise or outside its conditions.
     pub(crate) starvation_bound: Option<Ns>,
+    /// There is or was a real-time task.
+    pub(crate) has_realtime: bool,
     pub(crate) nice_watch: Option<NiceWatch>,
     pub(crate) tick_ns: u64,
     /// Additional duration of ticks.
@@ -148,6 +150,7 @@ impl<'a> Simulation<'a> {
             population: Population::default(),
             groups: Groups::default(),
             starvation_bound: promised_wait(setup),
+            has_realtime: false,
             nice_watch: NiceWatch::of(setup),
             tick_ns: host.tick_ns(),
             jitter: Stream::of_machine(setup.seed),
@@ -262,7 +265,7 @@ impl<'a> Simulation<'a> {
         let description = &workload.tasks[spec as usize];
         let instance = self.instances[spec as usize];
         self.instances[spec as usize] += 1;
-        self.outside_promise(description.class);
+        self.note_class(description.class);
         let new = NewTask {
             nice: description.nice,
             class: class_of(description.class),
@@ -573,10 +576,13 @@ fn first_free_mm(tasks: &[TaskSpec]) -> u32 {
     shared.max().unwrap_or(0) + 1
 }
 
-/// The longest wait that the policy promises; `None` if a tunable was changed.
+/// The longest wait that the policy promises; `None` if a tunable was changed on which it depends.
 fn promised_wait(setup: &Setup) -> Option<Ns> {
-    let bound = setup.tuned.policy.promise().starvation_bound_ns;
-    bound.filter(|_| setup.tuned.changed().is_empty()).map(Ns)
+    let promise = setup.tuned.policy.promise();
+    let mut depends_on = promise.bound_tunables.split_whitespace();
+    let changed = |name: &str| setup.tuned.changed().iter().any(|set| set.name == name);
+    let holds = !depends_on.any(changed);
+    promise.starvation_bound_ns.filter(|_| holds).map(Ns)
 }
 
 pub(crate) fn class_of(class: TaskClass) -> Class {

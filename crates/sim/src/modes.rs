@@ -300,9 +300,15 @@ impl Simulation<'_> {
         match c.mode {
             Mode::Kernel => return, // Accounted when it was charged.
             Mode::Idle => c.idle_ns += ns.0,
-            Mode::User => c.run_ns += ns.0,
+            Mode::User => {
+                c.run_ns += ns.0;
+                if self.has_realtime {
+                    self.note_realtime(cpu, ns);
+                }
+            }
             Mode::Spinning => c.overhead_ns[Overhead::Lock as usize] += ns.0,
         }
+        let c = &mut self.cpus[cpu.index()];
         c.clock = now;
         let (mode, curr) = (c.mode, c.curr);
         match (mode, curr) {

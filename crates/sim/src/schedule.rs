@@ -182,6 +182,7 @@ impl Simulation<'_> {
         if let Some(next) = next {
             let queued_on = CpuId(self.host.task(next).cpu);
             self.waiting_no_more(queued_on, next)?;
+            self.task_mut(next).waited_before = Ns::ZERO;
         }
         self.cpu_mut(cpu).curr = next;
         self.emit(

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 
 use schedlab_machine::LOCAL_DISTANCE;
-use schedlab_trace::{CpuId, TaskId, Time};
+use schedlab_trace::{CpuId, Ns, TaskId, Time};
 use schedlab_workload::{Cursor, Stream, MAX_OWN_TIMERS};
 
 use crate::nice::Stay;
@@ -88,6 +88,10 @@ pub(crate) struct Task {
     pub queued_on: CpuId,
     /// The time when it was queued there.
     pub queued_since: Time,
+    /// Its wait on other run queues since it ran last.
+    pub waited_before: Ns,
+    /// How long real-time tasks had run on that CPU when it was queued there.
+    pub realtime_before: Ns,
     /// It waits and its group is throttled there.
     pub throttled: bool,
     /// Its competition with other tasks for one CPU.
@@ -143,6 +147,8 @@ impl Task {
             transfer_left: None,
             queued_on: CpuId(0),
             queued_since: Time::ZERO,
+            waited_before: Ns::ZERO,
+            realtime_before: Ns::ZERO,
             throttled: false,
             stay: Stay::NONE,
             yielding: false,

@@ -4,10 +4,10 @@
 use schedlab_machine::Machine;
 use schedlab_policy::{FaultKind, Hook, Policy, Tuned};
 use schedlab_sim::{Rule, Setup, SimError};
-use schedlab_trace::{HashSink, Ns};
+use schedlab_trace::{HashSink, Ns, TaskClass};
 use schedlab_workload::{builtin, random};
 
-use crate::common::lab::{forever, run, Lab};
+use crate::common::lab::{forever, run, sleep, Lab};
 
 /// The first error within some random workloads on four CPUs.
 fn first_error(policy: Policy) -> SimError {
@@ -142,6 +142,74 @@ fn breaks_its_promise_of_how_long_a_task_waits() {
         Err(SimError::Violation(found)) => assert_eq!(found.rule, Rule::Starvation, "{found}"),
         other => panic!("not caught: {:?}", other.map(|(outcome, _)| outcome)),
     }
+}
+
+const ENDS_SLICES: &str = "		resched_cpu(s, cpu);\n}\n\n/* For the checks";
+
+/// Three hogs on two CPUs. At the end of a slice the task that waits moves to the other run queue, and no other runs.
+#[test]
+fn a_task_that_moves_waits_all_the_same() {
+    let moves = "	{
+		task_t *first = task_of(list_entry(rq_of(s, cpu)->queue.next, ts_t, node));
+
+		if (!rq_lock(s, !cpu))
+			return;
+		fifo_remove(s, first);
+		move_task(s, first, !cpu);
+		fifo_add(s, first);
+		rq_unlock(s, !cpu);
+	}\n}\n\n/* For the checks";
+    let policy = crate::common::fifo_with(&[(ENDS_SLICES, moves)]);
+    let hogs = Lab::under(2, Tuned::defaults(policy)).tasks(3, forever(&[run(1000)]));
+    finds(
+        Rule::Starvation,
+        hogs.for_us(10_000_000).try_run().map(|_| ()),
+    );
+}
+
+const WITHOUT_SLICES: (&str, &str) = (TICK, "	if (0 &&");
+
+/// Two hogs without slices beside a real-time task that hardly runs.
+#[test]
+fn a_real_time_task_ends_no_promise() {
+    let tuned = Tuned::defaults(crate::common::fifo_with(&[WITHOUT_SLICES]));
+    let program = forever(&[run(1000)]);
+    let lab = Lab::under(1, tuned)
+        .task(program.clone())
+        .task(program)
+        .task(forever(&[run(10), sleep(100_000)]))
+        .but(|t| t.class = TaskClass::Fifo)
+        .for_us(10_000_000);
+    finds(Rule::Starvation, lab.try_run().map(|_| ()));
+}
+
+/// Nobody is blamed for the time in which real-time tasks run.
+#[test]
+fn time_of_real_time_tasks_is_no_wait() {
+    let rr = Tuned::defaults(Policy::find("rr").unwrap());
+    let program = forever(&[run(1000)]);
+    let lab = Lab::under(1, rr)
+        .task(program.clone())
+        .task(program)
+        .task(forever(&[run(3_000_000), sleep(100_000)]))
+        .but(|t| t.class = TaskClass::Fifo)
+        .for_us(10_000_000);
+    assert_eq!(lab.try_run().map(|_| ()), Ok(()));
+}
+
+/// The bound of the template depends on its slice; a policy whose bound does not is held to it.
+#[test]
+fn only_tunables_of_the_bound_end_the_promise() {
+    let depends = "		.bound_tunables = \"hz slice_ms\",\n";
+    let hogs = |changes: &[(&str, &str)]| {
+        let policy = crate::common::fifo_with(changes);
+        let slice = [("slice_ms".to_string(), 3)];
+        let tuned = Tuned::new(policy, None, &slice).unwrap();
+        let hogs = Lab::under(1, tuned).tasks(2, forever(&[run(1000)]));
+        hogs.for_us(10_000_000).try_run().map(|_| ())
+    };
+    assert_eq!(hogs(&[WITHOUT_SLICES]), Ok(()));
+    finds(Rule::Starvation, hogs(&[WITHOUT_SLICES, (depends, "")]));
 }
 
 /// Two hogs on one CPU for 30 s, the nicer one second, under the template with changes.
