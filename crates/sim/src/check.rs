@@ -1,8 +1,9 @@
 //! The always-on checks: after every event the books must balance.
 
-use schedlab_policy::{Class, Hook, LockScope, Prev};
+use schedlab_policy::{enq, Class, Hook, LockScope, Prev};
 use schedlab_trace::{CpuId, Ns, TaskClass, TaskId, Time};
 
+use crate::cpu::Mode;
 use crate::engine::Simulation;
 use crate::error::{Rule, SimError, Violation};
 use crate::task::{Computing, State};
@@ -141,7 +142,7 @@ impl Simulation<'_> {
             return Ns::ZERO;
         }
         let c = self.cpu(cpu);
-        let runs = c.curr.is_some_and(|task| self.is_realtime(task));
+        let runs = c.mode == Mode::User && c.curr.is_some_and(|task| self.is_realtime(task));
         let unsettled = if runs {
             self.now.0.saturating_sub(c.clock.0)
         } else {
@@ -157,7 +158,8 @@ impl Simulation<'_> {
         if crowded > t.queued_since {
             return self.now.since(crowded);
         }
-        let realtime = self.realtime_on(cpu).0 - t.realtime_before.0;
+        // A real-time task that runs and changes its class is no longer counted.
+        let realtime = self.realtime_on(cpu).0.saturating_sub(t.realtime_before.0);
         let here = self.now.since(t.queued_since).0;
         t.waited_before + Ns(here.saturating_sub(realtime))
     }
@@ -290,21 +292,52 @@ impl Simulation<'_> {
         cpu: CpuId,
         target: CpuId,
         task: TaskId,
+        flags: u32,
     ) -> Result<(), SimError> {
         let policy = self.setup.tuned.policy;
-        let asleep = self.cpu(target).curr.is_none() && !self.host.need_resched(target);
-        let throttled = self.task(task).throttled;
-        if asleep
-            && !throttled
-            && policy.lock_scope() == LockScope::PerCpu
-            && policy.promise().conserving
-        {
-            let detail =
-                format!("queued on CPU {target}, which idles and was not told to reschedule");
-            let hook = Some(Hook::Enqueue);
-            return Err(self.violation(Rule::WorkConservation, cpu, hook, Some(task), detail));
+        if !policy.promise().conserving || self.task(task).throttled {
+            return Ok(());
         }
-        Ok(())
+        let idle = match policy.lock_scope() {
+            LockScope::PerCpu => Some(target).filter(|&cpu| self.is_asleep(cpu)),
+            // Linux 2.4 tells nobody of a synchronous wakeup: the waker is about to sleep and chooses then.
+            LockScope::Global if flags & enq::SYNC != 0 => None,
+            LockScope::Global => self.none_told(task),
+        };
+        match idle {
+            Some(idle) => {
+                let detail = format!(
+                    "queued on CPU {target}; CPU {idle} idles and no CPU was told to reschedule"
+                );
+                let hook = Some(Hook::Enqueue);
+                Err(self.violation(Rule::WorkConservation, cpu, hook, Some(task), detail))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The CPU idles and will not choose a task by itself.
+    fn is_asleep(&self, cpu: CpuId) -> bool {
+        self.cpu(cpu).curr.is_none() && !self.host.need_resched(cpu)
+    }
+
+    /// A CPU that could run this task of the machine's one queue and idles, while no CPU was told to choose.
+    fn none_told(&self, task: TaskId) -> Option<CpuId> {
+        if self.population.busy_cpus as usize == self.cpus.len() {
+            return None;
+        }
+        let usable = || {
+            let all = (0..self.cpus.len() as u32).map(CpuId);
+            all.filter(|&cpu| self.host.allowed(task, cpu))
+        };
+        let told = |cpu: CpuId| {
+            let c = self.cpu(cpu);
+            self.host.need_resched(cpu) || (c.curr.is_none() && c.mode != Mode::Idle)
+        };
+        match usable().any(told) {
+            true => None,
+            false => usable().find(|&cpu| self.is_asleep(cpu)),
+        }
     }
 
     fn left_idle(&self, cpu: CpuId, task: TaskId) -> SimError {

@@ -349,7 +349,7 @@ impl Simulation<'_> {
         self.charge_work(cpu, Overhead::Schedule);
         self.drain_requests(cpu)?;
         self.check_queued(cpu, task, Hook::Enqueue)?;
-        self.check_told(cpu, target, task)
+        self.check_told(cpu, target, task, enq::MOVE)
     }
 
     /// The policy moved a waiting task to another CPU's run queue.

@@ -126,7 +126,7 @@ impl Simulation<'_> {
         self.call(cpu, |host| host.enqueue(task, flags))?;
         self.drain_requests(cpu)?;
         self.check_queued(cpu, task, Hook::Enqueue)?;
-        self.check_told(cpu, target, task)?;
+        self.check_told(cpu, target, task, flags)?;
         self.note_priority(cpu, task)
     }
 

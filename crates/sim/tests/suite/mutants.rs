@@ -144,6 +144,27 @@ fn breaks_its_promise_of_how_long_a_task_waits() {
     }
 }
 
+/// One queue for eight CPUs, and only CPU 0 ever hears of a task.
+#[test]
+fn tells_no_idle_cpu_of_a_task_in_the_one_queue() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let source = std::fs::read_to_string(root.join("policies/fifo/fifo.c")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("fifo.c");
+    let tried = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        let policy = Policy::compile(&file).unwrap_or_else(|error| panic!("{error}"));
+        let hogs = Lab::under(8, Tuned::defaults(policy)).tasks(8, forever(&[run(1000)]));
+        hogs.for_us(10_000_000).try_run().map(|_| ())
+    };
+    assert_eq!(tried(&source), Ok(()));
+    let queue = "#include \"textbook/queue.h\"";
+    let deaf = "#define resched_cpu(s, cpu) ((cpu) ? (void)0 : (resched_cpu)(s, cpu))\n";
+    assert!(source.contains(queue));
+    let text = source.replacen(queue, &format!("{deaf}{queue}"), 1);
+    finds(Rule::WorkConservation, tried(&text));
+}
+
 const ENDS_SLICES: &str = "		resched_cpu(s, cpu);\n}\n\n/* For the checks";
 
 /// Three hogs on two CPUs. At the end of a slice the task that waits moves to the other run queue, and no other runs.
