@@ -1,0 +1,254 @@
+//! `schedlab check`: a search for workloads that break a policy.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use schedlab_check::{invariant, judge, Broken, Circumstances, Found, Results, Search};
+use schedlab_lab::choose::{self, policy, spelled, Assignments};
+use schedlab_lab::{threads, CommandLine};
+use schedlab_policy::Tuned;
+
+use crate::arguments::CheckArguments;
+use crate::failure::{Exit, Failure};
+use crate::interrupt::Interrupt;
+use crate::outputs::{Finished, TextFile};
+
+use super::result::load_schedulers;
+use super::{note, print};
+
+/// Searches, or checks one workload, and prints what is broken.  Findings are no failure.
+pub fn check(arguments: &CheckArguments) -> Result<Exit, Failure> {
+    let interrupt = Interrupt::listen()?;
+    let set = Assignments::read(&[], &[])?;
+    let mut tuned = policy("POLICY", &arguments.policy, &set, &interrupt.stop())?;
+    if let Some(name) = &arguments.machine {
+        let machine = schedlab_machine::find(name)?;
+        load_schedulers([&mut tuned], &machine, &interrupt)?;
+    }
+    match &arguments.workload {
+        Some(workload) => check_one(arguments, &tuned, workload),
+        None => search(arguments, &tuned, &interrupt),
+    }
+}
+
+/// Checks one run.
+fn check_one(arguments: &CheckArguments, tuned: &Tuned, workload: &str) -> Result<Exit, Failure> {
+    let named = [workload.to_string()];
+    let workloads = choose::workloads(&named, &schedlab_workload::rtapp::Options::default())?;
+    let machine = schedlab_machine::find(arguments.machine.as_deref().unwrap_or_default())?;
+    let circumstances = Circumstances {
+        seed: arguments.seed,
+        order: arguments.order,
+        refuse_locks: arguments.refuse_locks,
+        twice: true,
+    };
+    let mut exit = Exit::Success;
+    for workload in &workloads {
+        let verdict = judge(tuned, &machine, workload, &circumstances).map_err(no_timer)?;
+        if let Some(reason) = verdict.cut_short {
+            return Err(Failure::Ended(Exit::LimitReached, reason));
+        }
+        let mut out = String::new();
+        for broken in &verdict.broken {
+            out += &format!("{}\n{}", heading(broken), explained(broken));
+            if broken.is_failure {
+                exit = Exit::PolicyFault;
+            }
+        }
+        if verdict.broken.is_empty() {
+            out = format!("{}: the run breaks no invariant\n", tuned.full_name());
+        }
+        print(&out)?;
+    }
+    Ok(exit)
+}
+
+/// Searches for the time or the runs that the user wants.
+fn search(
+    arguments: &CheckArguments,
+    tuned: &Tuned,
+    interrupt: &Interrupt,
+) -> Result<Exit, Failure> {
+    let folder = arguments.write.as_deref();
+    if let Some(folder) = folder {
+        fs::create_dir_all(folder).map_err(Failure::writing(folder))?;
+    }
+    let machine = arguments.machine.as_deref().map(schedlab_machine::find);
+    let machine = machine
+        .transpose()?
+        .map(|machine| machine.cpus.len() as u32);
+    let fixed = arguments.runs.map(|runs| 1..=runs);
+    let fixed = fixed.or_else(|| arguments.seeds.clone());
+    let end = Instant::now() + Duration::from_nanos(arguments.time.0);
+    let is_timed = fixed.is_none();
+    let search = Search {
+        tuned,
+        seeds: fixed.unwrap_or(1..=u64::MAX),
+        threads: threads(arguments.jobs),
+        machine: arguments.machine.clone().zip(machine),
+    };
+    let stop = || interrupt.signal().is_some();
+    let results = search
+        .run(|| stop() || is_timed && Instant::now() >= end)
+        .map_err(no_timer)?;
+    interrupt.check()?;
+    report(arguments, tuned, &search, &results)
+}
+
+fn no_timer(error: std::io::Error) -> Failure {
+    Failure::Other(format!("timers: {error}"))
+}
+
+/// Prints the results and writes the files.
+fn report(
+    arguments: &CheckArguments,
+    tuned: &Tuned,
+    search: &Search,
+    results: &Results,
+) -> Result<Exit, Failure> {
+    let first = *search.seeds.start();
+    let mut out = format!(
+        "{}: {} runs, seeds {first} to {}\n",
+        tuned.full_name(),
+        results.nr_runs,
+        (first + results.nr_runs).saturating_sub(1)
+    );
+    if results.nr_cut_short > 0 {
+        let _ = writeln!(
+            out,
+            "{} runs reached a limit or were refused",
+            results.nr_cut_short
+        );
+    }
+    let failures = results.found.iter().filter(|f| f.broken.is_failure).count();
+    let _ = writeln!(
+        out,
+        "failures: {failures}, findings: {}",
+        results.found.len() - failures
+    );
+    let mut written = Vec::new();
+    for found in &results.found {
+        let files = Files::of(found, arguments.write.as_deref());
+        out += &files.described(found, &spelled(&(arguments.policy.clone(), tuned.clone())));
+        if arguments.write.is_some() {
+            written.extend(files.write(found)?);
+        }
+    }
+    let paths: Vec<String> = written
+        .iter()
+        .map(|file| file.path().display().to_string())
+        .collect();
+    written.into_iter().try_for_each(Finished::keep)?;
+    print(&out)?;
+    if !paths.is_empty() {
+        note(&format!("wrote {}", paths.join(", ")));
+    }
+    Ok(match failures {
+        0 => Exit::Success,
+        _ => Exit::PolicyFault,
+    })
+}
+
+/// The files of something found.
+struct Files {
+    workload: PathBuf,
+    machine: PathBuf,
+}
+
+impl Files {
+    /// Named after the invariant and the hook, so that no two are equal.
+    fn of(found: &Found, folder: Option<&Path>) -> Files {
+        let hook = found.broken.hook.map(|hook| format!("-{}", hook.name()));
+        let name = format!("{}{}", found.broken.id, hook.unwrap_or_default());
+        let folder = folder.unwrap_or(Path::new(""));
+        Files {
+            workload: folder.join(format!("{name}.toml")),
+            machine: folder.join(format!("{name}-machine.toml")),
+        }
+    }
+
+    /// What was found: where, the smallest case, and the command that shows it again.
+    fn described(&self, found: &Found, policy: &str) -> String {
+        let mut out = format!(
+            "\n{} (seed {}, runs: {})\n",
+            heading(&found.broken),
+            found.seed,
+            found.nr_runs
+        );
+        out += &explained(&found.broken);
+        let _ = writeln!(
+            out,
+            "  smallest case: tasks: {}, CPUs: {}, statements: {}",
+            found.case.nr_tasks(),
+            found.case.platform.nr_cpus(),
+            found.case.nr_statements()
+        );
+        for line in found.case.text().lines() {
+            let _ = writeln!(out, "{}", format!("    {line}").trim_end());
+        }
+        let _ = writeln!(out, "  again: {}", self.command(found, policy));
+        out
+    }
+
+    fn command(&self, found: &Found, policy: &str) -> CommandLine {
+        let platform = &found.case.platform;
+        let machine = platform.name();
+        let machine = machine.unwrap_or_else(|| self.machine.display().to_string());
+        let circumstances = &found.case.circumstances;
+        let seed = (circumstances.seed != 1).then(|| circumstances.seed.to_string());
+        let workload = self.workload.display().to_string();
+        if found.broken.id == "names" {
+            // Needs two workloads.
+            let given = platform.name().filter(|_| !platform.is_drawn());
+            return CommandLine::new("check")
+                .word(policy)
+                .flag("--seeds", format!("{0}..{0}", found.seed))
+                .flag_if("--machine", given);
+        }
+        if found.broken.is_engines() && circumstances.is_plain() {
+            return CommandLine::new("run")
+                .flag("--policy", policy)
+                .flag("--workload", workload)
+                .flag("--machine", machine)
+                .flag_if("--seed", seed);
+        }
+        let number = |number: u64| number.to_string();
+        CommandLine::new("check")
+            .word(policy)
+            .flag("--workload", workload)
+            .flag("--machine", machine)
+            .flag_if("--seed", seed)
+            .flag_if("--order", circumstances.order.map(number))
+            .flag_if(
+                "--refuse-locks",
+                circumstances.refuse_locks.map(u64::from).map(number),
+            )
+    }
+
+    fn write(&self, found: &Found) -> Result<Vec<Finished>, Failure> {
+        let write =
+            |path: &Path, text: &str| TextFile::create("--write", path, "toml")?.write(text);
+        let mut written = vec![write(&self.workload, &found.case.text())?];
+        if let Some(text) = found.case.platform.text() {
+            written.push(write(&self.machine, &text)?);
+        }
+        Ok(written)
+    }
+}
+
+fn heading(broken: &Broken) -> String {
+    let kind = match broken.is_failure {
+        true => "FAILURE",
+        false => "finding",
+    };
+    let hook = broken.hook.map(|hook| format!(", hook {}", hook.name()));
+    format!("{kind} {}{}", broken.id, hook.unwrap_or_default())
+}
+
+/// The invariant, and how it was broken.
+fn explained(broken: &Broken) -> String {
+    let sentence = invariant(&broken.id).map_or("", |row| row.sentence);
+    format!("  {sentence}\n  {}\n", broken.message)
+}
