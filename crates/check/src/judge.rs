@@ -14,7 +14,7 @@ use crate::invariant::{of_fault, of_rule, IDLE_BESIDE_WAITING, IDLE_CALLS, WAIT}
 use crate::watch::Watch;
 
 /// Real CPU time that one call of a hook may take.
-const HOOK_TIMEOUT: Duration = Duration::from_secs(5);
+const HOOK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How much hooks of different CPUs overlap where locks are refused.
 const DELAY_NS: u64 = 10_000;
@@ -35,7 +35,7 @@ pub struct Broken {
     /// The invariant's id.
     pub id: String,
     /// The hook that caused it, if one did.
-    pub hook: Option<Hook>,
+    pub hook: Option<String>,
     /// Is it a failure?  Otherwise it is a finding.
     pub is_failure: bool,
     /// Time, CPU, task and values.
@@ -45,7 +45,7 @@ pub struct Broken {
 impl Broken {
     /// Is it the same as far as a search is concerned?
     pub fn is_like(&self, other: &Broken) -> bool {
-        (self.hook, &self.id) == (other.hook, &other.id)
+        (&self.hook, &self.id) == (&other.hook, &other.id)
     }
 
     /// Does every run of the simulator end with it?  Otherwise only check sees it.
@@ -226,11 +226,11 @@ fn failed(error: &Error) -> Verdict {
         ),
         Error::Sim(error) => match error {
             SimError::Violation(found) => {
-                broken(of_rule(found.rule), found.hook, error.to_string())
+                broken(of_rule(found.rule), found.hook.map(name), error.to_string())
             }
             SimError::Fault { fault, .. } => broken(
                 of_fault(&fault.kind).into(),
-                Some(fault.hook),
+                Some(name(fault.hook)),
                 error.to_string(),
             ),
             _ => Verdict {
@@ -273,4 +273,8 @@ fn relations(watch: &Watch) -> Vec<Broken> {
         ));
     }
     found
+}
+
+fn name(hook: Hook) -> String {
+    hook.name().into()
 }

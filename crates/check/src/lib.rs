@@ -16,3 +16,4 @@ pub use case::{Case, Circumstances, Platform};
 pub use invariant::{invariant, Invariant, INVARIANTS};
 pub use judge::{judge, Broken, Verdict};
 pub use search::{Found, Results, Search};
+pub use shrink::shrink;

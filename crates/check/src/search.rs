@@ -12,9 +12,6 @@ use crate::invariant::NAMES;
 use crate::judge::{cpu_times, judge, Broken, Verdict};
 use crate::shrink::shrink;
 
-/// Runs between two looks at the clock.
-const BLOCK: u64 = 64;
-
 /// Kinds of tasks whose names are exchanged in runs at least this long.
 const NAMES_FROM_NS: u64 = 4_000_000_000;
 
@@ -26,6 +23,8 @@ pub struct Search<'a> {
     pub seeds: RangeInclusive<u64>,
     /// Runs at the same time.
     pub threads: usize,
+    /// Runs between two questions whether it is enough.
+    pub block: u64,
     /// The machine of all runs, by its name, with its number of CPUs; none: random small ones.
     pub machine: Option<(String, u32)>,
 }
@@ -55,19 +54,19 @@ pub struct Results {
 }
 
 impl Search<'_> {
-    /// Searches until the last seed or until `enough` holds, which is asked after every few runs; then shrinks what was
-    /// found.
+    /// Searches until the last seed or until `enough` holds, which is asked with the next seed before each block; then
+    /// shrinks what was found.
     ///
     /// # Errors
     /// The system provides no timer to watch hooks.
-    pub fn run(&self, mut enough: impl FnMut() -> bool) -> io::Result<Results> {
+    pub fn run(&self, mut enough: impl FnMut(u64) -> bool) -> io::Result<Results> {
         let mut results = Results::default();
         let mut next = *self.seeds.start();
-        while next <= *self.seeds.end() && !enough() {
+        while next <= *self.seeds.end() && !enough(next) {
             let last = self
                 .seeds
                 .end()
-                .min(&next.saturating_add(BLOCK - 1))
+                .min(&next.saturating_add(self.block - 1))
                 .to_owned();
             let count = (last - next + 1) as usize;
             let verdicts = in_parallel(
@@ -95,7 +94,8 @@ impl Search<'_> {
         Ok(results)
     }
 
-    fn case(&self, seed: u64) -> Case {
+    /// The case of a seed.
+    pub fn case(&self, seed: u64) -> Case {
         draw::case(seed, self.machine.as_ref())
     }
 

@@ -50,6 +50,10 @@ pub struct CheckArguments {
     /// With --workload: one in N calls of rq_lock() is refused, and hooks of different CPUs overlap.  Default: none is.
     #[arg(long, value_name = "N", requires = "workload", allow_negative_numbers = true, value_parser = positive::<u32>)]
     pub refuse_locks: Option<u32>,
+    /// For `check` itself, whose process this is: searches in this process, and writes each seed into FILE if it searches
+    /// one by one.
+    #[arg(long, hide = true, value_name = "FILE", num_args = 0..=1)]
+    pub worker: Option<Option<PathBuf>>,
 }
 
 fn seed_range(text: &str) -> Result<RangeInclusive<u64>, String> {

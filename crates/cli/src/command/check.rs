@@ -1,5 +1,7 @@
 //! `schedlab check`: a search for workloads that break a policy.
 
+mod crash;
+
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,8 +17,11 @@ use crate::failure::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::outputs::{Finished, TextFile};
 
+use super::print;
 use super::result::load_schedulers;
-use super::{note, print};
+
+/// Runs between two looks at the clock.
+const BLOCK: u64 = 64;
 
 /// Searches, or checks one workload, and prints what is broken.  Findings are no failure.
 pub fn check(arguments: &CheckArguments) -> Result<Exit, Failure> {
@@ -27,9 +32,10 @@ pub fn check(arguments: &CheckArguments) -> Result<Exit, Failure> {
         let machine = schedlab_machine::find(name)?;
         load_schedulers([&mut tuned], &machine, &interrupt)?;
     }
-    match &arguments.workload {
-        Some(workload) => check_one(arguments, &tuned, workload),
-        None => search(arguments, &tuned, &interrupt),
+    match (&arguments.workload, &arguments.worker) {
+        (Some(workload), _) => check_one(arguments, &tuned, workload),
+        (None, Some(seed_file)) => search(arguments, &tuned, seed_file.as_deref(), &interrupt),
+        (None, None) => crash::guarded(arguments, &tuned, &interrupt),
     }
 }
 
@@ -69,39 +75,56 @@ fn check_one(arguments: &CheckArguments, tuned: &Tuned, workload: &str) -> Resul
 fn search(
     arguments: &CheckArguments,
     tuned: &Tuned,
+    seed_file: Option<&Path>,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
-    let folder = arguments.write.as_deref();
-    if let Some(folder) = folder {
-        fs::create_dir_all(folder).map_err(Failure::writing(folder))?;
-    }
+    let search = described(arguments, tuned, seed_file.is_some())?;
+    let end = Instant::now() + Duration::from_nanos(arguments.time.0);
+    let is_timed = arguments.runs.is_none() && arguments.seeds.is_none();
+    let stop = |seed: u64| {
+        if let Some(file) = seed_file {
+            // Without it the seed of a crash stays unknown, no more.
+            let _ = fs::write(file, seed.to_string());
+        }
+        interrupt.signal().is_some() || is_timed && Instant::now() >= end
+    };
+    let results = search.run(stop).map_err(no_timer)?;
+    interrupt.check()?;
+    report(arguments, tuned, &search, &results)
+}
+
+/// The search that the user describes; one by one if the seed of a crash is wanted.
+fn described<'a>(
+    arguments: &CheckArguments,
+    tuned: &'a Tuned,
+    one_by_one: bool,
+) -> Result<Search<'a>, Failure> {
     let machine = arguments.machine.as_deref().map(schedlab_machine::find);
     let machine = machine
         .transpose()?
         .map(|machine| machine.cpus.len() as u32);
     let fixed = arguments.runs.map(|runs| 1..=runs);
     let fixed = fixed.or_else(|| arguments.seeds.clone());
-    let end = Instant::now() + Duration::from_nanos(arguments.time.0);
-    let is_timed = fixed.is_none();
-    let search = Search {
+    Ok(Search {
         tuned,
         seeds: fixed.unwrap_or(1..=u64::MAX),
-        threads: threads(arguments.jobs),
+        threads: match one_by_one {
+            true => 1,
+            false => threads(arguments.jobs),
+        },
+        block: match one_by_one {
+            true => 1,
+            false => BLOCK,
+        },
         machine: arguments.machine.clone().zip(machine),
-    };
-    let stop = || interrupt.signal().is_some();
-    let results = search
-        .run(|| stop() || is_timed && Instant::now() >= end)
-        .map_err(no_timer)?;
-    interrupt.check()?;
-    report(arguments, tuned, &search, &results)
+    })
 }
 
 fn no_timer(error: std::io::Error) -> Failure {
     Failure::Other(format!("timers: {error}"))
 }
 
-/// Prints the results and writes the files.
+/// Reports the results.
 fn report(
     arguments: &CheckArguments,
     tuned: &Tuned,
@@ -128,11 +151,30 @@ fn report(
         "failures: {failures}, findings: {}",
         results.found.len() - failures
     );
+    let policy = spelled(&(arguments.policy.clone(), tuned.clone()));
+    show(arguments, &policy, out, &results.found)?;
+    Ok(match failures {
+        0 => Exit::Success,
+        _ => Exit::PolicyFault,
+    })
+}
+
+/// Prints what was found after the text, and writes the files.
+fn show(
+    arguments: &CheckArguments,
+    policy: &str,
+    mut out: String,
+    found: &[Found],
+) -> Result<(), Failure> {
+    let folder = arguments.write.as_deref();
+    if let Some(folder) = folder {
+        fs::create_dir_all(folder).map_err(Failure::writing(folder))?;
+    }
     let mut written = Vec::new();
-    for found in &results.found {
-        let files = Files::of(found, arguments.write.as_deref());
-        out += &files.described(found, &spelled(&(arguments.policy.clone(), tuned.clone())));
-        if arguments.write.is_some() {
+    for found in found {
+        let files = Files::of(found, folder);
+        out += &files.described(found, policy);
+        if folder.is_some() {
             written.extend(files.write(found)?);
         }
     }
@@ -141,14 +183,10 @@ fn report(
         .map(|file| file.path().display().to_string())
         .collect();
     written.into_iter().try_for_each(Finished::keep)?;
-    print(&out)?;
     if !paths.is_empty() {
-        note(&format!("wrote {}", paths.join(", ")));
+        let _ = writeln!(out, "\nwrote {}", paths.join(", "));
     }
-    Ok(match failures {
-        0 => Exit::Success,
-        _ => Exit::PolicyFault,
-    })
+    print(&out)
 }
 
 /// The files of something found.
@@ -160,7 +198,7 @@ struct Files {
 impl Files {
     /// Named after the invariant and the hook, so that no two are equal.
     fn of(found: &Found, folder: Option<&Path>) -> Files {
-        let hook = found.broken.hook.map(|hook| format!("-{}", hook.name()));
+        let hook = found.broken.hook.as_ref().map(|hook| format!("-{hook}"));
         let name = format!("{}{}", found.broken.id, hook.unwrap_or_default());
         let folder = folder.unwrap_or(Path::new(""));
         Files {
@@ -243,7 +281,7 @@ fn heading(broken: &Broken) -> String {
         true => "FAILURE",
         false => "finding",
     };
-    let hook = broken.hook.map(|hook| format!(", hook {}", hook.name()));
+    let hook = broken.hook.as_ref().map(|hook| format!(", hook {hook}"));
     format!("{kind} {}{}", broken.id, hook.unwrap_or_default())
 }
 

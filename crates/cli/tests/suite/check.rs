@@ -49,7 +49,7 @@ fn found(from: &str, to: &str, heading: &str, most: (u32, u32)) -> Output {
     let folder = tempfile::tempdir().unwrap();
     let policy = mutant(folder.path(), from, to);
     let files = folder.path().join("found");
-    let arguments = ["check", argument(&policy), "--runs", "200"];
+    let arguments = ["check", argument(&policy), "--runs", "100"];
     let run = schedlab(&[&arguments[..], &["--write", argument(&files)]].concat())
         .output()
         .unwrap();
@@ -119,6 +119,14 @@ fn remembers_earlier_runs() {
     let from = "\texamined(s, 1);\n";
     let to = "\tstatic u32 calls;\n\texamined(s, 1 + (calls++ & 0xffff));\n";
     found(from, to, "determinism", (2, 1));
+}
+
+/// Crashes end other processes only.
+#[test]
+fn follows_a_stray_pointer() {
+    let from = "\tif (!cpu_curr(s, p->cpu))\n\t\tresched";
+    let to = "\tif (flags & ENQ_WAKEUP)\n\t\t*(volatile u32 *)8 = 1;\n\tif (!cpu_curr(s, p->cpu))\n\t\tresched";
+    found(from, to, "hook-crashes, hook enqueue", (1, 1));
 }
 
 #[test]
