@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use schedlab_check::{invariant, judge, Broken, Circumstances, Found, Results, Search};
+use schedlab_input::Diagnostic;
 use schedlab_lab::choose::{self, policy, spelled, Assignments};
 use schedlab_lab::{threads, CommandLine};
 use schedlab_policy::Tuned;
@@ -28,9 +29,17 @@ pub fn check(arguments: &CheckArguments) -> Result<Exit, Failure> {
     let interrupt = Interrupt::listen()?;
     let set = Assignments::read(&[], &[])?;
     let mut tuned = policy("POLICY", &arguments.policy, &set, &interrupt.stop())?;
-    if let Some(name) = &arguments.machine {
-        let machine = schedlab_machine::find(name)?;
-        load_schedulers([&mut tuned], &machine, &interrupt)?;
+    match &arguments.machine {
+        Some(name) => {
+            let machine = schedlab_machine::find(name)?;
+            load_schedulers([&mut tuned], &machine, &interrupt)?;
+        }
+        None if tuned.policy.is_in_rust() => {
+            let problem = "a sched_ext scheduler is loaded for one machine";
+            let mistake = Diagnostic::new(problem).at("--machine", 0);
+            return Err(mistake.expected("a name of `list machines`").into());
+        }
+        None => {}
     }
     match (&arguments.workload, &arguments.worker) {
         (Some(workload), _) => check_one(arguments, &tuned, workload),

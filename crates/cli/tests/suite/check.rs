@@ -121,12 +121,23 @@ fn remembers_earlier_runs() {
     found(from, to, "determinism", (2, 1));
 }
 
-/// Crashes end other processes only.
+/// A crash ends another process.
 #[test]
 fn follows_a_stray_pointer() {
-    let from = "\tif (!cpu_curr(s, p->cpu))\n\t\tresched";
-    let to = "\tif (flags & ENQ_WAKEUP)\n\t\t*(volatile u32 *)8 = 1;\n\tif (!cpu_curr(s, p->cpu))\n\t\tresched";
-    found(from, to, "hook-crashes, hook enqueue", (1, 1));
+    let folder = tempfile::tempdir().unwrap();
+    let policy = root().join("crates/cli/tests/policies/stray.c");
+    let files = argument(folder.path());
+    let arguments = ["check", argument(&policy), "--runs", "9", "--write", files];
+    let run = schedlab(&arguments).output().unwrap();
+    let shown = text(&run.stdout);
+    assert_eq!(run.status.code(), Some(POLICY_FAULT), "{shown}");
+    let heading = "FAILURE hook-crashes, hook enqueue (seed 1, ";
+    assert!(
+        shown.contains(heading) && shown.contains("at stray.c:"),
+        "{shown}"
+    );
+    assert_eq!((size(&shown, "tasks"), size(&shown, "CPUs")), (1, 1));
+    assert!(text(&again(&shown).stderr).contains("crashed"));
 }
 
 #[test]
