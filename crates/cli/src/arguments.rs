@@ -1,5 +1,6 @@
 //! All flags.  Help, man pages and completions are generated from these definitions.
 
+mod check;
 mod programs;
 mod replay;
 mod rtapp;
@@ -14,6 +15,7 @@ use schedlab_trace::Ns;
 
 use schedlab_lab::Seeds;
 
+pub use check::CheckArguments;
 pub use programs::{
     ChatArguments, FidelityArguments, LateArguments, PlayArguments, PlayedArguments, StudyArguments,
 };
@@ -65,6 +67,8 @@ pub enum Command {
     Run(RunArguments),
     /// Run a workload under several policies and show them side by side.
     Compare(CompareArguments),
+    /// Search for workloads that break a policy, and show the smallest.
+    Check(CheckArguments),
     /// Do many runs: tunables, policies, workloads, machines and seeds combined; results in one file.
     Sweep(SweepArguments),
     /// Search for the settings that serve workloads best, and judge the winner on others.
@@ -180,6 +184,8 @@ pub enum Catalogue {
     Workloads,
     /// What sched_ext schedulers can use.
     Scx,
+    /// What `check` checks.
+    Invariants,
 }
 
 /// How a list is printed.

@@ -4,6 +4,7 @@ mod asked;
 #[cfg(feature = "live")]
 mod attach;
 mod chat;
+mod check;
 mod compare;
 #[cfg(feature = "live")]
 mod conform;
@@ -106,6 +107,7 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Command::List(arguments) => list::list(&arguments),
         Command::Run(arguments) => return run::run(&arguments).map(ExitCode::from),
         Command::Compare(arguments) => return compare::compare(&arguments).map(ExitCode::from),
+        Command::Check(arguments) => return check::check(&arguments).map(ExitCode::from),
         Command::Sweep(arguments) => return sweep::sweep(&arguments).map(ExitCode::from),
         Command::Report(arguments) => return report::report(&arguments).map(ExitCode::from),
         Command::Search(arguments) => return search::search(&arguments).map(ExitCode::from),

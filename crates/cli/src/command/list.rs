@@ -1,5 +1,6 @@
 //! `schedlab list`: lists policies, machines and workloads.
 
+mod invariants;
 mod machines;
 mod policies;
 mod scx;
@@ -23,6 +24,7 @@ pub fn list(arguments: &ListArguments) -> Result<(), Failure> {
         (Some(Catalogue::Workloads), Some(name)) => workloads::one(name)?,
         (Some(Catalogue::Machines), Some(name)) => machines::one(name)?,
         (Some(Catalogue::Scx), Some(name)) => scx::one(name)?,
+        (Some(Catalogue::Invariants), Some(name)) => invariants::one(name)?,
         (Some(what), None) => all_of(what)?,
     };
     print(&match arguments.format {
@@ -50,6 +52,7 @@ fn all_of(what: Catalogue) -> Result<Listing, Failure> {
         Catalogue::Machines => machines::all(),
         Catalogue::Workloads => workloads::all(),
         Catalogue::Scx => scx::all(),
+        Catalogue::Invariants => invariants::all(),
     }
 }
 

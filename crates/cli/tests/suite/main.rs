@@ -1,5 +1,6 @@
 //! One program for all tests of this crate: it is linked once.
 
+mod check;
 mod common;
 mod completions;
 mod determinism;
