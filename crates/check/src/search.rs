@@ -116,8 +116,8 @@ impl Search<'_> {
 
     /// Does a kind of task get another share when the names come in the opposite order?
     fn names(&self, case: &Case) -> io::Result<Option<Broken>> {
-        if case.duration.0 < NAMES_FROM_NS || case.tasks.len() < 2 || !case.circumstances.is_plain()
-        {
+        let is_long = case.duration.0 >= NAMES_FROM_NS && case.tasks.len() > 1;
+        if !is_long || !case.circumstances.is_plain() || case.has_meetings() {
             return Ok(None);
         }
         let opposite = case.renamed();
