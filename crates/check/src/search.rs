@@ -12,7 +12,7 @@ use crate::invariant::NAMES;
 use crate::judge::{cpu_times, judge, Broken, Verdict};
 use crate::shrink::shrink;
 
-/// Kinds of tasks whose names are exchanged in runs at least this long.
+/// Names are exchanged in runs of at least this duration, in ns.
 const NAMES_FROM_NS: u64 = 4_000_000_000;
 
 /// What to search.
