@@ -226,6 +226,25 @@ impl Case {
         native::parse("workload.toml", &self.text())
     }
 
+    /// Does a task act on others?  Then what it does depends on which of them is first.
+    pub fn has_meetings(&self) -> bool {
+        let alone = |statement: &Statement| match statement {
+            Statement::Run(_)
+            | Statement::Sleep(_)
+            | Statement::Yield
+            | Statement::Nice(_)
+            | Statement::Cpus(_) => true,
+            Statement::Renice(..)
+            | Statement::Repin(..)
+            | Statement::Fork(_)
+            | Statement::Locked(_)
+            | Statement::Post
+            | Statement::Wait => false,
+        };
+        let mut statements = self.tasks.iter().flat_map(|task| &task.program);
+        !statements.all(alone)
+    }
+
     /// Its number of statements.
     pub fn nr_statements(&self) -> usize {
         self.tasks.iter().map(|task| task.program.len()).sum()

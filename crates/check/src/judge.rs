@@ -24,7 +24,7 @@ const TWO_TRACES: &str = "determinism";
 
 /// Most events and tasks of a run.  A run that reaches them tells nothing.
 const LIMITS: Limits = Limits {
-    events: 500_000,
+    events: 200_000,
     tasks: 300,
     time: Ns::from_secs(3600),
 };

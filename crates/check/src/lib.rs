@@ -1,7 +1,7 @@
 //! Looks for workloads that break a scheduler, and makes them small.
 //!
-//! A [`Case`](case::Case) is a small machine and workload as the text of files that `schedlab run` reads; each seed has one. A
-//! [`Search`] runs the cases of many seeds, [`judge`]s each run by the [table of invariants](INVARIANTS), and shrinks the first
+//! A [`Case`] is a small machine and workload as the text of files that `schedlab run` reads; each seed has one. A
+//! [`Search`] runs the cases of many seeds, [`judge`]s each run by the table of invariants ([`INVARIANTS`]), and shrinks the first
 //! case of everything it finds. Results depend on the policy and the seeds alone.
 
 mod case;

@@ -12,7 +12,7 @@ use crate::invariant::NAMES;
 use crate::judge::{cpu_times, judge, Broken, Verdict};
 use crate::shrink::shrink;
 
-/// Kinds of tasks whose names are exchanged in runs at least this long.
+/// Names are exchanged in runs of at least this duration, in ns.
 const NAMES_FROM_NS: u64 = 4_000_000_000;
 
 /// What to search.
@@ -116,8 +116,8 @@ impl Search<'_> {
 
     /// Does a kind of task get another share when the names come in the opposite order?
     fn names(&self, case: &Case) -> io::Result<Option<Broken>> {
-        if case.duration.0 < NAMES_FROM_NS || case.tasks.len() < 2 || !case.circumstances.is_plain()
-        {
+        let is_long = case.duration.0 >= NAMES_FROM_NS && case.tasks.len() > 1;
+        if !is_long || !case.circumstances.is_plain() || case.has_meetings() {
             return Ok(None);
         }
         let opposite = case.renamed();

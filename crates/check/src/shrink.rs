@@ -31,7 +31,7 @@ pub fn shrink(case: &Case, mut breaks: impl FnMut(&Case) -> bool) -> Case {
     let mut best = case.clone();
     let mut tries = 0;
     loop {
-        // After a success the steps before are tried again only when all steps after it were: a pass costs the number of steps.
+        // After a success the search goes on at the same step; earlier steps are tried again in the next round.
         let mut smaller = false;
         let mut index = 0;
         while let Some(step) = steps(&best).into_iter().nth(index) {

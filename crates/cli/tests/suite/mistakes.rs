@@ -56,7 +56,7 @@ const MISTAKES: &[(&[&str], &str)] = &[
     (&["run", "--policy", "o1", "--workload", "hogs", "--report", "x.htm"], "--report: \"x.htm\" has another extension; expected a name ending in .html"),
     (&["run", "--policy", "o1", "--workload", "hogs", "--json", "x"], "--json: \"x\" has another extension; expected a name ending in .json"),
     (&["run", "--policy", "o1", "--workload", "hogs", "--hook-timeout", "1ms"], "--hook-timeout: \"1ms\" is not valid; expected at least 100ms"),
-    (&["list", "polices"], "WHAT: \"polices\" is not valid; expected policies, machines, workloads, scx (did you mean \"policies\"?)"),
+    (&["list", "polices"], "WHAT: \"polices\" is not valid; expected policies, machines, workloads, scx, invariants (did you mean \"policies\"?)"),
     (&["list", "policies", "elcs"], "list: there is no policy \"elcs\"; expected one of … (did you mean \"elsc\"?)"),
     (&["list", "workloads", "mixd"], "list: there is no workload \"mixd\"; expected one of … (did you mean \"mixed\"?)"),
     (&["list", "machines", "serve"], "list: there is no machine \"serve\"; expected one of … (did you mean \"server\"?)"),
