@@ -39,7 +39,7 @@ built: check
 suites: built
 	$(CARGO) test $(TESTS)
 
-# One virtual machine at a time leaves a CPU to the suites.
+# With "make --jobs=2" beside the suites, whose last tests would leave a CPU idle otherwise.
 vm-short: built
 	$(CARGO) test --workspace --test vm -- $(SHORT_VM)
 
