@@ -190,32 +190,27 @@ fn a_task_that_moves_waits_all_the_same() {
 
 const WITHOUT_SLICES: (&str, &str) = (TICK, "	if (0 &&");
 
-/// Two hogs without slices beside a real-time task that hardly runs.
-#[test]
-fn a_real_time_task_ends_no_promise() {
-    let tuned = Tuned::defaults(crate::common::fifo_with(&[WITHOUT_SLICES]));
-    let program = forever(&[run(1000)]);
+/// Two hogs on one CPU for 10 s beside a real-time task that runs for this time and sleeps for 100 ms.
+fn beside_a_real_time_task(tuned: Tuned, run_us: u64) -> Result<(), SimError> {
     let lab = Lab::under(1, tuned)
-        .task(program.clone())
-        .task(program)
-        .task(forever(&[run(10), sleep(100_000)]))
+        .tasks(2, forever(&[run(1000)]))
+        .task(forever(&[run(run_us), sleep(100_000)]))
         .but(|t| t.class = TaskClass::Fifo)
         .for_us(10_000_000);
-    finds(Rule::Starvation, lab.try_run().map(|_| ()));
+    lab.try_run().map(|_| ())
 }
 
-/// Nobody is blamed for the time in which real-time tasks run.
+#[test]
+fn a_real_time_task_ends_no_promise() {
+    let without_slices = Tuned::defaults(crate::common::fifo_with(&[WITHOUT_SLICES]));
+    let end = beside_a_real_time_task(without_slices, 10);
+    finds(Rule::Starvation, end);
+}
+
 #[test]
 fn time_of_real_time_tasks_is_no_wait() {
     let rr = Tuned::defaults(Policy::find("rr").unwrap());
-    let program = forever(&[run(1000)]);
-    let lab = Lab::under(1, rr)
-        .task(program.clone())
-        .task(program)
-        .task(forever(&[run(3_000_000), sleep(100_000)]))
-        .but(|t| t.class = TaskClass::Fifo)
-        .for_us(10_000_000);
-    assert_eq!(lab.try_run().map(|_| ()), Ok(()));
+    assert_eq!(beside_a_real_time_task(rr, 3_000_000), Ok(()));
 }
 
 /// The bound of the template depends on its slice; a policy whose bound does not is held to it.
