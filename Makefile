@@ -30,7 +30,7 @@ test: release perfetto vm-short suites
 	@$(MAKE) --no-print-directory skipped
 
 # All test programs; with "make --jobs=2" beside those of the release build.
-TESTS = --workspace --lib --bins --test suite --test golden
+TESTS = --workspace --tests
 built: check
 	scripts/setup.sh test
 	@mkdir -p out && rm -f $(SCHEDLAB_SKIPPED)
@@ -76,7 +76,7 @@ check:
 	scripts/setup.sh check
 	$(CARGO) fmt --all --check
 	rustfmt --check --edition 2021 experiments/*.rs experiments/*/*.rs bench/src/lib.rs bench/benches/*.rs
-	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(CARGO) clippy --workspace --lib --bins --tests --test vm -- -D warnings
 
 # Perfetto's own Python bindings decode what we write.
 perfetto: built

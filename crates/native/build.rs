@@ -92,7 +92,7 @@ fn stem(path: &Path) -> String {
 /// How policies are compiled: with the same flags in every profile.
 struct Compiler {
     build: cc::Build,
-    /// Program and flags, as text.
+    /// Program and flags, as text. The environment differs between builds and is no part of it.
     command: String,
     included: [PathBuf; 3],
     out: PathBuf,
@@ -109,7 +109,8 @@ impl Compiler {
             .debug(true)
             .warnings(false)
             .cargo_metadata(false);
-        let command = format!("{:?}", build.get_compiler().to_command());
+        let compiler = build.get_compiler();
+        let command = format!("{:?} {:?}", compiler.path(), compiler.args());
         Compiler {
             build,
             command,

@@ -295,7 +295,7 @@ fn every_shipped_workload_runs_under_every_policy() {
             .flat_map(|w| machines.iter().map(move |m| (w, m)));
         runs.filter_map(|((name, workload), machine)| {
             let setup = Setup {
-                duration: Some(Ns::from_ms(400)),
+                duration: Some(Ns::from_ms(150)),
                 ..Setup::new(machine, workload, tuned)
             };
             match setup.run(HashSink::default()) {
