@@ -6,6 +6,7 @@
 # make fuzz    fuzzes the readers of recordings, SECONDS=120 each
 # make bench   runs the benchmarks
 # make results does the papers' experiments again: out/book, docs/results.md
+# make regions judges every claim over what its paper does not state (docs/regions.md; hours)
 # make fidelity compares the simulator with a real kernel (docs/fidelity.md)
 # make whatif records workloads in a real kernel, predicts them under other schedulers, and runs them there (docs/whatif.md)
 # make overhead measures what each scheduler costs in a real kernel, for docs/overhead.md
@@ -19,7 +20,7 @@ export SCHEDLAB_REQUIRE_BROWSER ?= 1
 # Tests that had to be skipped leave a line here.
 export SCHEDLAB_SKIPPED := $(CURDIR)/out/skipped
 
-.PHONY: demo test built suites vm-short test-vm miri skipped check perfetto release bench golden results fidelity whatif overhead fuzz wheel clean scx deny
+.PHONY: demo test built suites vm-short test-vm miri skipped check perfetto release bench golden results regions fidelity whatif overhead fuzz wheel clean scx deny
 
 demo:
 	scripts/setup.sh demo
@@ -121,6 +122,11 @@ results:
 	$${CARGO_TARGET_DIR:-target}/release/schedlab reproduce all --report out/book
 	cp out/book/results.md docs/results.md
 	$(CARGO) test --release --package schedlab-reproduce --test suite results -- --include-ignored
+
+regions:
+	$(CARGO) build --release --package schedlab
+	$${CARGO_TARGET_DIR:-target}/release/schedlab reproduce all --region 50 --report out/regions
+	cp out/regions/regions.md docs/regions.md
 
 # Each workload under each policy in both worlds: a quarter of an hour on two CPUs with nothing else to do.
 fidelity:

@@ -8,6 +8,7 @@
 mod batch;
 pub mod choose;
 mod command;
+pub mod design;
 mod error;
 pub mod identity;
 mod parallel;

@@ -57,6 +57,26 @@ impl Machine {
         distance.copied().unwrap_or(LOCAL_DISTANCE)
     }
 
+    /// Multiplies a cost by a factor: a key of `[costs]`, or `refill` of all caches.  False: that cost is 0, or there is no
+    /// such key.
+    pub fn scale(&mut self, cost: &str, factor: f64) -> bool {
+        let scaled = |value: u64| (value as f64 * factor).round() as u64;
+        let mut any = false;
+        if cost == "refill" {
+            for cache in self.caches.iter_mut().filter(|cache| cache.size_bytes > 0) {
+                cache.refill_ps_per_byte = scaled(cache.refill_ps_per_byte);
+                any = true;
+            }
+        }
+        for (key, value) in self.costs.slots() {
+            if key == cost && value.0 > 0 {
+                value.0 = scaled(value.0);
+                any = true;
+            }
+        }
+        any
+    }
+
     /// Number of memory nodes: one more than the highest that a CPU is on.
     pub fn nr_nodes(&self) -> usize {
         let nodes = self.cpus.iter().map(|cpu| cpu.node as usize + 1);

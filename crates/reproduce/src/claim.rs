@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::Region;
+
 /// The verdict on a claim.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 pub enum Verdict {
@@ -13,6 +15,9 @@ pub enum Verdict {
     /// It is not true here.
     #[serde(rename = "fails")]
     Fails,
+    /// It is true in a part of the region of what its paper does not state.
+    #[serde(rename = "depends")]
+    Depends,
     /// A simulator, or this one, cannot test it.
     #[serde(rename = "not testable here")]
     NotTestable,
@@ -24,6 +29,7 @@ impl Verdict {
         match self {
             Verdict::Holds => "holds",
             Verdict::Fails => "fails",
+            Verdict::Depends => "depends",
             Verdict::NotTestable => "not testable here",
         }
     }
@@ -52,6 +58,17 @@ pub struct Claim {
     pub reason: String,
     /// Its number without a mechanism, or with another parameter.
     pub ablations: Vec<Ablation>,
+    /// Where it holds, if that was tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub region: Option<Region>,
+}
+
+impl Claim {
+    /// The figure of its region; empty without one.
+    pub(crate) fn region_figure(&self) -> String {
+        let region = self.region.as_ref();
+        region.map_or_else(String::new, |region| region.figure(&self.id).inline())
+    }
 }
 
 /// A claim's number with one thing changed.
@@ -72,6 +89,8 @@ pub struct Verdicts {
     pub holds: usize,
     /// Claims that fail.
     pub fails: usize,
+    /// Claims that depend on what their papers do not state.
+    pub depend: usize,
     /// Claims that cannot be tested here.
     pub not_testable: usize,
 }
@@ -83,6 +102,7 @@ impl<'a> FromIterator<&'a Claim> for Verdicts {
             match claim.verdict {
                 Verdict::Holds => verdicts.holds += 1,
                 Verdict::Fails => verdicts.fails += 1,
+                Verdict::Depends => verdicts.depend += 1,
                 Verdict::NotTestable => verdicts.not_testable += 1,
             }
         }
@@ -93,7 +113,7 @@ impl<'a> FromIterator<&'a Claim> for Verdicts {
 impl Verdicts {
     /// All claims.
     pub fn all(self) -> usize {
-        self.holds + self.fails + self.not_testable
+        self.holds + self.fails + self.depend + self.not_testable
     }
 }
 
@@ -103,14 +123,22 @@ impl fmt::Display for Verdicts {
         let one = |n: usize, one: &'static str, many: &'static str| if n == 1 { one } else { many };
         write!(
             f,
-            "{} {}: {} {}, {} {}, {} not testable here",
+            "{} {}: {} {}, {} {}, ",
             self.all(),
             one(self.all(), "claim", "claims"),
             self.holds,
             one(self.holds, "holds", "hold"),
             self.fails,
             one(self.fails, "fails", "fail"),
-            self.not_testable
-        )
+        )?;
+        if self.depend > 0 {
+            write!(
+                f,
+                "{} {}, ",
+                self.depend,
+                one(self.depend, "depends", "depend")
+            )?;
+        }
+        write!(f, "{} not testable here", self.not_testable)
     }
 }

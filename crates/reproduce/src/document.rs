@@ -1,5 +1,6 @@
 //! Claims and verdicts as JSON and as Markdown.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use serde::Serialize;
@@ -76,6 +77,50 @@ const HEAD: &str = "# Results
 Every claim of the papers and its verdict on simulated versions of their machines. `schedlab reproduce all --report book`
 writes a book with the figures, why a claim fails, and what changes when a mechanism is taken away; so does `schedlab
 reproduce ID` for one claim on the terminal. Written by ";
+
+/// The claims over their regions as a Markdown page, made by a command.
+pub fn regions(reports: &[Report], command: &str) -> String {
+    let claims = || reports.iter().flat_map(|report| &report.findings.claims);
+    let mut text = format!("{REGIONS}`{command}`.\n\n");
+    let _ = writeln!(text, "{}.\n", claims().collect::<Verdicts>());
+    text += "| id | claim | verdict | as written | region |\n|---|---|---|---|---|\n";
+    for claim in claims() {
+        let Some(region) = &claim.region else {
+            continue;
+        };
+        let cells = [&claim.id, &claim.sentence].map(|cell| cell.replace('|', "\\|"));
+        let verdict = claim.verdict.text();
+        let _ = writeln!(
+            text,
+            "| {} | **{verdict}** | {} | {} |",
+            cells.join(" | "),
+            claim.measured.replace('|', "\\|"),
+            region.text()
+        );
+    }
+    text += "\nParameters that papers do not state, of the experiments above:\n\n| parameter | range | why |\n|---|---|---|\n";
+    let ranges = claims()
+        .filter_map(|claim| claim.region.as_ref())
+        .flat_map(|region| &region.parameters);
+    let mut seen = BTreeSet::new();
+    for range in ranges.filter(|range| seen.insert(&range.name)) {
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} |",
+            range.name,
+            range.text(),
+            range.reason
+        );
+    }
+    text
+}
+
+const REGIONS: &str = "# Verdicts over regions
+
+Many verdicts hang on what a paper does not state.  A claim is tried, in the quick form of its experiment, at points drawn from what is
+plausible (`experiments/unstated.toml`).  It *holds* if it holds at 95 % of the points, *fails* at 5 % or fewer, and *depends* otherwise: then
+the parameter that tells best where it holds is named.  Trying ends early where a verdict is certain.  Claims that are not listed have nothing
+of that file in their runs.  Written by ";
 
 /// How many claims of each paper hold.
 fn totals(reports: &[Report]) -> String {

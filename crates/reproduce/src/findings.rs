@@ -194,6 +194,7 @@ fn unjudged(data: &ClaimData, reason: &str) -> Claim {
         verdict: Verdict::NotTestable,
         reason: reason.to_string(),
         ablations: Vec::new(),
+        region: None,
     }
 }
 

@@ -1,8 +1,9 @@
 //! Where an experiment runs its cases.
 
 use std::any::Any;
+use std::collections::BTreeSet;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use schedlab_lab::{in_parallel, Cancel, Reason};
 use schedlab_measure::Measure;
@@ -17,6 +18,8 @@ pub struct Lab<'a> {
     testbed: &'a str,
     /// Has the work been cancelled?
     cancelled: &'a (dyn Fn() -> bool + Sync),
+    /// What the paper does not state and the runner's point has changed.
+    unstated: Mutex<BTreeSet<String>>,
 }
 
 /// What an experiment's own sink recorded of a run.
@@ -54,7 +57,17 @@ impl<'a> Lab<'a> {
             experiment,
             testbed,
             cancelled,
+            unstated: Mutex::default(),
         }
+    }
+
+    /// What the paper does not state and the runner's point has changed, by name.
+    pub(crate) fn unstated(&self) -> BTreeSet<String> {
+        self.names().clone()
+    }
+
+    fn names(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.unstated.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// `quick` in a quick run, else `full`.
@@ -197,14 +210,20 @@ impl<'a> Lab<'a> {
                 case.machine, self.testbed
             )));
         }
-        let machine = schedlab_machine::find(&case.machine)?;
+        let mut case = case.clone();
+        let mut machine = schedlab_machine::find(&case.machine)?;
+        if let Some(point) = &self.runner.point {
+            let changed = point.apply(&case, machine);
+            (case, machine) = (changed.case, changed.machine);
+            self.names().extend(changed.used);
+        }
         let workload = case.workload()?;
         Ok(Ready {
-            case: case.clone(),
             one: schedlab_lab::Trial {
                 duration: case.duration,
                 ..schedlab_lab::Trial::new(case.tuned()?, machine.into(), workload.into(), 1)
             },
+            case,
         })
     }
 }

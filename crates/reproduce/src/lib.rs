@@ -18,6 +18,7 @@ mod findings;
 mod lab;
 mod paper;
 mod question;
+mod region;
 mod runner;
 mod sample;
 mod terminal;
@@ -26,15 +27,20 @@ pub mod testbed;
 pub use book::{render_book, BookInfo};
 pub use case::{Case, CaseResult, SeedResult, Work};
 pub use claim::{Ablation, Claim, Verdict, Verdicts};
-pub use document::{json, markdown, section};
+pub use document::{json, markdown, regions, section};
 pub use error::Error;
 pub use findings::{Exhibit, Findings, UNEXPLAINED};
 pub use lab::{Lab, Observed};
 pub use paper::{ClaimData, Paper};
 pub use question::{questions, Answer, Look, Programs, Question, World};
+pub use region::{
+    explore, parameters, Design, Parameter, Point, Range, Region, Rule, Split, Step, Tried,
+};
 pub use runner::{Beat, Runner};
 pub use sample::Sample;
 pub use terminal::claims_table;
+
+use std::collections::BTreeSet;
 
 /// One table, figure or section of a paper, reproduced.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +62,8 @@ pub struct Report {
     pub paper: Paper,
     /// The findings.
     pub findings: Findings,
+    /// What the paper does not state and the runner's point has changed, by name.
+    pub unstated: BTreeSet<String>,
 }
 
 impl Experiment {
@@ -80,10 +88,12 @@ impl Experiment {
         let lab = Lab::new(runner, self.id, &paper.testbed, cancelled);
         let mut findings = (self.run)(&lab, &paper)?;
         findings.complete(&paper)?;
+        let unstated = lab.unstated();
         Ok(Report {
             experiment: *self,
             paper,
             findings,
+            unstated,
         })
     }
 }

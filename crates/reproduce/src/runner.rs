@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use schedlab_lab::{in_parallel, Cancel};
 
-use crate::{Case, Error, Experiment, Report};
+use crate::{Case, Error, Experiment, Point, Report};
 
 /// The progress of the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub struct Runner<'a> {
     /// Shorter and fewer runs, with the same verdicts.
     pub(crate) quick: bool,
     pub(crate) threads: usize,
+    /// What papers do not state; none: as the experiments are written.
+    pub(crate) point: Option<Point>,
     stop: &'a (dyn Fn() -> bool + Sync),
     permits: Permits,
     experiments: AtomicUsize,
@@ -49,11 +51,20 @@ impl<'a> Runner<'a> {
         Runner {
             quick,
             threads,
+            point: None,
             stop,
             permits: Permits::new(threads),
             experiments: AtomicUsize::new(0),
             runs: AtomicUsize::new(0),
             kept: Mutex::default(),
+        }
+    }
+
+    /// At a point of the region of what papers do not state.
+    pub fn at(self, point: Point) -> Runner<'a> {
+        Runner {
+            point: Some(point),
+            ..self
         }
     }
 

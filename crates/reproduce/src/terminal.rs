@@ -40,6 +40,9 @@ fn one(claim: &Claim, width: usize) -> String {
         (value, interval) => format!("measured {value} ({interval}); "),
     };
     text += &paragraph(&indent, &format!("{measured}paper: {}", claim.paper));
+    if let Some(region) = &claim.region {
+        text += &paragraph(&indent, &region.text());
+    }
     if !claim.reason.is_empty() {
         text += &paragraph(&indent, &claim.reason);
     }

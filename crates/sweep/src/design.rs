@@ -1,7 +1,7 @@
 //! Combinations of the values of axes.
 
-use oorandom::Rand64;
 use schedlab_input::Diagnostic;
+use schedlab_lab::design::{stratified, Rand64};
 
 use crate::axis::{Axis, Values};
 use crate::plan::{Design, Draw};
@@ -64,29 +64,17 @@ fn random(axes: &[Axis], draw: Draw) -> Vec<Combination> {
         .collect()
 }
 
-/// Each axis is divided into as many parts of equal probability as there are samples. Each part is
-/// used once (McKay, Beckman and Conover 1979).
+/// A Latin hypercube: of each axis every part of equal probability is used once.
 fn latin_hypercube(axes: &[Axis], draw: Draw) -> Vec<Combination> {
     let mut random = Rand64::new(u128::from(draw.seed));
-    let mut columns: Vec<Vec<String>> = Vec::new();
-    for axis in axes {
-        let mut parts: Vec<usize> = (0..draw.samples).collect();
-        shuffle(&mut parts, &mut random);
-        let value =
-            |part: usize| axis.at((part as f64 + random.rand_float()) / draw.samples as f64);
-        columns.push(parts.into_iter().map(value).collect());
-    }
+    let column = |axis: &Axis| -> Vec<String> {
+        let positions = stratified(draw.samples, &mut random);
+        positions.into_iter().map(|at| axis.at(at)).collect()
+    };
+    let columns: Vec<Vec<String>> = axes.iter().map(column).collect();
     (0..draw.samples)
         .map(|i| columns.iter().map(|column| column[i].clone()).collect())
         .collect()
-}
-
-/// Shuffle by Fisher and Yates.
-fn shuffle<T>(items: &mut [T], random: &mut Rand64) {
-    for i in (1..items.len()).rev() {
-        let j = random.rand_range(0..i as u64 + 1) as usize;
-        items.swap(i, j);
-    }
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use schedlab_input::Diagnostic;
 use schedlab_reproduce::{
-    claims_table, experiments, json, markdown, render_book, Beat, BookInfo, Error, Experiment,
-    Report, Runner,
+    claims_table, experiments, explore, json, markdown, regions, render_book, Beat, BookInfo,
+    Design, Error, Experiment, Report, Runner, Step,
 };
 use schedlab_trace::AtomicFile;
 
@@ -29,17 +29,30 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     }
     let stop = || interrupt.signal().is_some();
     let note = Note::new();
-    let count = chosen.len();
-    let meanwhile = |beat: &Beat| {
-        note.show(&format!(
+    let done = |count: usize, beat: &Beat| {
+        format!(
             "{} of {count} experiments, {} runs",
             beat.experiments, beat.runs
-        ));
+        )
     };
-    let runner = Runner::new(arguments.quick, arguments.jobs.map(usize::from), &stop);
-    let reports = runner
-        .reproduce(&chosen, meanwhile)
-        .map_err(|error| failed(error, &interrupt))?;
+    let runner = |quick| Runner::new(quick, arguments.jobs.map(usize::from), &stop);
+    let reports = match arguments.region {
+        None => {
+            runner(arguments.quick).reproduce(&chosen, |beat| note.show(&done(chosen.len(), beat)))
+        }
+        Some(points) => {
+            let design = Design {
+                points: points.into(),
+                machine: arguments.perturb,
+            };
+            let meanwhile = |step: &Step| {
+                let done = done(step.experiments, &step.beat);
+                note.show(&format!("point {} of {points}: {done}", step.point));
+            };
+            explore(&chosen, &design, || runner(true), meanwhile)
+        }
+    };
+    let reports = reports.map_err(|error| failed(error, &interrupt))?;
     drop(note);
     if let Some(folder) = &arguments.report {
         write_book(folder, &reports, arguments)?;
@@ -99,7 +112,8 @@ fn find(name: &str) -> Result<&'static Experiment, Failure> {
         })
 }
 
-/// The book with everything it refers to: `index.html`, `results.json`, `results.md`, `figures/`, `workloads/`.
+/// The book with everything it refers to: `index.html`, `results.json`, `results.md`, `figures/`,
+/// `workloads/`, and `regions.md` of a region.
 fn write_book(
     folder: &Path,
     reports: &[Report],
@@ -109,6 +123,12 @@ fn write_book(
     if arguments.quick {
         command += " --quick";
     }
+    if let Some(points) = arguments.region {
+        command += &format!(" --region {points}");
+    }
+    if let Some(part) = arguments.perturb {
+        command += &format!(" --perturb machine={part}");
+    }
     let info = BookInfo {
         command: command.clone(),
         version: program(),
@@ -116,6 +136,9 @@ fn write_book(
     write(&folder.join("index.html"), &render_book(reports, &info))?;
     write(&folder.join("results.json"), &json(reports))?;
     write(&folder.join("results.md"), &markdown(reports, &command))?;
+    if arguments.region.is_some() {
+        write(&folder.join("regions.md"), &regions(reports, &command))?;
+    }
     for report in reports {
         for (i, exhibit) in report.findings.exhibits.iter().enumerate() {
             let name = format!("{}-{}.svg", report.experiment.id, i + 1);

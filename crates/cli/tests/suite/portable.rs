@@ -110,10 +110,10 @@ fn policies_compile_for_bpf_with_constant_tables_and_little_stack() {
                 &main,
                 &object,
             );
-            check_sections(&source, &built.to_vec()); // Aligned.
+            check_sections(&source, built.to_vec());
         } else {
             compile(CLANG, &flags, &main, &object);
-            check_sections(&source, &fs::read(&object).unwrap());
+            check_sections(&source, fs::read(&object).unwrap());
         }
     }
 }
@@ -131,9 +131,9 @@ const SECTIONS: &[&str] = &[
 ];
 
 /// The hooks' table must have folded into direct calls: no table of pointers, no variables.
-fn check_sections(source: &Path, object: &[u8]) {
+fn check_sections(source: &Path, object: Vec<u8>) {
     use object::{Object, ObjectSection};
-    let file = object::File::parse(object).unwrap();
+    let file = object::File::parse(&*object).unwrap();
     let mut hooks = 0;
     for section in file.sections().filter(|s| s.size() > 0) {
         let name = section.name().unwrap();

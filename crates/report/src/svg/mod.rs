@@ -30,6 +30,7 @@ mod matrix;
 mod plot;
 mod scale;
 mod stack;
+mod strips;
 mod style;
 mod timeline;
 
@@ -41,6 +42,7 @@ pub use matrix::Matrix;
 pub use plot::{Axis, Marker, Plot, Series};
 pub use scale::{round_up, Scale, Spacing, Tick};
 pub use stack::{AreaStack, Segment, StackRow, StackedBars};
+pub use strips::{Strip, StripDot, Strips};
 pub use style::{Style, STYLE};
 pub use timeline::{Highlight, Span, Timeline};
 

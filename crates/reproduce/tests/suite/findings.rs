@@ -61,21 +61,26 @@ fn what_is_judged_and_what_is_claimed_are_the_same() {
 
 #[test]
 fn one_claim_holds_and_two_hold() {
-    let text = |holds, fails, not_testable| {
+    let text = |holds, fails, depend, not_testable| {
         Verdicts {
             holds,
             fails,
+            depend,
             not_testable,
         }
         .to_string()
     };
     assert_eq!(
-        text(1, 0, 0),
+        text(1, 0, 0, 0),
         "1 claim: 1 holds, 0 fail, 0 not testable here"
     );
     assert_eq!(
-        text(2, 1, 1),
+        text(2, 1, 0, 1),
         "4 claims: 2 hold, 1 fails, 1 not testable here"
+    );
+    assert_eq!(
+        text(0, 0, 2, 0),
+        "2 claims: 0 hold, 0 fail, 2 depend, 0 not testable here"
     );
 }
 

@@ -2,4 +2,5 @@
 
 mod catalogue;
 mod findings;
+mod region;
 mod results;
