@@ -104,9 +104,11 @@ static u32 entity_delayed(entity_t *se)
 	return se->sched_delayed;
 }
 
-/* resched_curr_lazy() */
+/* resched_curr_lazy(); __schedule() clears what was asked while it picked. */
 static void resched_fair(sched_t *s, u32 cpu)
 {
+	if (rq_of(s, cpu)->cfs.picking)
+		return;
 	if (tun(s)->lazy)
 		resched_cpu_lazy(s, cpu);
 	else
@@ -253,7 +255,8 @@ static void update_hrtick(sched_t *s, rq_t *rq, entity_t *curr)
 		return;
 	}
 	if (before(curr->deadline, curr->vruntime)) {
-		resched_cpu(s, rq->cfs.cpu);
+		if (!rq->cfs.picking)
+			resched_cpu(s, rq->cfs.cpu);
 		return;
 	}
 	/* Rounded up, or it would come a moment too soon. */

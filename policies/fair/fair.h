@@ -176,6 +176,7 @@ struct fair_rq {
 	struct list cfs_tasks;		/* all fair tasks, the one that ran or came last in front */
 	struct prio_array rt;		/* real-time tasks, the running one in front of its list */
 	u32 cpu, position;
+	u32 picking;			/* within pick_next(): what asks it to reschedule is in vain */
 	u64 idle_stamp;			/* since when it idles; 0: it does not */
 	u64 avg_idle;			/* for how long it does on average, in ns */
 	u32 active_balance;		/* asked to push its running task away */
