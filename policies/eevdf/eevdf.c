@@ -641,11 +641,11 @@ static s32 eevdf_init(sched_t *s)
 static const struct variant eevdf_variants[] = {
 	{ "6.12", "delayed dequeue, requests kept over migrations", "" },
 	{ "6.18", "requests of 0.7 ms, and a task whose request was served is rescheduled at every tick",
-	  "base_slice_us=700 slice_protection=1 pick_buddy=1 lazy=1" },
+	  "base_slice_us=700 slice_protection=1 pick_buddy=1 lazy=1 throttle_picked=1" },
 	{ "6.19", "and a new task does not preempt, and who yields forfeits the rest of its request",
-	  "base_slice_us=700 slice_protection=1 pick_buddy=1 lazy=1 wakeup_rules=1 yield_forfeits=1" },
+	  "base_slice_us=700 slice_protection=1 pick_buddy=1 lazy=1 throttle_picked=1 wakeup_rules=1 yield_forfeits=1" },
 	{ "7.1", "and the CPU is interrupted when a request is served, and sleepers do not keep others from preempting",
-	  "base_slice_us=700 slice_protection=1 pick_buddy=1 lazy=1 wakeup_rules=2 yield_forfeits=1 hrtick=1 "
+	  "base_slice_us=700 slice_protection=1 pick_buddy=1 lazy=1 throttle_picked=1 wakeup_rules=2 yield_forfeits=1 hrtick=1 "
 	  "lag_of_longest=1 reweight_in_place=1" },
 	{ "6.6", "the first: lag is kept, but a task that sleeps while it owes time pays nothing meanwhile",
 	  "tg_load_interval_us=0 fair_server_runtime_us=0 place_deadline_initial=0 place_rel_deadline=0 preempt_short=0 delay_dequeue=0 delay_zero=0 custom_slices=0" },
