@@ -52,10 +52,7 @@ impl Groups {
         made.root = own_group()?;
         has_cpu_controller(&made.root)?;
         let done = made.make_all(groups);
-        done.map_err(|problem| {
-            made.remove();
-            problem
-        })?;
+        done.inspect_err(|_| made.remove())?;
         Ok(made)
     }
 
