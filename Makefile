@@ -133,6 +133,7 @@ fidelity:
 	scripts/setup.sh test
 	$(CARGO) build --release --package schedlab
 	$${CARGO_TARGET_DIR:-target}/release/schedlab dev fidelity --write docs/fidelity.md
+	$${CARGO_TARGET_DIR:-target}/release/schedlab dev fidelity --groups 8 --duration 10s --write docs/fidelity.md
 
 # Eight workloads under seven schedulers in a virtual machine, one after the other: an hour.
 whatif:

@@ -104,9 +104,11 @@ static u32 entity_delayed(entity_t *se)
 	return se->sched_delayed;
 }
 
-/* resched_curr_lazy() */
+/* resched_curr_lazy(); __schedule() clears what was asked while it picked. */
 static void resched_fair(sched_t *s, u32 cpu)
 {
+	if (rq_of(s, cpu)->cfs.picking)
+		return;
 	if (tun(s)->lazy)
 		resched_cpu_lazy(s, cpu);
 	else
@@ -253,7 +255,8 @@ static void update_hrtick(sched_t *s, rq_t *rq, entity_t *curr)
 		return;
 	}
 	if (before(curr->deadline, curr->vruntime)) {
-		resched_cpu(s, rq->cfs.cpu);
+		if (!rq->cfs.picking)
+			resched_cpu(s, rq->cfs.cpu);
 		return;
 	}
 	/* Rounded up, or it would come a moment too soon. */
@@ -638,11 +641,11 @@ static s32 eevdf_init(sched_t *s)
 static const struct variant eevdf_variants[] = {
 	{ "6.12", "delayed dequeue, requests kept over migrations", "" },
 	{ "6.18", "requests of 0.7 ms, and a task whose request was served is rescheduled at every tick",
-	  "base_slice_us=700 slice_protection=1 pick_buddy=1 lazy=1" },
+	  "base_slice_us=700 slice_protection=1 pick_buddy=1 lazy=1 throttle_picked=1" },
 	{ "6.19", "and a new task does not preempt, and who yields forfeits the rest of its request",
-	  "base_slice_us=700 slice_protection=1 pick_buddy=1 lazy=1 wakeup_rules=1 yield_forfeits=1" },
+	  "base_slice_us=700 slice_protection=1 pick_buddy=1 lazy=1 throttle_picked=1 wakeup_rules=1 yield_forfeits=1" },
 	{ "7.1", "and the CPU is interrupted when a request is served, and sleepers do not keep others from preempting",
-	  "base_slice_us=700 slice_protection=1 pick_buddy=1 lazy=1 wakeup_rules=2 yield_forfeits=1 hrtick=1 "
+	  "base_slice_us=700 slice_protection=1 pick_buddy=1 lazy=1 throttle_picked=1 wakeup_rules=2 yield_forfeits=1 hrtick=1 "
 	  "lag_of_longest=1 reweight_in_place=1" },
 	{ "6.6", "the first: lag is kept, but a task that sleeps while it owes time pays nothing meanwhile",
 	  "tg_load_interval_us=0 fair_server_runtime_us=0 place_deadline_initial=0 place_rel_deadline=0 preempt_short=0 delay_dequeue=0 delay_zero=0 custom_slices=0" },

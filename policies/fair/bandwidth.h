@@ -13,8 +13,10 @@
  *
  * Order and names follow kernel/sched/fair.c of 6.1 (read: "CFS bandwidth control machinery").  Included by groups.h.
  *
- * FIDELITY: from 6.18 on a throttled group's tasks leave its queue one by one, as they return to user mode, and the
- *	group's entity after the last; here the entity leaves at once, with its tasks, in all variants.
+ * From 6.18 on (throttle_picked) a throttled group competes on until it is picked, so it leaves without a debt.
+ *
+ * FIDELITY: its tasks leave one by one then, each as it is picked and returns to user mode, which takes a few us; here the
+ *	group's entity leaves with all of them, and tasks that wake up later do not come to its queue at all.
  * FIDELITY: periods begin at multiples of their length; from 6.7 on each group's begin at a random moment.
  * FIDELITY: all CPUs are unthrottled by the timer itself; kernels since 6.3 have each do so for its own.
  * FIDELITY: locks of run queues may be refused; what is left undone is done 100 us later.
@@ -159,7 +161,7 @@ static inline __unused void check_enqueue_throttle(sched_t *s, cfs_rq_t *cfs_rq)
 	if (!queue_group(cfs_rq) || !cfs_rq->runtime_enabled || cfs_rq->nr_running > 1 || cfs_rq->curr || cfs_rq->throttled)
 		return;
 	account_cfs_rq_runtime(s, cfs_rq, 0);
-	if (cfs_rq->runtime_remaining <= 0)
+	if (cfs_rq->runtime_remaining <= 0 && !tun(s)->throttle_picked)
 		throttle_cfs_rq(s, cfs_rq);
 }
 

@@ -364,6 +364,7 @@ static inline __unused task_t *fair_pick_next(sched_t *s, u32 cpu, task_t *prev,
 	entity_t *pse = prev && entity_runs(entity_of_task(prev)) ? entity_of_task(prev) : running_entity(s, rq);
 	ts_t *next;
 
+	rq->cfs.picking = true;
 	update_curr(s, &rq->cfs.root);
 	update_rt_avg(s, rq, prev && task_is_rt(prev));
 	if (rq->cfs.active_balance)
@@ -372,6 +373,7 @@ static inline __unused task_t *fair_pick_next(sched_t *s, u32 cpu, task_t *prev,
 	if (!next && s->nr_cpus > 1 && newidle_balance(s, rq))
 		next = pick_task(s, rq);
 	put_prev_set_next(s, rq, pse, next);
+	rq->cfs.picking = false;
 	update_misfit_status(s, rq, next);
 	if (next)
 		return task_of(next);

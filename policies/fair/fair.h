@@ -53,6 +53,7 @@
 	T(imbalance_pct, 117, 100, 1000, "the same for all other domains [MEM sd_init(): 125 before 5.10]")	\
 	T(prefer_sibling, 1, 0, 1, "SD_PREFER_SIBLING: even the number of tasks between cores, caches and nodes that have room [MEM sd_init()]")	\
 	T(active_balance, 1, 0, 2, "push a task away from a CPU if pulling fails for long: 1 where a number of tasks is to be evened, 2 or their load [SRC 6.6 imbalanced_active_balance(), from 5.13; 4.4 need_active_balance()]")	\
+	T(throttle_picked, 0, 0, 1, "a group without quota stays queued until it is picked, and then leaves [SRC 6.18 throttle_cfs_rq_work()]; before it leaves at once")	\
 	T(bandwidth_slice_us, 5000, 100, 1000000, "sysctl_sched_cfs_bandwidth_slice: what a CPU takes from a group's quota at a time, in us [SRC]")	\
 	T(pelt, 1, 0, 1, "load balancing, placement and groups go by averages over about 100 ms of load and utilisation [SRC 6.12 pelt.c; MEM from 3.8, by utilisation from 4.3 on]; 0: by the weight of what is runnable now")	\
 	T(sis_util, 1, 0, 1, "the more a cache's CPUs are used the fewer of them a wakeup looks at [SRC 6.12 update_idle_cpu_scan(); MEM from 6.0]")	\
@@ -176,6 +177,7 @@ struct fair_rq {
 	struct list cfs_tasks;		/* all fair tasks, the one that ran or came last in front */
 	struct prio_array rt;		/* real-time tasks, the running one in front of its list */
 	u32 cpu, position;
+	u32 picking;			/* within pick_next(): what asks it to reschedule is in vain */
 	u64 idle_stamp;			/* since when it idles; 0: it does not */
 	u64 avg_idle;			/* for how long it does on average, in ns */
 	u32 active_balance;		/* asked to push its running task away */

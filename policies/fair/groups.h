@@ -380,7 +380,8 @@ static inline __unused void put_prev(sched_t *s, entity_t *se)
 		return;
 	if (queue_group(se->cfs_rq)) {
 		update_curr(s, se->cfs_rq);
-		check_cfs_rq_runtime(s, se->cfs_rq);
+		if (!tun(s)->throttle_picked)
+			check_cfs_rq_runtime(s, se->cfs_rq);
 	}
 	put_prev_entity(s, se->cfs_rq, se);
 	if (se->on_rq)

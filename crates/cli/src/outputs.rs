@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use schedlab_input::Diagnostic;
 use schedlab_trace::{
-    AtomicFile, Event, FtraceSink, PerfettoSink, Sink, TaskInfo, Time, TraceInfo,
+    AtomicFile, Event, FtraceSink, GroupInfo, PerfettoSink, Sink, TaskInfo, Time, TraceInfo,
 };
 
 use crate::failure::Failure;
@@ -140,6 +140,9 @@ impl TraceFile {
 impl Sink for TraceFile {
     fn begin(&mut self, info: &TraceInfo) {
         self.sink().begin(info);
+    }
+    fn group(&mut self, info: &GroupInfo) {
+        self.sink().group(info);
     }
     fn task(&mut self, info: &TaskInfo) {
         self.sink().task(info);

@@ -244,6 +244,11 @@ impl Sink for Measure {
                 let now = event.time.0;
                 self.families.control_groups.throttled(group, on, true, now);
             }
+            EventKind::Throttled { group, ns, times } => {
+                self.families
+                    .control_groups
+                    .throttled_in_all(group, ns.0, times);
+            }
             EventKind::Unthrottle { group, on } => {
                 let now = event.time.0;
                 self.families

@@ -14,6 +14,7 @@ use schedlab_workload::{
     Amount, Cursor, Op, SpecId, Stream, TaskSpec, TimerScope, Workload, LONGEST, MAX_OWN_TIMERS,
 };
 
+use crate::groups::Groups;
 use crate::resources::NotOwner;
 use crate::stage::{Slot, Stage, TaskSlot, What};
 use crate::system::{
@@ -30,6 +31,7 @@ pub struct Play {
     pub workload: &'static Workload,
     pub stage: &'static Stage,
     pub work: Work,
+    pub groups: &'static Groups,
     pub seed: u64,
     /// CPUs of the machine.
     pub nr_cpus: u32,
@@ -67,7 +69,7 @@ impl Play {
         self.spec(slot).instance_name(instance)
     }
 
-    /// Sets a thread's class, priority, nice value and CPUs by its specification.
+    /// Sets a thread's class, priority, nice value, CPUs and control group by its specification.
     pub fn apply(&self, slot: TaskSlot) -> Result<(), Problem> {
         let spec = self.spec(slot);
         let thread = self.stage.slot(slot).thread.load(SeqCst);
@@ -82,7 +84,11 @@ impl Play {
             clamps: spec.clamps,
         };
         set_standing(thread, standing)
-            .map_err(|error| format!("{}: {}: {error}", self.name(slot), in_words(standing)))
+            .map_err(|error| format!("{}: {}: {error}", self.name(slot), in_words(standing)))?;
+        match spec.control_group {
+            Some(group) => self.groups.join(thread, Some(group)),
+            None => Ok(()),
+        }
     }
 
     fn bind(&self, thread: u32, set: Option<u32>) -> Result<(), Problem> {
@@ -283,11 +289,10 @@ impl Actor {
             Op::Repin(spec, set) => self.for_each_of(spec, |task| {
                 self.play.bind(stage.slot(task).thread.load(SeqCst), set)
             })?,
-            Op::SetGroup(_) | Op::Regroup(..) | Op::Weigh(..) | Op::Limit(..) => {
-                return Err(
-                    self.problem("changes its control group, which programs do not support yet")
-                );
-            }
+            Op::SetGroup(group) => self.regroup(self.me, group)?,
+            Op::Regroup(spec, group) => self.for_each_of(spec, |task| self.regroup(task, group))?,
+            Op::Weigh(group, weight) => self.play.groups.weigh(group, weight)?,
+            Op::Limit(group, max) => self.play.groups.limit(group, max)?,
             Op::Mark { mark, count } => stage.mark(self.me, mark, What::Count(count)),
             Op::StartClock => self.clock = now(),
             Op::TakeClock => self.clock = self.received_clock,

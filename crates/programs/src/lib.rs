@@ -6,6 +6,7 @@
 
 mod actor;
 pub mod chat;
+mod groups;
 pub mod late;
 mod locked;
 mod memory;

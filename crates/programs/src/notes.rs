@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::{fs, io};
 
-use schedlab_recording::{Noted, NotedEvent, NotedTask, Notes, NOTES_VARIABLE};
+use schedlab_recording::{Noted, NotedEvent, NotedGroup, NotedTask, Notes, NOTES_VARIABLE};
 
 use crate::play::Played;
 use crate::stage::What;
@@ -27,6 +27,19 @@ pub fn notes(marks: &[String], played: &Played) -> Notes {
                 pid: task.thread,
                 name: task.name.clone(),
                 group: task.group.clone(),
+                control_group: task.control_group,
+            })
+            .collect(),
+        control_groups: played
+            .control_groups
+            .iter()
+            .map(|(group, throttled)| NotedGroup {
+                name: group.name.clone(),
+                parent: group.parent,
+                weight: group.weight,
+                max: group.max,
+                throttled: throttled.time,
+                nr_throttled: throttled.periods,
             })
             .collect(),
         observers: played.observers.clone(),
@@ -40,6 +53,7 @@ pub fn notes(marks: &[String], played: &Played) -> Notes {
                 what: match mark.what {
                     What::Count(count) => Noted::Count(count),
                     What::Time(time) => Noted::Time(time),
+                    What::Group(group) => Noted::Group(group),
                 },
             })
             .collect(),

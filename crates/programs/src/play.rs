@@ -21,9 +21,10 @@ use std::time::Duration;
 use rustix::pipe::{pipe_with, PipeFlags};
 use rustix::process::{kill_process_group, wait, Pid, Signal, WaitOptions};
 use schedlab_trace::{Ns, TaskClass, Time};
-use schedlab_workload::{Op, Process, Workload};
+use schedlab_workload::{ControlGroup, Op, Process, Workload};
 
 use crate::actor::{Born, Play};
+use crate::groups::{weight_is_exact, Groups, Throttled};
 use crate::stage::{Marked, Progress, Stage, TaskSlot};
 use crate::system::{
     exit_process, fork, now, rest, set_name, set_standing, sleep_exactly, sleep_until, thread_id,
@@ -52,7 +53,7 @@ pub enum PlayError {
     /// The machine does not provide something.
     #[error("{0}: {1}")]
     System(&'static str, io::Error),
-    /// A task failed.
+    /// A task failed, or a control group.
     #[error("{0}")]
     Task(String),
     /// The caller stopped it.
@@ -82,6 +83,8 @@ pub struct Played {
     pub observers: Vec<u32>,
     /// All marks in the order in which they were made.
     pub marks: Vec<Marked>,
+    /// Its control groups, each after the one it is in, and how much they were throttled.
+    pub control_groups: Vec<(ControlGroup, Throttled)>,
     /// Marks that were dropped because there were too many.
     pub nr_lost: u64,
 }
@@ -96,6 +99,8 @@ pub struct PlayedTask {
     pub name: String,
     /// Its group in results.
     pub group: String,
+    /// The control group it started in; none: the root.
+    pub control_group: Option<u32>,
 }
 
 /// Plays a workload on this machine.
@@ -103,6 +108,18 @@ pub struct PlayedTask {
 /// # Errors
 /// No memory, no processes, no permission; or a program that misuses a mutex.
 pub fn play(workload: Workload, options: &Options) -> Result<Played, PlayError> {
+    let groups = Groups::make(&workload).map_err(PlayError::Task)?;
+    let groups: &Groups = Box::leak(Box::new(groups));
+    let played = perform(workload, groups, options);
+    groups.remove();
+    played
+}
+
+fn perform(
+    workload: Workload,
+    groups: &'static Groups,
+    options: &Options,
+) -> Result<Played, PlayError> {
     let end = options.duration.or(workload.duration);
     // Without permission it works with normal priority.
     let _ = set_standing(0, OBSERVER);
@@ -112,6 +129,7 @@ pub fn play(workload: Workload, options: &Options) -> Result<Played, PlayError> 
         stage: Box::leak(Box::new(stage)),
         workload: Box::leak(Box::new(workload)),
         work: Work::calibrate(),
+        groups,
         seed: options.seed,
         nr_cpus: nr_cpus(),
     };
@@ -119,11 +137,12 @@ pub fn play(workload: Workload, options: &Options) -> Result<Played, PlayError> 
     let manager = Manager::start(crew)?;
     let waited = conduct(play, end, options.stop);
     let ended = now();
+    let throttled = groups.throttled();
     manager.end();
     waited?;
     match play.stage.progress() {
         Progress::Failed => Err(PlayError::Task(play.stage.problem())),
-        progress => Ok(result(play, crew, ended, progress == Progress::Finished)),
+        _ => Ok(result(play, crew, ended, throttled)),
     }
 }
 
@@ -160,7 +179,7 @@ fn conduct(play: Play, duration: Option<Ns>, stop: &dyn Fn() -> bool) -> Result<
     Ok(())
 }
 
-fn result(play: Play, crew: Crew, ended: Time, finished: bool) -> Played {
+fn result(play: Play, crew: Crew, ended: Time, throttled: Vec<Throttled>) -> Played {
     let stage = play.stage;
     let (mut marks, nr_lost) = stage.marks();
     marks.sort_by_key(|mark| mark.time);
@@ -169,12 +188,15 @@ fn result(play: Play, crew: Crew, ended: Time, finished: bool) -> Played {
         thread: shared.thread.load(SeqCst),
         name: play.name(slot),
         group: play.spec(slot).group.clone(),
+        control_group: shared.first_group(),
     });
+    let groups = play.workload.control_groups.iter().cloned();
     Played {
         span: (stage.start(), stage.end().unwrap_or(ended)),
-        finished,
+        finished: stage.progress() == Progress::Finished,
         tasks: tasks.collect(),
         observers: crew.observers(),
+        control_groups: groups.zip(throttled).collect(),
         marks,
         nr_lost,
     }
@@ -218,7 +240,7 @@ impl Crew {
         let mut cast = Vec::new();
         for (number, spec) in self.play.workload.tasks.iter().enumerate() {
             for _ in 0..spec.count {
-                cast.push(self.play.stage.new_slot(number as u32, spec.background)?);
+                cast.push(self.play.stage.new_slot(number as u32, spec, None)?);
             }
         }
         Some(cast)
@@ -406,6 +428,13 @@ pub fn approximations(workload: &Workload) -> Vec<&'static str> {
             .iter()
             .any(|task| task.class == TaskClass::Iso),
         "class iso: normal, as Linux never had it",
+    );
+    say(
+        workload
+            .control_groups
+            .iter()
+            .any(|group| !weight_is_exact(group.weight)),
+        "shares of a control group: the nearest weight of version 2",
     );
     let memory = workload.tasks.iter().any(|task| task.working_set_bytes > 0);
     say(memory, "working sets: the machine's own caches decide");

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use schedlab_trace::{MarkId, Ns, Time};
-use schedlab_workload::{Op, Workload};
+use schedlab_workload::{Op, TaskSpec, Workload};
 
 use crate::locked::Locked;
 use crate::memory::Memory;
@@ -91,6 +91,9 @@ pub struct Slot {
     /// Threads it started that have not been waited for, and those of them that have ended.
     pub threads: AtomicU32,
     pub ended_threads: AtomicU32,
+    /// The control group it began in and the one it is in now, plus 1; 0: the root.
+    first_group: AtomicU32,
+    group: AtomicU32,
 }
 
 /// A mark in shared memory.
@@ -99,11 +102,12 @@ struct Record {
     time: AtomicU64,
     value: AtomicU64,
     slot: AtomicU32,
-    /// Its number, plus 2^31 if it is a time.
+    /// Its number, plus 2^31 if it is a time; or 2^30 if the task moves to another control group.
     mark: AtomicU32,
 }
 
 const TIMED: u32 = 1 << 31;
+const MOVED: u32 = 1 << 30;
 
 /// A mark that was made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -112,7 +116,7 @@ pub struct Marked {
     pub time: Time,
     /// The task that made it.
     pub slot: TaskSlot,
-    /// Its name.
+    /// Its name; it says nothing of a move.
     pub mark: MarkId,
     /// Its count or duration.
     pub what: What,
@@ -125,6 +129,8 @@ pub enum What {
     Count(u32),
     /// A duration.
     Time(Ns),
+    /// The control group to which the task moves; none: the root.
+    Group(Option<u32>),
 }
 
 impl Stage {
@@ -185,18 +191,27 @@ impl Stage {
 
     // ---- tasks ------------------------------------------------------------------------
 
-    /// A slot for a new task of this specification; `None` if there are too many tasks.
-    pub fn new_slot(&self, spec: u32, background: bool) -> Option<TaskSlot> {
+    /// A slot for a new task of this specification, by its number; `None` if there are too many tasks.
+    pub fn new_slot(
+        &self,
+        number_of_spec: u32,
+        spec: &TaskSpec,
+        parent: Option<TaskSlot>,
+    ) -> Option<TaskSlot> {
         let number = self.head.nr_slots.fetch_add(1, SeqCst);
         if number >= MAX_TASKS {
             self.head.nr_slots.store(MAX_TASKS, SeqCst);
             return None;
         }
         let slot = &self.slots[number as usize];
-        let instance = self.instances[spec as usize].fetch_add(1, SeqCst);
-        slot.spec.store(spec, SeqCst);
+        let instance = self.instances[number_of_spec as usize].fetch_add(1, SeqCst);
+        let inherited = parent.and_then(|parent| self.slot(parent).group());
+        let group = spec.control_group.or(inherited);
+        slot.first_group.store(stored(group), SeqCst);
+        slot.group.store(stored(group), SeqCst);
+        slot.spec.store(number_of_spec, SeqCst);
         slot.instance.store(instance, SeqCst);
-        if !background {
+        if !spec.background {
             self.head.foreground.fetch_add(1, SeqCst);
         }
         Some(TaskSlot(number))
@@ -288,6 +303,7 @@ impl Stage {
         let (value, timed) = match what {
             What::Count(count) => (count.into(), 0),
             What::Time(ns) => (ns.0, TIMED),
+            What::Group(group) => (stored(group).into(), MOVED),
         };
         record.value.store(value, Relaxed);
         record.slot.store(slot.0, Relaxed);
@@ -306,15 +322,25 @@ impl Stage {
             Marked {
                 time: Time(record.time.load(Relaxed)),
                 slot: TaskSlot(record.slot.load(Relaxed)),
-                mark: MarkId(mark & !TIMED),
-                what: match mark & TIMED {
+                mark: MarkId(mark & !(TIMED | MOVED)),
+                what: match mark & (TIMED | MOVED) {
                     0 => What::Count(value as u32),
+                    MOVED => What::Group(loaded(value as u32)),
                     _ => What::Time(Ns(value)),
                 },
             }
         });
         (marks.collect(), made.saturating_sub(MAX_RECORDS) as u64)
     }
+}
+
+/// A control group in shared memory.
+fn stored(group: Option<u32>) -> u32 {
+    group.map_or(0, |group| group + 1)
+}
+
+fn loaded(stored: u32) -> Option<u32> {
+    stored.checked_sub(1)
 }
 
 /// Does any task use the clock of a message?
@@ -336,6 +362,21 @@ impl Slot {
     pub fn unpark(&self) {
         self.woken.store(1, Release);
         wake(&self.woken);
+    }
+
+    /// The control group it began in.
+    pub fn first_group(&self) -> Option<u32> {
+        loaded(self.first_group.load(SeqCst))
+    }
+
+    /// The control group it is in.
+    pub fn group(&self) -> Option<u32> {
+        loaded(self.group.load(SeqCst))
+    }
+
+    /// The task is in another control group now.
+    pub fn set_group(&self, group: Option<u32>) {
+        self.group.store(stored(group), SeqCst);
     }
 
     /// The task publishes its thread id.

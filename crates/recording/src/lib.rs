@@ -37,7 +37,7 @@ pub use event::{Comm, KernelEvent, KernelEventKind, KernelState, Pid, TaskRef};
 pub use format::{EventFormat, Field, Place};
 pub use identity::{KnownFile, KnownTask};
 pub use kernel_thread::{is_kernel_thread, kernel_thread_cpu};
-pub use notes::{Noted, NotedEvent, NotedTask, Notes, NOTES_VARIABLE};
+pub use notes::{Noted, NotedEvent, NotedGroup, NotedTask, Notes, NOTES_VARIABLE};
 pub use play::{FlowSink, Mended};
 pub use raw::{Partial, Raw};
 pub use recording::{Carries, Recording};

@@ -7,8 +7,8 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use schedlab_trace::{
-    CpuId, Event, EventKind, PrevState, Sink, TaskClass, TaskId, TaskInfo, Time, TraceInfo,
-    WakeContext,
+    CpuId, Event, EventKind, GroupId, GroupInfo, PrevState, Sink, TaskClass, TaskId, TaskInfo,
+    Time, TraceInfo, WakeContext,
 };
 
 use crate::event::{KernelEvent, KernelEventKind, KernelState, Pid, TaskRef};
@@ -49,6 +49,9 @@ pub struct WithoutFlow<'a>(pub &'a mut dyn Sink);
 impl Sink for WithoutFlow<'_> {
     fn begin(&mut self, info: &TraceInfo) {
         self.0.begin(info);
+    }
+    fn group(&mut self, info: &GroupInfo) {
+        self.0.group(info);
     }
     fn task(&mut self, info: &TaskInfo) {
         self.0.task(info);
@@ -107,6 +110,7 @@ pub fn play(
         },
     };
     player.sink.begin(info);
+    player.tell_groups();
     player.begin(&initial);
     recording.completed().for_each(|event| player.event(event));
     player.end()
@@ -205,12 +209,41 @@ impl Player<'_> {
         }
     }
 
+    /// Tells of the control groups of the program.
+    fn tell_groups(&mut self) {
+        let groups = self.recording.notes().map(|notes| &notes.control_groups);
+        for (index, group) in groups.into_iter().flatten().enumerate() {
+            self.sink.group(&GroupInfo {
+                id: GroupId(index as u32),
+                name: group.name.clone(),
+                parent: group.parent.map(GroupId),
+                weight: group.weight,
+                max: group.max,
+            });
+        }
+    }
+
+    /// Writes how much each control group was throttled.
+    fn tell_throttled(&mut self) {
+        let groups = self.recording.notes().map(|notes| &notes.control_groups);
+        for (index, group) in groups.into_iter().flatten().enumerate() {
+            if group.nr_throttled > 0 {
+                self.emit(EventKind::Throttled {
+                    group: GroupId(index as u32),
+                    ns: group.throttled,
+                    times: group.nr_throttled,
+                });
+            }
+        }
+    }
+
     /// Writes the scheduler's counters; they are totals of the whole run.
     fn end(mut self) -> Mended {
         let (start, end) = self.recording.span;
         self.begin_telling();
         self.tell_noted(end);
         self.now = self.now.max(Time(end.0 - start.0));
+        self.tell_throttled();
         for (counter, (_, by)) in self.recording.counters.iter().enumerate() {
             let (counter, by) = (counter as u32, *by);
             self.emit(EventKind::Count { counter, by });
@@ -341,6 +374,10 @@ impl Player<'_> {
         self.emit(match noted.what {
             Noted::Count(count) => EventKind::Mark { task, mark, count },
             Noted::Time(ns) => EventKind::Latency { task, mark, ns },
+            Noted::Group(group) => EventKind::Regroup {
+                task,
+                group: group.map(GroupId),
+            },
         });
     }
 
@@ -572,7 +609,7 @@ impl Player<'_> {
             id,
             name: noted.map_or(name, |noted| &noted.name).to_string(),
             group: group.to_string(),
-            control_group: None,
+            control_group: noted.and_then(|noted| noted.control_group).map(GroupId),
             process: identity.tgid.unwrap_or(identity.pid).0,
             pid: Some(identity.pid.0),
             nice,

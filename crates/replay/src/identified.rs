@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use schedlab_trace::{Event, Sink, TaskId, TaskInfo, Time, TraceInfo};
+use schedlab_trace::{Event, GroupInfo, Sink, TaskId, TaskInfo, Time, TraceInfo};
 
 use crate::Replay;
 
@@ -60,6 +60,10 @@ impl<S> Identified<S> {
 impl<S: Sink> Sink for Identified<S> {
     fn begin(&mut self, info: &TraceInfo) {
         self.sink.begin(info);
+    }
+
+    fn group(&mut self, info: &GroupInfo) {
+        self.sink.group(info);
     }
 
     fn task(&mut self, info: &TaskInfo) {

@@ -1,6 +1,6 @@
 //! A simulated trace without scheduling costs, as a kernel would record it.
 
-use schedlab_trace::{Event, EventKind, Sink, TaskInfo, Time, TraceInfo};
+use schedlab_trace::{Event, EventKind, GroupInfo, Sink, TaskInfo, Time, TraceInfo};
 
 /// Removes scheduling costs from a trace: a kernel does not report them; their time counts as the
 /// task's CPU time.
@@ -14,6 +14,10 @@ impl<S: Sink> Sink for WithoutCosts<S> {
             has_costs,
             ..info.clone()
         });
+    }
+
+    fn group(&mut self, info: &GroupInfo) {
+        self.0.group(info);
     }
 
     fn task(&mut self, info: &TaskInfo) {

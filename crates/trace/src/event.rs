@@ -267,6 +267,15 @@ pub enum EventKind {
         /// The CPU.
         on: CpuId,
     },
+    /// How much a control group was throttled in all: from a kernel that does not say when.
+    Throttled {
+        /// The group.
+        group: GroupId,
+        /// The time, summed over CPUs.
+        ns: Ns,
+        /// The number of periods in which it was throttled.
+        times: u32,
+    },
     /// The task's priority as its policy sees it, recorded when it changes.
     Priority {
         /// The task.

@@ -235,5 +235,8 @@ fn encode(kind: &EventKind) -> (u64, u64, u64) {
         }
         EventKind::Throttle { group, on } => (22, u64::from(group.0), u64::from(on.0)),
         EventKind::Unthrottle { group, on } => (23, u64::from(group.0), u64::from(on.0)),
+        EventKind::Throttled { group, ns, times } => {
+            (24, u64::from(group.0) | u64::from(times) << 32, ns.0)
+        }
     }
 }

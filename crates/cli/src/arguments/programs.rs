@@ -111,13 +111,16 @@ pub struct FidelityArguments {
     /// A workload instead of the default ones.  Can be repeated.
     #[arg(long = "workload", value_name = "WORKLOAD")]
     pub workloads: Vec<String>,
+    /// Instead, so many random trees of control groups, under the kernel's own scheduler and eevdf:7.1.
+    #[arg(long, value_name = "N", value_parser = positive::<u16>, conflicts_with_all = ["policies", "workloads"])]
+    pub groups: Option<u16>,
     /// The simulated machine.
     #[arg(long, value_name = "MACHINE", default_value = "qemu-icount", value_hint = ValueHint::FilePath)]
     pub model: String,
     /// The duration of each run.
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = positive_time)]
     pub duration: Ns,
-    /// Write the tables into this file, between its lines "tables: begin" and "tables: end".
+    /// Write the tables into this file, between its lines "tables: begin" and "tables: end"; with --groups, "groups: …".
     #[arg(long, value_name = "FILE.md", value_hint = ValueHint::FilePath)]
     pub write: Option<PathBuf>,
     /// Number of virtual machines at the same time.  Default: the number of CPUs.

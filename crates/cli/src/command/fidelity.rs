@@ -1,6 +1,7 @@
 //! `schedlab dev fidelity`: the error of the simulator, measured against a real kernel.
 
 mod compare;
+mod groups;
 mod seen;
 mod tables;
 
@@ -45,9 +46,9 @@ const SEED: u64 = 1;
 /// Further seeds in the simulator, for random differences.
 const OTHER_SEEDS: RangeInclusive<u64> = 2..=9;
 
-/// Where the tables go in a file.
-const BEGIN: &str = "<!-- tables: begin -->";
-const END: &str = "<!-- tables: end -->";
+/// The name of the place for the tables in a file, and for the table of control groups.
+pub const TABLES: &str = "tables";
+const GROUPS: &str = "groups";
 
 /// Runs everything in both worlds and prints or writes the tables.
 pub fn fidelity(arguments: &FidelityArguments) -> Result<(), Failure> {
@@ -58,7 +59,12 @@ pub fn fidelity(arguments: &FidelityArguments) -> Result<(), Failure> {
         [] => WORKLOADS.map(str::to_string).to_vec(),
         some => some.to_vec(),
     };
-    let place = arguments.write.as_deref().map(Place::find).transpose()?;
+    let name = match arguments.groups {
+        Some(_) => GROUPS,
+        None => TABLES,
+    };
+    let place = arguments.write.as_deref();
+    let place = place.map(|path| Place::find(path, name)).transpose()?;
     let stop = || interrupt.signal().is_some();
     let machine = machine(&arguments.machine, &mut note, &stop);
     let pairs = Pairs {
@@ -71,21 +77,10 @@ pub fn fidelity(arguments: &FidelityArguments) -> Result<(), Failure> {
         watchdog: arguments.machine.watchdog,
         jobs: arguments.jobs,
     };
-    let simulated = pairs.all(&interrupt, "simulating", |workload, (_, tuned), cancel| {
-        std::iter::once(SEED)
-            .chain(OTHER_SEEDS)
-            .map(|seed| pairs.simulated_one(workload, tuned, seed, &interrupt, cancel))
-            .collect()
-    })?;
-    let real = pairs.all(&interrupt, "running", |workload, policy, cancel| {
-        pairs.real_one(workload, policy, &interrupt, cancel)
-    })?;
-    let compared = simulated.iter().zip(&real);
-    let compared: Vec<Compared> = compared
-        .map(|(sims, real): (&Vec<Metrics>, _)| Compared::of(sims, real))
-        .collect();
-    let names: Vec<String> = pairs.policies.iter().map(|(_, t)| t.name()).collect();
-    let text = tables::markdown(&names, &pairs.workloads, &compared);
+    let text = match arguments.groups {
+        Some(nr_trees) => groups::table(&pairs, arguments, nr_trees, &interrupt)?,
+        None => pairs.tables(&interrupt)?,
+    };
     match place {
         Some(place) => place.write(&text),
         None => print(&text),
@@ -114,20 +109,44 @@ impl Pairs {
         }
     }
 
-    /// Each workload under each policy: by workload, then policy.
-    fn all<'a, T: Send>(
-        &'a self,
+    /// Runs each workload under each policy in both worlds and returns their tables.
+    fn tables(&self, interrupt: &Interrupt) -> Result<String, Failure> {
+        let nr_runs = self.workloads.len() * self.policies.len();
+        // By workload, then policy.
+        let of = |run: usize| {
+            let policy = &self.policies[run % self.policies.len()];
+            (self.workloads[run / self.policies.len()].as_str(), policy)
+        };
+        let simulated = self.all(nr_runs, interrupt, "simulating", |run, cancel| {
+            let (workload, (_, tuned)) = of(run);
+            std::iter::once(SEED)
+                .chain(OTHER_SEEDS)
+                .map(|seed| self.simulated_one(workload, tuned, seed, interrupt, cancel))
+                .collect()
+        })?;
+        let real = self.all(nr_runs, interrupt, "running", |run, cancel| {
+            let (workload, (written, tuned)) = of(run);
+            let scheduler = Scheduler::ours(written.clone(), tuned.clone())?;
+            self.real_one(workload, &scheduler, interrupt, cancel)
+        })?;
+        let compared = simulated.iter().zip(&real);
+        let compared: Vec<Compared> = compared
+            .map(|(sims, real): (&Vec<Metrics>, _)| Compared::of(sims, real))
+            .collect();
+        let names: Vec<String> = self.policies.iter().map(|(_, t)| t.name()).collect();
+        Ok(tables::markdown(&names, &self.workloads, &compared))
+    }
+
+    /// So many runs, in parallel.
+    fn all<T: Send>(
+        &self,
+        nr_runs: usize,
         interrupt: &Interrupt,
         what: &str,
-        one: impl Fn(&'a str, &'a (String, Tuned), &Cancel) -> Result<T, Failure> + Sync,
+        one: impl Fn(usize, &Cancel) -> Result<T, Failure> + Sync,
     ) -> Result<Vec<T>, Failure> {
-        let nr_runs = self.workloads.len() * self.policies.len();
         let mut waiting = Waiting::new();
-        let run = |run: usize, cancel: &Cancel| {
-            let policy = &self.policies[run % self.policies.len()];
-            one(&self.workloads[run / self.policies.len()], policy, cancel)
-        };
-        let results = in_parallel(nr_runs, threads(self.jobs), run, || waiting.show(what));
+        let results = in_parallel(nr_runs, threads(self.jobs), one, || waiting.show(what));
         drop(waiting);
         interrupt.check()?;
         results
@@ -163,11 +182,10 @@ impl Pairs {
     fn real_one(
         &self,
         workload: &str,
-        (written, tuned): &(String, Tuned),
+        scheduler: &Scheduler,
         interrupt: &Interrupt,
         cancel: &Cancel,
     ) -> Result<Metrics, Failure> {
-        let scheduler = Scheduler::ours(written.clone(), tuned.clone())?;
         let session = KernelSession {
             machine: self.machine.clone(),
             task: Task::Workload(workload.to_string(), self.played()),
@@ -184,8 +202,9 @@ impl Pairs {
             beat: &mut |_| (),
         };
         let stop = || interrupt.signal().is_some() || cancel.cancelled();
-        let named = |problem: String| Failure::Other(format!("{workload}, {written}: {problem}"));
-        let outcome = session.run(&scheduler, &mut echo, &stop);
+        let name = scheduler.full_name();
+        let named = |problem: String| Failure::Other(format!("{workload}, {name}: {problem}"));
+        let outcome = session.run(scheduler, &mut echo, &stop);
         let outcome = outcome.map_err(|error| match failure(error, interrupt) {
             Failure::Other(problem) => named(problem),
             other => other,
@@ -197,7 +216,7 @@ impl Pairs {
         let recording = recording.ok_or_else(|| named("nothing was recorded".into()))?;
         let mut seen = Seen::new(Measure::new());
         recording.play(&TraceInfo::default(), &mut seen);
-        note(&format!("{workload}, {}: done", tuned.name()));
+        note(&format!("{workload}, {name}: done"));
         Ok(seen.into_inner().finish())
     }
 }
@@ -205,29 +224,32 @@ impl Pairs {
 /// A file with a place for the tables.
 pub struct Place<'a> {
     path: &'a Path,
+    /// The text up to the line that begins the place, and from the line that ends it.
     before: String,
     after: String,
 }
 
 impl Place<'_> {
-    pub fn find(path: &Path) -> Result<Place<'_>, Failure> {
+    /// The place with this name: "tables" or another.
+    pub fn find<'a>(path: &'a Path, name: &str) -> Result<Place<'a>, Failure> {
+        let [begin, end] = ["begin", "end"].map(|edge| format!("<!-- {name}: {edge} -->"));
         let text = schedlab_input::read_text(path)?;
         let missing = || {
-            let problem = format!("{} has no place for the tables", path.display());
+            let problem = format!("{} has no place for \"{name}\"", path.display());
             let mistake = Diagnostic::new(problem).at("--write", 0);
-            mistake.expected(format!("lines \"{BEGIN}\" and \"{END}\""))
+            mistake.expected(format!("lines \"{begin}\" and \"{end}\""))
         };
-        let (before, rest) = text.split_once(BEGIN).ok_or_else(missing)?;
-        let (_, after) = rest.split_once(END).ok_or_else(missing)?;
+        let (before, rest) = text.split_once(&begin).ok_or_else(missing)?;
+        let (_, after) = rest.split_once(&end).ok_or_else(missing)?;
         Ok(Place {
             path,
-            before: before.to_string(),
-            after: after.to_string(),
+            before: format!("{before}{begin}\n"),
+            after: format!("{end}{after}"),
         })
     }
 
     pub fn write(&self, tables: &str) -> Result<(), Failure> {
-        let text = format!("{}{BEGIN}\n{tables}{END}{}", self.before, self.after);
+        let text = format!("{}{tables}{}", self.before, self.after);
         std::fs::write(self.path, text).map_err(Failure::writing(self.path))
     }
 }

@@ -83,6 +83,7 @@ fn summary(name: &str, marks: &[String], played: &Played) -> String {
         match marked.what {
             What::Count(count) => tally.count += u64::from(count),
             What::Time(time) => tally.times.push(time),
+            What::Group(_) => {}
         }
     }
     if tallies.is_empty() {

@@ -26,7 +26,7 @@ use crate::interrupt::Interrupt;
 use crate::kernel::{failure, machine, Echo, KernelSession, Scheduler, Task};
 use crate::outputs::TextFile;
 
-use super::fidelity::{Place, Seen};
+use super::fidelity::{Place, Seen, TABLES};
 use super::replay::rebuild;
 use super::{note, print};
 
@@ -58,7 +58,8 @@ pub fn study(arguments: &StudyArguments) -> Result<(), Failure> {
         [] => WORKLOADS.map(str::to_string).to_vec(),
         some => some.to_vec(),
     };
-    let place = arguments.write.as_deref().map(Place::find).transpose()?;
+    let place = arguments.write.as_deref();
+    let place = place.map(|path| Place::find(path, TABLES)).transpose()?;
     let json = TextFile::create_if("--json", arguments.json.as_deref(), "json")?;
     let machine = machine(&arguments.machine, &mut note, &stop);
     let machine = machine.map_err(|e| failure(e, &interrupt))?;

@@ -240,6 +240,8 @@ impl KernelSession {
             nice_is_weighted: scheduler
                 .tuned()
                 .is_some_and(|tuned| tuned.policy.promise().nice == Nice::Weighted),
+            // Nothing tells the BPF build of a policy of cgroups.
+            is_flat: scheduler.tuned().is_some(),
             ..TraceInfo::default()
         }
     }

@@ -529,3 +529,15 @@ fn a_baseline_can_be_chosen() {
     assert!(message.starts_with("--baseline: "), "{message}");
     assert!(message.contains("elsc"), "{message}");
 }
+
+/// On the way to the report no sink loses them.
+#[test]
+fn json_has_the_control_groups_of_a_workload() {
+    let words = ["run", "--policy", "eevdf", "--workload", "containers"];
+    let result = json(&[&words[..], &["--duration", "100ms"]].concat());
+    let groups = result["control_groups"].as_array().unwrap();
+    assert!(groups.len() > 1, "{groups:?}");
+    assert!(groups
+        .iter()
+        .any(|group| group["run_ns"].as_u64() > Some(0)));
+}

@@ -5,6 +5,7 @@
 
 #[path = "../suite/common/mod.rs"]
 mod common;
+mod groups;
 mod guest;
 mod live;
 mod long;

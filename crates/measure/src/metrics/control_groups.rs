@@ -129,6 +129,14 @@ impl ControlGroups {
         }
     }
 
+    /// The group was throttled this much, at times that are not known.
+    pub fn throttled_in_all(&mut self, group: GroupId, ns: u64, times: u32) {
+        if let Some(group) = self.groups.get_mut(group.index()) {
+            group.throttled += ns;
+            group.throttles += u64::from(times);
+        }
+    }
+
     pub fn end(&mut self, now: u64) {
         for group in &mut self.groups {
             let open = group.since.iter_mut().filter_map(Option::take);

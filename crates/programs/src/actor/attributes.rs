@@ -1,11 +1,11 @@
-//! Scheduling attributes that tasks set themselves: class, priority, nice value, CPUs.
+//! Scheduling attributes that tasks set themselves: class, priority, nice value, CPUs, control group.
 
 use std::sync::atomic::Ordering::SeqCst;
 
-use schedlab_trace::{Ns, TaskClass};
+use schedlab_trace::{MarkId, Ns, TaskClass};
 use schedlab_workload::{SpecId, TaskSpec};
 
-use crate::stage::{Slot, TaskSlot};
+use crate::stage::{Slot, TaskSlot, What};
 use crate::system::{set_nice, set_slice, set_standing, Standing};
 
 use super::{in_words, Actor, Problem};
@@ -21,6 +21,7 @@ impl Actor {
                 slice: None,
                 clamps: None,
                 cpus: None,
+                control_group: None,
                 ..
             } if is_ordinary() => Ok(()),
             _ => self.play.apply(self.me),
@@ -52,6 +53,15 @@ impl Actor {
         let slice = slice.unwrap_or(Ns::ZERO);
         set_slice(slice)
             .map_err(|error| format!("{}: slice {slice}: {error}", self.play.name(self.me)))
+    }
+
+    pub(super) fn regroup(&self, task: TaskSlot, group: Option<u32>) -> Result<(), Problem> {
+        let stage = self.play.stage;
+        let slot = stage.slot(task);
+        self.play.groups.join(slot.thread.load(SeqCst), group)?;
+        slot.set_group(group);
+        stage.mark(task, MarkId(0), What::Group(group));
+        Ok(())
     }
 
     pub(super) fn reclass(

@@ -13,7 +13,7 @@ impl Actor {
     pub(super) fn fork(&mut self, spec: u32) -> Result<(), Problem> {
         let description = &self.play.workload.tasks[spec as usize];
         let stage = self.play.stage;
-        let child = stage.new_slot(spec, description.background);
+        let child = stage.new_slot(spec, description, Some(self.me));
         let child = child.ok_or_else(|| self.problem("would be the parent of too many tasks"))?;
         let cannot = |error: io::Error| format!("{}: {error}", self.play.name(child));
         let (play, parent) = (self.play, self.me);

@@ -6,7 +6,9 @@
 
 use std::collections::BTreeSet;
 
-use schedlab_trace::{Event, EventKind, PrevState, Sink, TaskId, TaskInfo, Time, TraceInfo};
+use schedlab_trace::{
+    Event, EventKind, GroupInfo, PrevState, Sink, TaskId, TaskInfo, Time, TraceInfo,
+};
 
 /// Groups that are no part of a workload.
 const OTHERS: [&str; 2] = ["[kernel]", "[schedlab]"];
@@ -73,6 +75,10 @@ impl<S: Sink> Sink for Seen<S> {
             has_costs: false,
             ..info.clone()
         });
+    }
+
+    fn group(&mut self, info: &GroupInfo) {
+        self.sink.group(info);
     }
 
     fn task(&mut self, info: &TaskInfo) {

@@ -176,6 +176,39 @@ fn a_quota_is_exact_on_one_cpu() {
     }
 }
 
+/// 5 ms last for 60 ms of a twelfth of the CPU.
+#[test]
+fn a_group_without_quota_competes_until_it_is_picked() {
+    let tasks = "duration = \"20s\"\n[group.user]\nweight = 300\n[group.services]\n[group.web]\nparent = \"services\"\nweight = 200\n\
+                 [group.backup]\nparent = \"services\"\nquota = \"5ms\"\n"
+        .to_string()
+        + &hog("user", "user", "count = 2\n")
+        + &hog("web", "web", "count = 4\n")
+        + &hog("backup", "backup", "count = 2\n");
+    let throttling_ms = |set| {
+        let metrics = measured("eevdf", Some("7.1"), set, "ideal-1", &tasks);
+        let mut groups = metrics.control_groups.iter();
+        let backup = groups.find(|group| group.name == "backup").unwrap();
+        backup.throttled_ns.0 as f64 / backup.nr_throttles as f64 / 1e6
+    };
+    close("7.1", throttling_ms(&[]), 40.0, 1.0);
+    // Until 6.17 it leaves behind its last request, and comes back in debt to the others, who have had theirs.
+    let at_once = throttling_ms(&[("throttle_picked", 0)]);
+    assert!(at_once > 41.0, "{at_once} ms");
+}
+
+/// On a machine where choosing takes time, a group whose request was served is rescheduled once, not until it has another.
+#[test]
+fn a_heavy_group_is_rescheduled_once_for_a_request() {
+    let tasks = "duration = \"1s\"\n[group.a]\nweight = 300\n[group.b]\n".to_string()
+        + &hog("a", "a", "count = 2\n")
+        + &hog("b", "b", "");
+    let metrics = measured("eevdf", Some("7.1"), &[], "qemu-icount", &tasks);
+    // Requests of 0.7 ms.
+    let switches = metrics.total.nr_switches;
+    assert!((1000..1500).contains(&switches), "{switches} switches");
+}
+
 #[test]
 fn a_quota_holds_for_all_cpus_together_and_for_the_groups_within() {
     let tasks = "duration = \"60s\"\n[group.a]\nweight = 10000\nquota = \"100ms\"\n[group.b]\nparent = \"a\"\n[group.c]\nparent = \"b\"\n"
