@@ -10,6 +10,7 @@ mod invariant;
 mod judge;
 mod search;
 mod shrink;
+mod wakers;
 mod watch;
 
 pub use case::{Case, Circumstances, Platform};

@@ -30,6 +30,7 @@ pub enum Hook {
     Hrtick,
     Priority,
     Queued,
+    Check,
 }
 
 impl Hook {
@@ -58,6 +59,7 @@ impl Hook {
             Hook::Hrtick => "hrtick",
             Hook::Priority => "priority",
             Hook::Queued => "queued",
+            Hook::Check => "check",
         }
     }
 }

@@ -223,6 +223,7 @@ pub struct Policy {
     pub hrtick: Option<unsafe extern "C" fn(*mut Sched, u32, *mut Task)>,
     pub priority: Option<unsafe extern "C" fn(*mut Sched, *mut Task) -> i32>,
     pub queued: Option<unsafe extern "C" fn(*mut Sched, *mut Task) -> u32>,
+    pub check: Option<unsafe extern "C" fn(*mut Sched)>,
 }
 
 impl Policy {
@@ -272,6 +273,7 @@ impl Policy {
         hrtick: None,
         priority: None,
         queued: None,
+        check: None,
     };
 }
 
@@ -314,7 +316,7 @@ mod tests {
             size_of::<Policy>(),
             offset_of!(Policy, promise),
             offset_of!(Policy, init),
-            offset_of!(Policy, queued),
+            offset_of!(Policy, check),
             size_of::<Tunable>(),
             size_of::<Variant>(),
             size_of::<CpuMask>(),

@@ -181,6 +181,14 @@ impl Simulation<'_> {
         Err(self.violation(Rule::Starvation, cpu, hook, Some(task), detail))
     }
 
+    /// The policy's own books, if the setup asks for them.
+    pub(crate) fn check_policy(&mut self) -> Result<(), SimError> {
+        match self.setup.checks_policy {
+            true => self.call(CpuId(0), |host| host.check()),
+            false => Ok(()),
+        }
+    }
+
     /// Every task is somewhere, exactly once: seen from the tasks and from the CPUs.
     #[inline]
     pub(crate) fn check_books(&self) -> Result<(), SimError> {

@@ -492,6 +492,7 @@ impl<'a> Simulation<'a> {
             self.queue.done();
         }
         self.check_nice()?;
+        self.check_policy()?;
         self.check_books()
     }
 

@@ -142,17 +142,14 @@ fn report(
 ) -> Result<Exit, Failure> {
     let first = *search.seeds.start();
     let mut out = format!(
-        "{}: {} runs, seeds {first} to {}\n",
+        "{}: {}, seeds {first} to {}\n",
         tuned.full_name(),
-        results.nr_runs,
+        counted(results.nr_runs),
         (first + results.nr_runs).saturating_sub(1)
     );
     if results.nr_cut_short > 0 {
-        let _ = writeln!(
-            out,
-            "{} runs reached a limit or were refused",
-            results.nr_cut_short
-        );
+        let runs = counted(results.nr_cut_short);
+        let _ = writeln!(out, "{runs} reached a limit, or its workload was refused");
     }
     let failures = results.found.iter().filter(|f| f.broken.is_failure).count();
     let _ = writeln!(
@@ -283,6 +280,10 @@ impl Files {
         }
         Ok(written)
     }
+}
+
+fn counted(runs: u64) -> String {
+    format!("{runs} {}", if runs == 1 { "run" } else { "runs" })
 }
 
 fn heading(broken: &Broken) -> String {

@@ -189,6 +189,7 @@ impl Lab {
             duration: self.duration,
             limits: self.limits,
             tie_break: self.tie_break,
+            checks_policy: true,
             ..Setup::new(&self.machine, &self.workload, &self.tuned)
         }
     }
