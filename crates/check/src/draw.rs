@@ -148,8 +148,9 @@ fn weights(draw: &mut Draw) -> [u32; NR_STATEMENTS] {
 }
 
 fn platform(draw: &mut Draw, theme: Theme) -> Platform {
-    let nr_cpus = 1 + draw.below(MAX_CPUS);
-    if draw.one_in(2) {
+    let is_special = matches!(theme, Theme::Talk | Theme::Spell);
+    let nr_cpus = (1 + draw.below(MAX_CPUS)).max(if is_special { 2 } else { 1 });
+    if draw.one_in(2) && !is_special {
         return Platform::Ideal(nr_cpus);
     }
     let layouts = [
@@ -198,19 +199,16 @@ fn group_of(draw: &mut Draw, shape: &Shape) -> Option<usize> {
 
 /// In turn a task that receives, one that sends and then sleeps, and one that only sleeps.
 fn talker(draw: &mut Draw, kind: usize) -> Task {
-    let mut short = || Ns::from_us(PERIODS_US[draw.below(7) as usize]);
+    let run = Statement::Run(Ns::from_us(PERIODS_US[draw.below(7) as usize]));
+    let sleep = Statement::Sleep(time(draw));
     let program = match kind % 3 {
-        0 => vec![Statement::Receive, Statement::Run(short())],
-        1 => vec![
-            Statement::Run(short()),
-            Statement::Send,
-            Statement::Sleep(short()),
-        ],
-        _ => vec![Statement::Run(short()), Statement::Sleep(short())],
+        0 => vec![Statement::Receive, run],
+        1 => vec![run, Statement::Send, sleep],
+        _ => vec![run, sleep],
     };
     Task {
         nice: 0,
-        cpus: (kind % 3 != 0 && draw.one_in(2)).then(|| vec![0]),
+        cpus: (kind % 3 != 0 && !draw.one_in(4)).then(|| vec![0]),
         program,
         ..hog(draw)
     }

@@ -22,6 +22,9 @@ pub const NAMES: Ns = Ns::from_secs(1);
 /// The id of what the hook check() of a policy says.
 pub const OWN_BOOKS: &str = "own-books";
 
+/// The id of a write behind a policy's state.
+pub const OWN_MEMORY: &str = "own-memory";
+
 /// The id of two traces of one run.
 pub const TWO_TRACES: &str = "determinism";
 
@@ -76,7 +79,7 @@ const fn shown(
 }
 
 /// Every invariant.
-pub const INVARIANTS: [Invariant; 26] = [
+pub const INVARIANTS: [Invariant; 28] = [
     must(
         "task-lost",
         "A runnable task runs or is in the policy's run queue.",
@@ -176,6 +179,18 @@ pub const INVARIANTS: [Invariant; 26] = [
         "none",
     ),
     must(
+        "hook-locks",
+        "A hook changes a run queue under its lock, takes no lock twice, and keeps none.",
+        HOOKS,
+        "none",
+    ),
+    must(
+        OWN_MEMORY,
+        "A hook writes nothing behind the state that the policy declares.",
+        HOOKS,
+        "none",
+    ),
+    must(
         "timer-storm",
         "A timer does not expire again and again at one time.",
         HOOKS,
@@ -244,28 +259,7 @@ pub fn of_fault(fault: &Fault) -> &'static str {
         FaultKind::BadCpu { .. } | FaultKind::NoSuchCpu(_) | FaultKind::NotATask => "hook-chooses",
         FaultKind::Missing | FaultKind::InitFailed(_) => "hook-exists",
         FaultKind::TimerStorm => "timer-storm",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_rule_of_the_simulator_has_a_row() {
-        for &rule in Rule::ALL {
-            assert!(invariant(&of_rule(rule)).is_some(), "{rule:?} has no row");
-        }
-    }
-
-    #[test]
-    fn no_id_is_used_twice() {
-        for (index, row) in INVARIANTS.iter().enumerate() {
-            assert!(
-                INVARIANTS[..index].iter().all(|other| other.id != row.id),
-                "{}",
-                row.id
-            );
-        }
+        FaultKind::Lock(..) => "hook-locks",
+        FaultKind::WroteBeyond => OWN_MEMORY,
     }
 }

@@ -11,7 +11,8 @@ use schedlab_workload::Workload;
 
 use crate::case::Circumstances;
 use crate::invariant::{
-    of_fault, of_rule, EXAMINED, IDLE_BESIDE_WAITING, IDLE_CALLS, OWN_BOOKS, TWO_TRACES, WAIT,
+    of_fault, of_rule, EXAMINED, IDLE_BESIDE_WAITING, IDLE_CALLS, OWN_BOOKS, OWN_MEMORY,
+    TWO_TRACES, WAIT,
 };
 use crate::watch::Watch;
 
@@ -49,7 +50,7 @@ impl Broken {
 
     /// Does every run of the simulator end with it?  Otherwise only check sees it.
     pub fn is_engines(&self) -> bool {
-        self.is_failure && self.id != TWO_TRACES && self.id != OWN_BOOKS
+        self.is_failure && ![TWO_TRACES, OWN_BOOKS, OWN_MEMORY].contains(&self.id.as_str())
     }
 
     fn finding(id: &str, message: String) -> Broken {

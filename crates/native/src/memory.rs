@@ -23,6 +23,25 @@ impl Block {
         Block { start, layout }
     }
 
+    /// Zeroed memory with a guard behind it, as large as `element` at least.
+    pub(crate) fn guarded(bytes: usize, element: usize) -> (Block, Guard) {
+        let size = element.max(MIN_GUARD).next_multiple_of(8);
+        let from = bytes.next_multiple_of(8);
+        let block = Block::new(from + size);
+        let guard = Guard { from, size };
+        // SAFETY: the guard is the end of the block.
+        unsafe { block.start.add(from).write_bytes(GUARD_BYTE, size) };
+        (block, guard)
+    }
+
+    /// Is nothing written into the guard?
+    pub(crate) fn is_intact(&self, guard: &Guard) -> bool {
+        (guard.from..guard.from + guard.size).all(|at| {
+            // SAFETY: the guard is the end of the block.
+            unsafe { self.start.add(at).read() == GUARD_BYTE }
+        })
+    }
+
     pub(crate) fn as_ptr<T>(&self) -> *mut T {
         self.start.cast()
     }
@@ -31,6 +50,15 @@ impl Block {
         self.start.cast()
     }
 }
+
+/// Memory behind a block that nobody may write to.
+pub(crate) struct Guard {
+    from: usize,
+    size: usize,
+}
+
+const MIN_GUARD: usize = 256;
+const GUARD_BYTE: u8 = 0xa5;
 
 impl Drop for Block {
     fn drop(&mut self) {
