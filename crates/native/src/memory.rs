@@ -2,6 +2,7 @@
 
 use std::alloc::{alloc_zeroed, dealloc, handle_alloc_error, Layout};
 use std::ffi::c_void;
+use std::slice;
 
 use crate::ffi;
 
@@ -25,21 +26,24 @@ impl Block {
 
     /// Zeroed memory with a guard behind it, as large as `element` at least.
     pub(crate) fn guarded(bytes: usize, element: usize) -> (Block, Guard) {
-        let size = element.max(MIN_GUARD).next_multiple_of(8);
         let from = bytes.next_multiple_of(8);
-        let block = Block::new(from + size);
-        let guard = Guard { from, size };
+        let pattern = vec![GUARD_BYTE; element.max(MIN_GUARD)];
+        let block = Block::new(from + pattern.len());
         // SAFETY: the guard is the end of the block.
-        unsafe { block.start.add(from).write_bytes(GUARD_BYTE, size) };
-        (block, guard)
+        unsafe {
+            block
+                .start
+                .add(from)
+                .copy_from(pattern.as_ptr(), pattern.len())
+        };
+        (block, Guard { from, pattern })
     }
 
     /// Is nothing written into the guard?
     pub(crate) fn is_intact(&self, guard: &Guard) -> bool {
-        (guard.from..guard.from + guard.size).all(|at| {
-            // SAFETY: the guard is the end of the block.
-            unsafe { self.start.add(at).read() == GUARD_BYTE }
-        })
+        // SAFETY: the guard is the end of the block, and no hook runs now.
+        let now = unsafe { slice::from_raw_parts(self.start.add(guard.from), guard.pattern.len()) };
+        now == guard.pattern
     }
 
     pub(crate) fn as_ptr<T>(&self) -> *mut T {
@@ -54,7 +58,8 @@ impl Block {
 /// Memory behind a block that nobody may write to.
 pub(crate) struct Guard {
     from: usize,
-    size: usize,
+    /// What is there.
+    pattern: Vec<u8>,
 }
 
 const MIN_GUARD: usize = 256;

@@ -193,6 +193,7 @@ fn finds(tuned: &Tuned) -> Vec<String> {
         seeds: 1..=SEEDS,
         threads: 2,
         block: 64,
+        shrinks: false,
         machine: None,
     };
     let results = search.run(|_| false).unwrap();

@@ -125,6 +125,7 @@ fn described<'a>(
             true => 1,
             false => BLOCK,
         },
+        shrinks: !arguments.no_shrink,
         machine: arguments.machine.clone().zip(machine),
     })
 }
@@ -224,7 +225,12 @@ impl Files {
         out += &explained(&found.broken);
         let _ = writeln!(
             out,
-            "  smallest case: tasks: {}, CPUs: {}, statements: {}",
+            "  {}: tasks: {}, CPUs: {}, statements: {}",
+            if found.is_shrunk {
+                "smallest case"
+            } else {
+                "case"
+            },
             found.case.nr_tasks(),
             found.case.platform.nr_cpus(),
             found.case.nr_statements()

@@ -560,7 +560,8 @@ fn takes_a_task_without_the_lock_of_its_queue() {
 fn writes_behind_the_last_run_queue() {
     let to = "	if (s->now > 2000000) rq_of(s, s->nr_cpus)->nr_waiting++;\n	if (rq_of(s, cpu)->nr_waiting &&";
     let policy = crate::common::fifo_with(&[(TICK, to)]);
-    let hogs = Lab::under(2, Tuned::defaults(policy)).tasks(3, forever(&[run(1000)]));
+    let mut hogs = Lab::under(2, Tuned::defaults(policy)).tasks(3, forever(&[run(1000)]));
+    hogs.checks_policy = true;
     match hogs.for_us(100_000).try_run().map(|_| ()) {
         Err(SimError::Fault { fault, .. }) => {
             assert_eq!(
