@@ -340,10 +340,11 @@ fn steals_what_may_not_run_here() {
 fn moves_a_task_where_it_may_not_run() {
     let to = "	if (!list_empty(&rq->queue)) {
 		task_t *p = task_of(list_entry(rq->queue.next, ts_t, node));
-		if (p != prev) {
+		if (p != prev && rq_lock(s, (cpu + 1) % s->nr_cpus)) {
 			fifo_remove(s, p);
 			move_task(s, p, (cpu + 1) % s->nr_cpus);
 			fifo_add(s, p);
+			rq_unlock(s, (cpu + 1) % s->nr_cpus);
 		}
 	}";
     violates(PICK, to, Rule::Placement, None);
@@ -351,7 +352,7 @@ fn moves_a_task_where_it_may_not_run() {
 
 #[test]
 fn moves_a_running_task() {
-    let to = "	if (s->now % 7 == 0) move_task(s, p, (cpu + 1) % s->nr_cpus);\n	if (rq_of(s, cpu)->nr_waiting &&";
+    let to = "	u32 other = (cpu + 1) % s->nr_cpus;\n	if (s->now % 7 == 0 && rq_lock(s, other)) { move_task(s, p, other); rq_unlock(s, other); }\n	if (rq_of(s, cpu)->nr_waiting &&";
     match first_error(crate::common::fifo_with(&[(TICK, to)])) {
         SimError::Violation(found) => assert!(
             matches!(found.rule, Rule::NotRunnable | Rule::Placement),
