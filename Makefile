@@ -12,6 +12,7 @@
 # make overhead measures what each scheduler costs in a real kernel, for docs/overhead.md
 # make wheel   builds the Python package into out/wheel, installs it into out/venv and runs its tests
 # make deny    licences, sources, duplicates and known faults of all dependencies, by cargo-deny
+# make mutants changes policies in one place each and counts what the checks and "schedlab check" find; SAMPLE=200 of the changes
 # make clean   removes what the others made
 
 CARGO ?= cargo
@@ -20,7 +21,7 @@ export SCHEDLAB_REQUIRE_BROWSER ?= 1
 # Tests that had to be skipped leave a line here.
 export SCHEDLAB_SKIPPED := $(CURDIR)/out/skipped
 
-.PHONY: demo test built suites vm-short test-vm miri skipped check perfetto release bench golden results regions fidelity whatif overhead fuzz wheel clean scx deny
+.PHONY: demo test built suites vm-short test-vm miri skipped check perfetto release bench golden results regions fidelity whatif overhead fuzz wheel clean scx deny mutants
 
 demo:
 	scripts/setup.sh demo
@@ -107,6 +108,11 @@ wheel:
 	cd python && PATH="$(CURDIR)/out/venv/bin:$$PATH" maturin build --release --out $(CURDIR)/out/wheel
 	out/venv/bin/pip install --quiet --force-reinstall --no-deps out/wheel/schedlab-*.whl
 	out/venv/bin/python python/tests/test_schedlab.py
+
+SAMPLE ?= 200
+mutants:
+	$(CARGO) build --release --package schedlab
+	scripts/mutants.py --sample $(SAMPLE) --schedlab $${CARGO_TARGET_DIR:-target}/release/schedlab
 
 fuzz:
 	scripts/fuzz.sh $(SECONDS)

@@ -9,6 +9,8 @@
 #ifndef SCHEDLAB_HOST_H
 #define SCHEDLAB_HOST_H
 
+#include "locks.h"	/* of the back end */
+
 /** cpu_of - the public state of CPU @cpu. */
 static inline __unused cpu_t *cpu_of(sched_t *s, u32 cpu)
 {
@@ -89,12 +91,14 @@ static inline __unused void resched_cpu_lazy(sched_t *s, u32 cpu)
  * move_task - waiting task @p now belongs to the run queue of @cpu
  *
  * The policy moves it between its own lists; this informs the host.  @cpu must
- * be in @p->allowed and @p must not be running.
+ * be in @p->allowed and @p must not be running.  The hook holds the locks of both run queues.
  */
 static inline __unused void move_task(sched_t *s, task_t *p, u32 cpu)
 {
 	if (p->cpu == cpu)
 		return;
+	need_lock(s, p->cpu);
+	need_lock(s, cpu);
 	if (p->host_only.moved_from == MAX_CPUS) {
 		s->host_only.requests = 1;
 		p->host_only.moved_from = p->cpu;
@@ -150,12 +154,16 @@ static inline __unused void set_throttled(sched_t *s, group_t *g, u32 cpu, u32 t
 static inline __unused __must_check u32 rq_lock(sched_t *s, u32 cpu)
 {
 	s->host_only.work.locks++;
-	return take_rq_lock(s, cpu);
+	if (!take_rq_lock(s, cpu))
+		return false;
+	note_locked(s, cpu);
+	return true;
 }
 
 /** rq_unlock - release a lock taken with rq_lock(). */
 static inline __unused void rq_unlock(sched_t *s, u32 cpu)
 {
+	note_unlocked(s, cpu);
 	drop_rq_lock(s, cpu);
 }
 

@@ -272,6 +272,12 @@ struct policy {
 	 * @p, so that a lost task is noticed at once.  Must not change any state.
 	 */
 	u32 (*queued)(sched_t *s, task_t *p);
+	/**
+	 * @check: calls policy_error() if something is wrong with the policy's own state: a sum that
+	 * is not the sum of its parts, say.  For observers: "schedlab check" calls it after every
+	 * event, no kernel does.  Must not change any state.
+	 */
+	void (*check)(sched_t *s);
 };
 
 /* ---- declaring state, tunables and counters ------------------------------ */

@@ -210,6 +210,10 @@ struct work {
 
 struct sched;
 
+/* Instead of a CPU whose run queue is locked. */
+#define LOCKS_ALL	(~0u)		/* one lock covers all */
+#define LOCKS_NONE	(~0u - 1)
+
 /**
  * struct sched_host - the requests of one hook call, and the host's data for the helpers
  * @rng: state of random_u32(); the host seeds it.
@@ -225,6 +229,9 @@ struct sched;
  * @requests: the hook made a request or counted something.
  * @timers_changed: the hook started or stopped a timer.
  * @zero: always 0, but unknown to the kernel's verifier.
+ * @own_lock: the CPU whose run queue is locked while the hook runs; LOCKS_ALL, LOCKS_NONE.
+ * @locked, @nr_locked: the locks that rq_lock() has taken: a bit for each CPU modulo 32, and their number.
+ * @lock_fault, @lock_fault_cpu: the first mistake with locks (native back end).
  * @disturb: for tests (native back end): called by rq_lock(), NULL for none.
  * @disturbance: the first argument of @disturb.
  * @work: work of the hooks since the host last read it.
@@ -247,6 +254,9 @@ struct sched_host {
 	u32 requests;
 	u32 timers_changed;
 	u32 zero;
+	u32 own_lock;
+	u32 locked, nr_locked;
+	u32 lock_fault, lock_fault_cpu;
 	u32 (*disturb)(void *disturbance, struct sched __arena *s, u32 cpu);
 	void *disturbance;
 	struct work work;

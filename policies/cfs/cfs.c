@@ -103,6 +103,11 @@ static u32 entity_delayed(entity_t *se)
 	return false;
 }
 
+static u32 nr_asleep_in_sync(sched_t *s, rq_t *rq)
+{
+	return 0;
+}
+
 static void requeue_delayed(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 {
 }
@@ -561,6 +566,22 @@ static void yield_entity(sched_t *s, rq_t *rq, ts_t *p)
 	if (tun(s)->yield_skips)
 		set_skip_buddy(s, curr);
 }
+
+/* ---- its own books ------------------------------------------------------ */
+
+#ifndef __BPF__
+static const char *entity_problem(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
+{
+	if (cfs_rq->curr != se && se->run_node.key != se->vruntime)
+		return "an entity is in the tree with another vruntime";
+	return NULL;
+}
+
+static const char *queue_problem(sched_t *s, cfs_rq_t *cfs_rq)
+{
+	return NULL;
+}
+#endif
 
 /* ---- the policy --------------------------------------------------------- */
 

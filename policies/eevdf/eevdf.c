@@ -61,6 +61,7 @@
 	T(reweight_in_place, 0, 0, 1, "a queued entity with a new weight stays where it is, as far as V goes [SRC 7.1 reweight_entity()]; before it is placed anew")	\
 	T(lazy, 0, 0, 1, "preempts lazily on a kernel that does: see a machine's preemption [SRC 6.18 resched_curr_lazy(): from 6.13]")	\
 	T(delay_dequeue, 1, 0, 1, "a task that is not eligible when it falls asleep stays queued until it has paid [SRC DELAY_DEQUEUE: from 6.12]")	\
+	T(sync_counts_delayed, 1, 0, 1, "a task that wakes another and then sleeps is not alone beside a sleeper that is still queued, so the other one need not come to its CPU [SRC wake_affine_idle() of 6.12 to 6.14: a fault]")	\
 	T(delay_zero, 1, 0, 1, "and leaves with no lag then, rather than with a positive one [SRC DELAY_ZERO: from 6.12]")	\
 	T(yield_forfeits, 0, 0, 1, "a task that yields counts as having had the rest of its request [MEM yield_task_fair(): from 6.19, and in 6.18.2]")	\
 	T(wakeup_preemption, 1, 0, 1, "woken tasks may preempt [SRC WAKEUP_PREEMPTION]")	\
@@ -102,6 +103,11 @@ POLICY_GROUP_STATE(struct fair_group, struct fair_group_cpu)
 static u32 entity_delayed(entity_t *se)
 {
 	return se->sched_delayed;
+}
+
+static u32 nr_asleep_in_sync(sched_t *s, rq_t *rq)
+{
+	return tun(s)->sync_counts_delayed ? 0 : rq->cfs.nr_delayed;
 }
 
 /* resched_curr_lazy(); __schedule() clears what was asked while it picked. */
@@ -407,6 +413,14 @@ static void reweight_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se, u32 weig
 
 /* ---- delayed dequeue ---------------------------------------------------- */
 
+/* @se falls asleep and stays, or does not any more. */
+static void set_delayed(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se, u8 delayed)
+{
+	se->sched_delayed = delayed;
+	if (!group_queue(se))
+		rq_of(s, cfs_rq->cpu)->cfs.nr_delayed += delayed ? 1 : -1u;
+}
+
 /* It has slept and paid, and leaves at last. */
 static void leave_delayed(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 {
@@ -416,7 +430,7 @@ static void leave_delayed(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 	unlink_entity(s, cfs_rq, se);
 	account_entity_dequeue(cfs_rq, se);
 	update_min_vruntime(cfs_rq);
-	se->sched_delayed = 0;
+	set_delayed(s, cfs_rq, se, false);
 	if (tun(s)->delay_zero && se->vlag > 0)
 		se->vlag = 0;
 }
@@ -444,7 +458,7 @@ static void requeue_delayed(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 	count(s, COUNTER_delayed_wakeups, 1);
 	misplaced = delayed_is_misplaced(s, cfs_rq, se);
 	update_load_avg(s, cfs_rq, se, 0);
-	se->sched_delayed = 0;
+	set_delayed(s, cfs_rq, se, false);
 	if (!misplaced)
 		return;
 	unlink_entity(s, cfs_rq, se);
@@ -452,6 +466,7 @@ static void requeue_delayed(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
 	place_entity(s, cfs_rq, se, 0);
 	cfs_rq->nr_running++;
 	link_entity(s, cfs_rq, se);
+	update_min_vruntime(cfs_rq);
 }
 
 /* ---- queueing ----------------------------------------------------------- */
@@ -481,7 +496,7 @@ static u32 dequeue_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se, u32 flags)
 		if (tun(s)->lag_of_longest)
 			update_entity_lag(s, cfs_rq, se);
 		update_load_avg(s, cfs_rq, se, 0);
-		se->sched_delayed = 1;
+		set_delayed(s, cfs_rq, se, true);
 		if (running) {
 			link_entity(s, cfs_rq, se);
 			cfs_rq->curr = NULL;
@@ -623,6 +638,56 @@ static void yield_entity(sched_t *s, rq_t *rq, ts_t *p)
 	curr->deadline += calc_delta_fair(curr->slice, curr);
 }
 
+/* ---- its own books ------------------------------------------------------ */
+
+#ifndef __BPF__
+#define LONGEST_SLICE	(10 * NSEC_PER_SEC)
+
+static const char *entity_problem(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se)
+{
+	if (!se->slice || se->slice > LONGEST_SLICE)
+		return "a slice is 0, or longer than any that can be asked for";
+	if (se->sched_delayed && cfs_rq->curr == se)
+		return "what runs is taken to be asleep";
+	if (cfs_rq->curr != se && (se->run_node.key != se->deadline || se->run_node.value != se->vruntime))
+		return "an entity is in the tree with another deadline or vruntime";
+	return NULL;
+}
+
+/* Is min_vruntime behind the least vruntime: that of what runs, or the least in the tree? */
+static u32 min_vruntime_is_late(cfs_rq_t *cfs_rq)
+{
+	tree_node_t *root = cfs_rq->tasks_timeline.root;
+
+	if (cfs_rq->curr && !before(cfs_rq->min_vruntime, cfs_rq->curr->vruntime))
+		return false;
+	return cfs_rq->nr_running && (!root || before(cfs_rq->min_vruntime, root->least));
+}
+
+/*
+ * V is an average: what the entities are owed adds up to nothing.  Where there are only groups,
+ * min_vruntime is in step; a task's new nice value leaves it behind until time is next accounted for.
+ */
+static const char *queue_problem(sched_t *s, cfs_rq_t *cfs_rq)
+{
+	tree_node_t *node = cfs_rq->tasks_timeline.first;
+	u32 only_groups = !cfs_rq->curr || group_queue(cfs_rq->curr);
+	s64 avg = 0, load = 0;
+
+	repeat_while(s, node) {
+		entity_t *se = entity_of(node);
+
+		avg += entity_key(cfs_rq, se) * (s64)se->weight;
+		load += se->weight;
+		only_groups = only_groups && group_queue(se);
+		node = tree_next(s, node);
+	}
+	if (avg != cfs_rq->avg_vruntime || load != cfs_rq->avg_load)
+		return "V is not the average of the vruntimes";
+	return only_groups && min_vruntime_is_late(cfs_rq) ? "min_vruntime is behind the least vruntime" : NULL;
+}
+#endif
+
 /* ---- the policy --------------------------------------------------------- */
 
 /* A sleeper with delayed dequeue is still queued when it changes class. */
@@ -641,11 +706,11 @@ static s32 eevdf_init(sched_t *s)
 static const struct variant eevdf_variants[] = {
 	{ "6.12", "delayed dequeue, requests kept over migrations", "" },
 	{ "6.18", "requests of 0.7 ms, and a task whose request was served is rescheduled at every tick",
-	  "base_slice_us=700 slice_protection=1 pick_buddy=1 lazy=1 throttle_picked=1" },
+	  "base_slice_us=700 sync_counts_delayed=0 slice_protection=1 pick_buddy=1 lazy=1 throttle_picked=1" },
 	{ "6.19", "and a new task does not preempt, and who yields forfeits the rest of its request",
-	  "base_slice_us=700 slice_protection=1 pick_buddy=1 lazy=1 throttle_picked=1 wakeup_rules=1 yield_forfeits=1" },
+	  "base_slice_us=700 sync_counts_delayed=0 slice_protection=1 pick_buddy=1 lazy=1 throttle_picked=1 wakeup_rules=1 yield_forfeits=1" },
 	{ "7.1", "and the CPU is interrupted when a request is served, and sleepers do not keep others from preempting",
-	  "base_slice_us=700 slice_protection=1 pick_buddy=1 lazy=1 throttle_picked=1 wakeup_rules=2 yield_forfeits=1 hrtick=1 "
+	  "base_slice_us=700 sync_counts_delayed=0 slice_protection=1 pick_buddy=1 lazy=1 throttle_picked=1 wakeup_rules=2 yield_forfeits=1 hrtick=1 "
 	  "lag_of_longest=1 reweight_in_place=1" },
 	{ "6.6", "the first: lag is kept, but a task that sleeps while it owes time pays nothing meanwhile",
 	  "tg_load_interval_us=0 fair_server_runtime_us=0 place_deadline_initial=0 place_rel_deadline=0 preempt_short=0 delay_dequeue=0 delay_zero=0 custom_slices=0" },

@@ -24,10 +24,10 @@
 
 /*
  * Flags are the flags of enqueue() and dequeue(), those of dequeue_entity() also the two
- * below; 0: the task is being changed and queued again at once.
+ * below; 0: its nice value is being changed, and it is queued again at once.
  */
 enum dequeue_entity_flags {
-	DEQ_SPECIAL	= 1 << 16,	/* it may not stay */
+	DEQ_SPECIAL	= 1 << 16,	/* it may not stay: it changes its class or group */
 	DEQ_DELAYED	= 1 << 17,	/* it has stayed, and leaves */
 };
 
@@ -54,6 +54,8 @@ static void init_entity(sched_t *s, entity_t *se);
 static void rescale_entity(entity_t *se, u32 old_weight);
 /* @se, queued or not, weighs @weight from now on. */
 static void reweight_entity(sched_t *s, cfs_rq_t *cfs_rq, entity_t *se, u32 weight);
+/* How many sleepers that are still queued do not count when a waker is about to sleep. */
+static u32 nr_asleep_in_sync(sched_t *s, rq_t *rq);
 /* A task of the group @se has gone to sleep, and others are left. */
 static void prefer_entity(sched_t *s, entity_t *se);
 /* @p, which is not queued any more, leaves the fair class, or its group. */
@@ -284,6 +286,7 @@ static inline __unused u32 wakes_at_once(sched_t *s, u32 cpu)
 #include "capacity.h"
 #include "balance.h"
 #include "placement.h"
+#include "check.h"
 
 /* ---- hooks: queueing ---------------------------------------------------- */
 
@@ -493,7 +496,7 @@ static inline __unused void fair_group_move(sched_t *s, task_t *task, __unused g
 		return;
 	queued = p->se.on_rq;
 	if (queued)
-		dequeue_task_fair(s, p, 0);
+		dequeue_task_fair(s, p, DEQ_SPECIAL);
 	else if (p->se.cfs_rq)
 		switched_from_fair(s, p);
 	remove_entity_load_avg(s, &p->se);
@@ -528,7 +531,7 @@ static inline __unused void fair_set_class(sched_t *s, task_t *task, u32 old_cla
 	if (queued && was_rt)
 		dequeue_task_rt(rq, p);
 	else if (queued)
-		dequeue_task_fair(s, p, 0);
+		dequeue_task_fair(s, p, DEQ_SPECIAL);
 	if (!was_rt && task_is_rt(task)) {
 		switched_from_fair(s, p);
 		remove_entity_load_avg(s, &p->se);
@@ -586,7 +589,9 @@ static inline __unused void fair_init(sched_t *s)
 /* No kernel has groups so far: see task_group(). */
 #ifdef __BPF__
 #define FAIR_GROUP_HOOKS
+#define FAIR_CHECK_HOOK
 #else
+#define FAIR_CHECK_HOOK		.check = fair_check,
 #define FAIR_GROUP_HOOKS					\
 	.group_init = fair_group_init,				\
 	.group_move = fair_group_move,				\
@@ -608,6 +613,7 @@ static inline __unused void fair_init(sched_t *s)
 	.set_class = fair_set_class,				\
 	.set_cpumask = fair_set_cpumask,			\
 	FAIR_GROUP_HOOKS					\
+	FAIR_CHECK_HOOK						\
 	.priority = fair_priority,				\
 	.queued = fair_queued
 #endif

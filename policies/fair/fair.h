@@ -19,6 +19,7 @@
  *	busiest.h		from where tasks should be pulled, and how many
  *	balance.h		which CPU pulls tasks from which, and when
  *	placement.h	on which CPU a task wakes up, starts, or continues after exec
+ *	check.h		are these books right?
  *
  * The policy defines FAIR_ENTITY and FAIR_QUEUE, the members that its entities and
  * queues have besides those here, before it includes this.  It adds FAIR_TUNABLES(T)
@@ -180,6 +181,7 @@ struct fair_rq {
 	u32 picking;			/* within pick_next(): what asks it to reschedule is in vain */
 	u64 idle_stamp;			/* since when it idles; 0: it does not */
 	u64 avg_idle;			/* for how long it does on average, in ns */
+	u32 nr_delayed;			/* of cfs_tasks those that sleep */
 	u32 active_balance;		/* asked to push its running task away */
 	u32 push_cpu;			/* by this CPU */
 	struct task __arena *pushed;	/* that task, until it has stopped */

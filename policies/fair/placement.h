@@ -176,7 +176,7 @@ static inline __unused u32 wake_affine(sched_t *s, ts_t *p, u32 prev, u32 sync)
 	/* The interrupt found this CPU idle: stay near, but where the task's data is. */
 	if (idle_cpu(s, this_cpu) && cpus_share_cache(s, this_cpu, prev))
 		return idle_cpu(s, prev) ? prev : this_cpu;
-	if (sync && rq_nr_running(rq_of(s, this_cpu)) == 1)
+	if (sync && rq_nr_running(rq_of(s, this_cpu)) - nr_asleep_in_sync(s, rq_of(s, this_cpu)) == 1)
 		return this_cpu;
 	if (idle_cpu(s, prev))
 		return prev;

@@ -13,6 +13,8 @@ use schedlab_workload::{native, Workload};
 pub struct Case {
     /// The hardware.
     pub platform: Platform,
+    /// The control groups; their names are g0, g1, and so on.
+    pub groups: Vec<Group>,
     /// The tasks; their names are t0, t1, and so on.
     pub tasks: Vec<Task>,
     /// End of the run.
@@ -54,21 +56,49 @@ impl Circumstances {
 pub enum Platform {
     /// The user's, by its name, with this number of CPUs.
     Given(String, u32),
-    /// A machine without costs.
+    /// CPUs without costs that share one cache.
     Ideal(u32),
-    /// A machine with costs and ticks of its own.
-    Costly(Costly),
+    /// Any other.
+    Built(Built),
 }
 
-/// A machine with costs.
+/// A machine that needs a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Costly {
+pub struct Built {
     /// Its CPUs.
     pub nr_cpus: u32,
+    /// How they are arranged.
+    pub layout: Layout,
+    /// Does the kernel take time?
+    pub has_costs: bool,
     /// Do its CPUs tick one after another?
     pub staggered: bool,
     /// Do timers expire at ticks only?
     pub tick_timers: bool,
+}
+
+/// How the CPUs of a machine are arranged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Layout {
+    /// All share one cache.
+    Flat,
+    /// Each half has a cache of its own.
+    TwoCaches,
+    /// Pairs share a core.
+    Pairs,
+    /// The second half is half as fast.
+    SlowHalf,
+}
+
+/// A control group.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Group {
+    /// The group it is in, an earlier one; none: the root.
+    pub parent: Option<usize>,
+    /// cpu.weight.
+    pub weight: u32,
+    /// CPU time that it may use in each 100 ms; none: no limit.
+    pub quota: Option<Ns>,
 }
 
 /// A kind of task.
@@ -84,6 +114,8 @@ pub struct Task {
     pub cpus: Option<Vec<u32>>,
     /// When it starts.
     pub start: Ns,
+    /// The group it starts in; none: the root.
+    pub group: Option<usize>,
     /// How often its statements run; none: until the end.
     pub rounds: Option<u32>,
     /// What it does.
@@ -115,6 +147,20 @@ pub enum Statement {
     Post,
     /// Takes one from the semaphore.
     Wait,
+    /// Puts a message into the channel.
+    Send,
+    /// Takes a message from the channel.
+    Receive,
+    /// Changes its class and priority.
+    Class(&'static str, u8),
+    /// Changes class and priority of every task of a kind.
+    Reclass(usize, &'static str, u8),
+    /// Moves to another group.
+    Group(Option<usize>),
+    /// Moves every task of a kind to another group.
+    Regroup(usize, Option<usize>),
+    /// Changes a group's weight.
+    Weight(usize, u32),
 }
 
 impl Platform {
@@ -122,7 +168,7 @@ impl Platform {
     pub fn nr_cpus(&self) -> u32 {
         match self {
             Platform::Given(_, nr_cpus) | Platform::Ideal(nr_cpus) => *nr_cpus,
-            Platform::Costly(costly) => costly.nr_cpus,
+            Platform::Built(built) => built.nr_cpus,
         }
     }
 
@@ -136,7 +182,7 @@ impl Platform {
         match self {
             Platform::Given(name, _) => Some(name.clone()),
             Platform::Ideal(nr_cpus) => Some(format!("ideal-{nr_cpus}")),
-            Platform::Costly(_) => None,
+            Platform::Built(_) => None,
         }
     }
 
@@ -144,7 +190,7 @@ impl Platform {
     pub fn text(&self) -> Option<String> {
         match self {
             Platform::Given(..) | Platform::Ideal(_) => None,
-            Platform::Costly(costly) => Some(costly.text()),
+            Platform::Built(built) => Some(built.text()),
         }
     }
 
@@ -156,30 +202,30 @@ impl Platform {
         match self {
             Platform::Given(name, _) => schedlab_machine::find(name),
             Platform::Ideal(nr_cpus) => Ok(Machine::ideal(*nr_cpus)),
-            Platform::Costly(costly) => Machine::parse("machine.toml", &costly.text()),
+            Platform::Built(built) => Machine::parse("machine.toml", &built.text()),
         }
     }
 }
 
-/// The costs of a [`Costly`] machine: of the order of a small server's.
-const COSTS: &str = "[costs]
-schedule = \"1us\"
-examine = \"100ns\"
-recalculate = \"100ns\"
-context_switch = \"1us\"
-mm_switch = \"1us\"
-wakeup = \"1us\"
-lock_transfer = \"200ns\"
-tick = \"2us\"
-ipi = \"3us\"
-idle_exit = \"5us\"
-syscall = \"300ns\"
-fork = \"60us\"
-exec = \"250us\"
-exit = \"30us\"
-";
+/// Costs of the order of a small server's, in ns; a machine without costs has 0 of each.
+const COSTS_NS: [(&str, u32); 14] = [
+    ("schedule", 1000),
+    ("examine", 100),
+    ("recalculate", 100),
+    ("context_switch", 1000),
+    ("mm_switch", 1000),
+    ("wakeup", 1000),
+    ("lock_transfer", 200),
+    ("tick", 2000),
+    ("ipi", 3000),
+    ("idle_exit", 5000),
+    ("syscall", 300),
+    ("fork", 60_000),
+    ("exec", 250_000),
+    ("exit", 30_000),
+];
 
-impl Costly {
+impl Built {
     fn text(self) -> String {
         let timers = match self.tick_timers {
             true => "tick",
@@ -189,12 +235,48 @@ impl Costly {
             true => "staggered",
             false => "aligned",
         };
-        let cores = self.nr_cpus;
-        format!(
-            "title = \"Found by schedlab check\"\nhz = 1000\ntimers = \"{timers}\"\nticks = \"{ticks}\"\n\
-             [[cluster]]\ncores = {cores}\n[cluster.cache]\nsize = \"1MiB\"\nline = \"64B\"\nrefill = \"20ns\"\n\
-             {COSTS}"
-        )
+        let mut text = format!(
+            "title = \"Found by schedlab check\"\nhz = 1000\ntimers = \"{timers}\"\nticks = \"{ticks}\"\nsync_wakeups = true\n"
+        );
+        text += &self.clusters();
+        text += "[costs]\n";
+        for (name, ns) in COSTS_NS {
+            let ns = if self.has_costs { ns } else { 0 };
+            text += &format!("{name} = \"{ns}ns\"\n");
+        }
+        text
+    }
+
+    fn clusters(self) -> String {
+        let cluster = |cores: u32, more: &str| {
+            let size = if self.has_costs { "1MiB" } else { "0B" };
+            format!(
+                "[[cluster]]\ncores = {cores}\n{more}\
+                 [cluster.cache]\nsize = \"{size}\"\nline = \"64B\"\nrefill = \"20ns\"\n"
+            )
+        };
+        let second = self.nr_cpus / 2;
+        let first = self.nr_cpus - second;
+        match self.layout {
+            Layout::TwoCaches => cluster(first, "") + &cluster(second, ""),
+            Layout::SlowHalf => cluster(first, "") + &cluster(second, "capacity = 512\n"),
+            Layout::Pairs => {
+                let pairs = cluster(second, "threads = 2\n");
+                format!("smt_speed_milli = 600\n{pairs}")
+            }
+            Layout::Flat => cluster(self.nr_cpus, ""),
+        }
+    }
+}
+
+impl Layout {
+    /// Can a machine of so many CPUs be arranged like this?
+    pub fn allows(self, nr_cpus: u32) -> bool {
+        match self {
+            Layout::Flat => true,
+            Layout::TwoCaches | Layout::SlowHalf => nr_cpus > 1,
+            Layout::Pairs => nr_cpus.is_multiple_of(2),
+        }
     }
 }
 
@@ -211,6 +293,12 @@ impl Case {
         }
         if uses(|s| matches!(s, Statement::Post | Statement::Wait)) {
             text += "\n[semaphore.s]\n";
+        }
+        if uses(|s| matches!(s, Statement::Send | Statement::Receive)) {
+            text += "\n[channel.c]\ncapacity = 2\n";
+        }
+        for (index, group) in self.groups.iter().enumerate() {
+            group.write(index, &mut text);
         }
         for (index, task) in self.tasks.iter().enumerate() {
             task.write(index, &mut text);
@@ -233,13 +321,20 @@ impl Case {
             | Statement::Sleep(_)
             | Statement::Yield
             | Statement::Nice(_)
+            | Statement::Class(..)
+            | Statement::Group(_)
             | Statement::Cpus(_) => true,
             Statement::Renice(..)
             | Statement::Repin(..)
             | Statement::Fork(_)
             | Statement::Locked(_)
             | Statement::Post
-            | Statement::Wait => false,
+            | Statement::Wait
+            | Statement::Send
+            | Statement::Receive
+            | Statement::Reclass(..)
+            | Statement::Regroup(..)
+            | Statement::Weight(..) => false,
         };
         let mut statements = self.tasks.iter().flat_map(|task| &task.program);
         !statements.all(alone)
@@ -253,6 +348,21 @@ impl Case {
     /// Its number of tasks, those started later not counted.
     pub fn nr_tasks(&self) -> u32 {
         self.tasks.iter().map(|task| task.count).sum()
+    }
+}
+
+impl Group {
+    fn write(&self, index: usize, text: &mut String) {
+        *text += &format!("\n[group.g{index}]\n");
+        if let Some(parent) = self.parent {
+            *text += &format!("parent = \"g{parent}\"\n");
+        }
+        if self.weight != 100 {
+            *text += &format!("weight = {}\n", self.weight);
+        }
+        if let Some(quota) = self.quota {
+            *text += &format!("quota = \"{}\"\n", exact(quota));
+        }
     }
 }
 
@@ -277,6 +387,9 @@ impl Task {
         }
         if let Some(cpus) = &self.cpus {
             key("cpus", format!("\"{}\"", list(cpus)));
+        }
+        if let Some(group) = self.group {
+            key("group", format!("\"g{group}\""));
         }
         if self.start != Ns::ZERO {
             key("start", format!("\"{}\"", exact(self.start)));
@@ -314,15 +427,37 @@ impl Statement {
             Statement::Locked(time) => format!("lock m\nrun {}\nunlock m", exact(*time)),
             Statement::Post => "post s".into(),
             Statement::Wait => "wait-sem s".into(),
+            Statement::Send => "send c".into(),
+            Statement::Receive => "receive c".into(),
+            Statement::Class(class, priority) => class_text("class", class, *priority),
+            Statement::Reclass(task, class, priority) => {
+                class_text(&format!("reclass t{task}"), class, *priority)
+            }
+            Statement::Group(group) => format!("group {}", group_name(*group)),
+            Statement::Regroup(task, group) => {
+                format!("regroup t{task} {}", group_name(*group))
+            }
+            Statement::Weight(group, weight) => format!("weight g{group} {weight}"),
         }
     }
 
     /// The kind of task it names, if it names one.
     pub fn names(&mut self) -> Option<&mut usize> {
         match self {
-            Statement::Renice(task, _) | Statement::Repin(task, _) | Statement::Fork(task) => {
-                Some(task)
-            }
+            Statement::Renice(task, _)
+            | Statement::Repin(task, _)
+            | Statement::Reclass(task, ..)
+            | Statement::Regroup(task, _)
+            | Statement::Fork(task) => Some(task),
+            _ => None,
+        }
+    }
+
+    /// The group it names, if it names one.
+    pub fn group(&mut self) -> Option<&mut usize> {
+        match self {
+            Statement::Group(group) | Statement::Regroup(_, group) => group.as_mut(),
+            Statement::Weight(group, _) => Some(group),
             _ => None,
         }
     }
@@ -351,4 +486,15 @@ fn list(cpus: &[u32]) -> String {
 
 fn list_or_all(cpus: &Option<Vec<u32>>) -> String {
     cpus.as_deref().map_or("all".into(), list)
+}
+
+fn group_name(group: Option<usize>) -> String {
+    group.map_or("root".into(), |group| format!("g{group}"))
+}
+
+fn class_text(verb: &str, class: &str, priority: u8) -> String {
+    match priority {
+        0 => format!("{verb} {class}"),
+        _ => format!("{verb} {class} {priority}"),
+    }
 }

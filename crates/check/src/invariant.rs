@@ -1,6 +1,6 @@
 //! The table of invariants.
 
-use schedlab_policy::FaultKind;
+use schedlab_policy::{Fault, FaultKind, Hook};
 use schedlab_sim::Rule;
 use schedlab_trace::Ns;
 
@@ -13,8 +13,20 @@ pub const WAIT: Ns = Ns::from_secs(2);
 /// A CPU may call schedule() this often while no task is runnable.
 pub const IDLE_CALLS: u32 = 3;
 
+/// A call of schedule() may examine so many tasks for each CPU of the machine.
+pub const EXAMINED: u32 = 96;
+
 /// The CPU time of a task may change this much when the tasks are named in the opposite order.
 pub const NAMES: Ns = Ns::from_secs(1);
+
+/// The id of what the hook check() of a policy says.
+pub const OWN_BOOKS: &str = "own-books";
+
+/// The id of a write behind a policy's state.
+pub const OWN_MEMORY: &str = "own-memory";
+
+/// The id of two traces of one run.
+pub const TWO_TRACES: &str = "determinism";
 
 /// A property of every run.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +46,7 @@ pub struct Invariant {
 const ENGINE: &str = "simulator, after every event";
 const HOOKS: &str = "simulator, in every hook";
 const TRACE: &str = "check, from the trace";
+const POLICY: &str = "policy, after every event";
 const RUNS: &str = "check, from two runs";
 
 /// A row that no policy may break.
@@ -66,7 +79,7 @@ const fn shown(
 }
 
 /// Every invariant.
-pub const INVARIANTS: [Invariant; 23] = [
+pub const INVARIANTS: [Invariant; 28] = [
     must(
         "task-lost",
         "A runnable task runs or is in the policy's run queue.",
@@ -135,6 +148,12 @@ pub const INVARIANTS: [Invariant; 23] = [
         "1 ns",
     ),
     must(
+        OWN_BOOKS,
+        "What a policy keeps as a sum or an average is one: its hook check() finds no fault.",
+        POLICY,
+        "none",
+    ),
+    must(
         "hook-loops",
         "A hook ends.",
         HOOKS,
@@ -160,13 +179,25 @@ pub const INVARIANTS: [Invariant; 23] = [
         "none",
     ),
     must(
+        "hook-locks",
+        "A hook changes a run queue under its lock, takes no lock twice, and keeps none.",
+        HOOKS,
+        "none",
+    ),
+    must(
+        OWN_MEMORY,
+        "A hook writes nothing behind the state that the policy declares.",
+        HOOKS,
+        "none",
+    ),
+    must(
         "timer-storm",
         "A timer does not expire again and again at one time.",
         HOOKS,
         "the simulator's limit",
     ),
     must(
-        "determinism",
+        TWO_TRACES,
         "The same run has the same trace in two instances of the policy.",
         RUNS,
         "none",
@@ -195,6 +226,18 @@ pub const INVARIANTS: [Invariant; 23] = [
         TRACE,
         "2 s",
     ),
+    shown(
+        "stays-with-waker",
+        "A task woken by a message of the only task of a CPU, which then sleeps, is not queued on an idle CPU of another cache.",
+        TRACE,
+        "none",
+    ),
+    shown(
+        "bounded-choice",
+        "A call of schedule() does not examine the more tasks the more there are.",
+        TRACE,
+        "96 tasks for each CPU",
+    ),
 ];
 
 /// The invariant with this id.
@@ -208,12 +251,15 @@ pub fn of_rule(rule: Rule) -> String {
 }
 
 /// The id of what a hook did wrong.
-pub fn of_fault(kind: &FaultKind) -> &'static str {
-    match kind {
+pub fn of_fault(fault: &Fault) -> &'static str {
+    match fault.kind {
         FaultKind::Looped => "hook-loops",
+        FaultKind::Reported { .. } if fault.hook == Hook::Check => OWN_BOOKS,
         FaultKind::Reported { .. } => "hook-reports",
         FaultKind::BadCpu { .. } | FaultKind::NoSuchCpu(_) | FaultKind::NotATask => "hook-chooses",
         FaultKind::Missing | FaultKind::InitFailed(_) => "hook-exists",
         FaultKind::TimerStorm => "timer-storm",
+        FaultKind::Lock(..) => "hook-locks",
+        FaultKind::WroteBeyond => OWN_MEMORY,
     }
 }

@@ -10,7 +10,10 @@ use schedlab_trace::{HashSink, Ns, Sink, Tee, Time, TraceHash};
 use schedlab_workload::Workload;
 
 use crate::case::Circumstances;
-use crate::invariant::{of_fault, of_rule, IDLE_BESIDE_WAITING, IDLE_CALLS, WAIT};
+use crate::invariant::{
+    of_fault, of_rule, EXAMINED, IDLE_BESIDE_WAITING, IDLE_CALLS, OWN_BOOKS, OWN_MEMORY,
+    TWO_TRACES, WAIT,
+};
 use crate::watch::Watch;
 
 /// Real CPU time that one call of a hook may take.
@@ -19,13 +22,10 @@ const HOOK_TIMEOUT: Duration = Duration::from_secs(1);
 /// How much hooks of different CPUs overlap where locks are refused.
 const DELAY_NS: u64 = 10_000;
 
-/// The id of two traces of one run.
-const TWO_TRACES: &str = "determinism";
-
 /// Most events and tasks of a run.  A run that reaches them tells nothing.
 const LIMITS: Limits = Limits {
     events: 200_000,
-    tasks: 300,
+    tasks: 500,
     time: Ns::from_secs(3600),
 };
 
@@ -50,7 +50,7 @@ impl Broken {
 
     /// Does every run of the simulator end with it?  Otherwise only check sees it.
     pub fn is_engines(&self) -> bool {
-        self.is_failure && self.id != TWO_TRACES
+        self.is_failure && ![TWO_TRACES, OWN_BOOKS, OWN_MEMORY].contains(&self.id.as_str())
     }
 
     fn finding(id: &str, message: String) -> Broken {
@@ -82,15 +82,9 @@ pub fn judge(
     workload: &Workload,
     circumstances: &Circumstances,
 ) -> io::Result<Verdict> {
-    let _timer = HookTimer::start(HOOK_TIMEOUT)?;
-    let run = Run {
-        tuned,
-        machine,
-        workload,
-        circumstances,
-    };
-    let mut watch = Watch::new(workload);
-    Ok(match run.simulate(&mut watch) {
+    let mut watch = Watch::new(workload, machine);
+    let ended = simulated(tuned, machine, workload, circumstances, &mut watch)?;
+    Ok(match ended {
         Ok(()) => Verdict {
             broken: relations(&watch),
             cut_short: None,
@@ -109,23 +103,32 @@ pub fn cpu_times(
     workload: &Workload,
     circumstances: &Circumstances,
 ) -> io::Result<Option<Vec<Ns>>> {
-    let _timer = HookTimer::start(HOOK_TIMEOUT)?;
     let circumstances = &Circumstances {
         twice: false,
         ..*circumstances
     };
+    let mut watch = Watch::new(workload, machine);
+    let ended = simulated(tuned, machine, workload, circumstances, &mut watch)?;
+    let groups = workload.tasks.iter().map(|task| &task.group);
+    let times = groups.map(|group| watch.cpu_time(group)).collect();
+    Ok(ended.is_ok().then_some(times))
+}
+
+fn simulated(
+    tuned: &Tuned,
+    machine: &Machine,
+    workload: &Workload,
+    circumstances: &Circumstances,
+    watch: &mut Watch,
+) -> io::Result<Result<(), Error>> {
+    let _timer = HookTimer::start(HOOK_TIMEOUT)?;
     let run = Run {
         tuned,
         machine,
         workload,
         circumstances,
     };
-    let mut watch = Watch::new(workload);
-    let times = |watch: Watch| {
-        let groups = workload.tasks.iter().map(|task| &task.group);
-        groups.map(|group| watch.cpu_time(group)).collect()
-    };
-    Ok(run.simulate(&mut watch).ok().map(|()| times(watch)))
+    Ok(run.simulate(watch))
 }
 
 /// Why a run failed.
@@ -146,6 +149,7 @@ impl Run<'_> {
         Setup {
             seed: self.circumstances.seed,
             limits: LIMITS,
+            checks_policy: true,
             tie_break: match self.circumstances.order {
                 Some(order) => TieBreak::Shuffled(order),
                 None => TieBreak::Canonical,
@@ -229,7 +233,7 @@ fn failed(error: &Error) -> Verdict {
                 broken(of_rule(found.rule), found.hook.map(name), error.to_string())
             }
             SimError::Fault { fault, .. } => broken(
-                of_fault(&fault.kind).into(),
+                of_fault(fault).into(),
                 Some(name(fault.hook)),
                 error.to_string(),
             ),
@@ -256,7 +260,7 @@ fn relations(watch: &Watch) -> Vec<Broken> {
         ));
     }
     let wait = &watch.wait;
-    if watch.all_normal && wait.ns > WAIT {
+    if watch.all_normal && !watch.has_groups && wait.ns > WAIT {
         let (ns, until, task) = (wait.ns, wait.until, watch.name(wait.task));
         found.push(Broken::finding(
             "bounded-waiting",
@@ -270,6 +274,20 @@ fn relations(watch: &Watch) -> Vec<Broken> {
             format!(
                 "CPU {cpu} calls schedule() {calls} times until {time}, while no task is runnable"
             ),
+        ));
+    }
+    if let Some(away) = &watch.wakers.first {
+        let (task, from, to) = (watch.name(away.task), away.from, away.to);
+        found.push(Broken::finding(
+            "stays-with-waker",
+            format!("task {task} is woken on CPU {from} and queued on CPU {to} at {}; then CPU {from} idles", away.time),
+        ));
+    }
+    let (examined, time, cpu) = watch.most_examined;
+    if examined > EXAMINED * watch.nr_cpus() {
+        found.push(Broken::finding(
+            "bounded-choice",
+            format!("schedule() examines {examined} tasks on CPU {cpu} at {time}"),
         ));
     }
     found

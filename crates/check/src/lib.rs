@@ -10,10 +10,11 @@ mod invariant;
 mod judge;
 mod search;
 mod shrink;
+mod wakers;
 mod watch;
 
 pub use case::{Case, Circumstances, Platform};
-pub use invariant::{invariant, Invariant, INVARIANTS};
+pub use invariant::{invariant, of_rule, Invariant, INVARIANTS};
 pub use judge::{judge, Broken, Verdict};
 pub use search::{Found, Results, Search};
 pub use shrink::shrink;

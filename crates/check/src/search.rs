@@ -25,6 +25,8 @@ pub struct Search<'a> {
     pub threads: usize,
     /// Runs between two questions whether it is enough.
     pub block: u64,
+    /// Make what was found as small as possible?  That may take longer than the search.
+    pub shrinks: bool,
     /// The machine of all runs, by its name, with its number of CPUs; none: random small ones.
     pub machine: Option<(String, u32)>,
 }
@@ -36,8 +38,10 @@ pub struct Found {
     pub seed: u64,
     /// How many runs found it.
     pub nr_runs: u64,
-    /// The smallest case that shows it.
+    /// The smallest case that shows it, or the first.
     pub case: Case,
+    /// Is it the smallest?
+    pub is_shrunk: bool,
     /// What that case breaks.
     pub broken: Broken,
 }
@@ -83,13 +87,15 @@ impl Search<'_> {
                 None => break,
             }
         }
-        let found = std::mem::take(&mut results.found);
-        results.found = in_parallel(
-            found.len(),
-            self.threads,
-            |index, _| self.shrunk(&found[index]),
-            || (),
-        )?;
+        if self.shrinks {
+            let found = std::mem::take(&mut results.found);
+            results.found = in_parallel(
+                found.len(),
+                self.threads,
+                |index, _| self.shrunk(&found[index]),
+                || (),
+            )?;
+        }
         results.found.sort_by_key(|found| !found.broken.is_failure);
         Ok(results)
     }
@@ -144,6 +150,7 @@ impl Search<'_> {
     fn shrunk(&self, found: &Found) -> io::Result<Found> {
         let mut problem = None;
         let mut smallest = found.clone();
+        smallest.is_shrunk = true;
         let mut last = found.broken.clone();
         smallest.case = shrink(&found.case, |case| match self.verdict(case) {
             Ok(verdict) => {
@@ -180,6 +187,7 @@ impl Results {
                     seed,
                     nr_runs: 1,
                     case: case(),
+                    is_shrunk: false,
                     broken,
                 }),
             }

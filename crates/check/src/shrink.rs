@@ -2,7 +2,7 @@
 
 use schedlab_trace::Ns;
 
-use crate::case::{Case, Circumstances, Platform, Statement};
+use crate::case::{Built, Case, Circumstances, Layout, Platform, Statement};
 
 /// Most runs of one shrinking.
 const MOST_TRIES: usize = 800;
@@ -59,6 +59,7 @@ fn steps(case: &Case) -> Vec<Case> {
     circumstances(case, &mut steps);
     platforms(case, &mut steps);
     steps.extend((0..case.tasks.len()).filter_map(|task| without_task(case, task)));
+    groups(case, &mut steps);
     durations(case, &mut steps);
     for task in 0..case.tasks.len() {
         statements(case, task, &mut steps);
@@ -100,15 +101,35 @@ fn platforms(case: &Case, steps: &mut Vec<Case>) {
         Platform::Ideal(_) => {
             steps.extend((1..nr_cpus).map(|fewer| on(case, Platform::Ideal(fewer))));
         }
-        Platform::Costly(costly) => {
+        Platform::Built(built) => {
             steps.extend((1..=nr_cpus).map(|fewer| on(case, Platform::Ideal(fewer))));
-            for fewer in 1..nr_cpus {
-                let mut costly = *costly;
-                costly.nr_cpus = fewer;
-                steps.push(on(case, Platform::Costly(costly)));
-            }
+            let smaller = simpler(*built).into_iter().filter(|other| other != built);
+            steps.extend(smaller.map(|built| on(case, Platform::Built(built))));
         }
     }
+}
+
+/// Machines of fewer CPUs or with less that is special.
+fn simpler(built: Built) -> Vec<Built> {
+    let fewer = (1..built.nr_cpus).filter(|nr_cpus| built.layout.allows(*nr_cpus));
+    let mut simpler: Vec<Built> = fewer.map(|nr_cpus| Built { nr_cpus, ..built }).collect();
+    let layout = Layout::Flat;
+    simpler.extend([
+        Built { layout, ..built },
+        Built {
+            has_costs: false,
+            ..built
+        },
+        Built {
+            staggered: false,
+            ..built
+        },
+        Built {
+            tick_timers: false,
+            ..built
+        },
+    ]);
+    simpler
 }
 
 /// The case on another machine; CPUs that are missing there are not named.
@@ -150,6 +171,52 @@ fn without_task(case: &Case, gone: usize) -> Option<Case> {
     is_possible(&smaller).then_some(smaller)
 }
 
+/// Fewer groups, and simpler ones.
+fn groups(case: &Case, steps: &mut Vec<Case>) {
+    for index in 0..case.groups.len() {
+        let smaller = without_group(case, index);
+        steps.extend(is_possible(&smaller).then_some(smaller));
+        let group = &case.groups[index];
+        let mut step = |change: &dyn Fn(&mut crate::case::Group)| {
+            steps.push(changed(case, |case| change(&mut case.groups[index])));
+        };
+        if group.weight != 100 {
+            step(&|group| group.weight = 100);
+        }
+        if group.quota.is_some() {
+            step(&|group| group.quota = None);
+        }
+        if group.parent.is_some() {
+            step(&|group| group.parent = None);
+        }
+    }
+}
+
+/// The case without a group: what was in it is in the group around it.
+fn without_group(case: &Case, gone: usize) -> Case {
+    let parent = case.groups[gone].parent;
+    let moved = |group: &mut Option<usize>| match *group {
+        Some(index) if index == gone => *group = parent,
+        Some(index) if index > gone => *group = Some(index - 1),
+        _ => {}
+    };
+    changed(case, |case| {
+        case.groups.remove(gone);
+        case.groups
+            .iter_mut()
+            .for_each(|group| moved(&mut group.parent));
+        for task in &mut case.tasks {
+            moved(&mut task.group);
+            task.program
+                .retain_mut(|statement| statement.group() != Some(&mut { gone }));
+            let named = task.program.iter_mut().filter_map(Statement::group);
+            named
+                .filter(|group| **group > gone)
+                .for_each(|group| *group -= 1);
+        }
+    })
+}
+
 /// Does a task exist, and has each task a program?
 fn is_possible(case: &Case) -> bool {
     case.nr_tasks() > 0 && case.tasks.iter().all(|task| !task.program.is_empty())
@@ -183,9 +250,13 @@ fn attributes(case: &Case, index: usize, steps: &mut Vec<Case>) {
     let mut step = |change: &dyn Fn(&mut crate::case::Task)| {
         steps.push(changed(case, |case| change(&mut case.tasks[index])));
     };
+    if task.group.is_some() {
+        step(&|task| task.group = None);
+    }
     if task.count > 1 {
         step(&|task| task.count = 1);
         if task.count > 2 {
+            step(&|task| task.count /= 2);
             step(&|task| task.count -= 1);
         }
     }

@@ -1,9 +1,12 @@
 //! What check itself measures, from the trace alone.
 
+use schedlab_machine::Machine;
 use schedlab_trace::{
     CpuId, Event, EventKind, Ns, PrevState, Sink, TaskClass, TaskId, TaskInfo, Time, TraceInfo,
 };
 use schedlab_workload::{Op, Workload};
+
+use crate::wakers::Wakers;
 
 /// The longest of some spans of time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,7 +42,8 @@ impl Longest {
     }
 }
 
-/// A sink that measures idle CPUs beside waiting tasks, waits, calls of schedule() without a runnable task, and CPU time.
+/// A sink that measures idle CPUs beside waiting tasks, waits, calls of schedule() without a runnable task or that examine many,
+/// where tasks wake up, and CPU time.
 pub struct Watch {
     /// For each kind of task the CPUs it may use.
     allowed: Vec<(String, Allowed)>,
@@ -56,6 +60,12 @@ pub struct Watch {
     pub wait: Longest,
     /// Are all tasks normal all the time?
     pub all_normal: bool,
+    /// Are there control groups?
+    pub has_groups: bool,
+    /// The most tasks that one call of schedule() examined, when and where.
+    pub most_examined: (u32, Time, CpuId),
+    /// Wakeups by tasks that fall asleep.
+    pub wakers: Wakers,
     /// The most calls of schedule() on one CPU while no task was runnable, and when the last one was.
     pub most_idle_calls: (u32, Time, CpuId),
 }
@@ -88,8 +98,8 @@ struct Watched {
 }
 
 impl Watch {
-    /// Ready for a run of this workload.
-    pub fn new(workload: &Workload) -> Watch {
+    /// Ready for a run of this workload on this machine.
+    pub fn new(workload: &Workload, machine: &Machine) -> Watch {
         let allowed = |spec: usize| allowed(workload, spec);
         let specs = workload.tasks.iter().enumerate();
         Watch {
@@ -103,8 +113,16 @@ impl Watch {
             idle_beside: Longest::NONE,
             wait: Longest::NONE,
             all_normal: true,
+            has_groups: !workload.control_groups.is_empty(),
+            most_examined: (0, Time::ZERO, CpuId(0)),
+            wakers: Wakers::new(workload, machine),
             most_idle_calls: (0, Time::ZERO, CpuId(0)),
         }
+    }
+
+    /// The machine's number of CPUs.
+    pub fn nr_cpus(&self) -> u32 {
+        self.cpus.len() as u32
     }
 
     /// The task's name.
@@ -182,6 +200,7 @@ impl Sink for Watch {
         assert_eq!(info.id.index(), self.tasks.len(), "tasks come in order");
         let of_kind = self.allowed.iter().find(|(group, _)| *group == info.group);
         self.all_normal &= info.class == TaskClass::Normal;
+        self.wakers.task(info);
         self.tasks.push(Watched {
             name: info.name.clone(),
             group: info.group.clone(),
@@ -192,6 +211,12 @@ impl Sink for Watch {
     }
 
     fn event(&mut self, event: &Event) {
+        if let EventKind::Schedule { examined, .. } = event.kind {
+            if examined > self.most_examined.0 {
+                self.most_examined = (examined, event.time, event.cpu);
+            }
+        }
+        self.wakers.event(event);
         match event.kind {
             EventKind::Wakeup { task, .. } => {
                 self.nr_runnable += 1;

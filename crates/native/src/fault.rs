@@ -30,6 +30,7 @@ pub enum Hook {
     Hrtick,
     Priority,
     Queued,
+    Check,
 }
 
 impl Hook {
@@ -58,6 +59,7 @@ impl Hook {
             Hook::Hrtick => "hrtick",
             Hook::Priority => "priority",
             Hook::Queued => "queued",
+            Hook::Check => "check",
         }
     }
 }
@@ -106,6 +108,43 @@ pub enum FaultKind {
     TimerStorm,
     /// It named a CPU that does not exist.
     NoSuchCpu(CpuId),
+    /// It uses the lock of this CPU's run queue in a wrong way.
+    Lock(LockFault, CpuId),
+    /// It wrote outside of the state that it declares.
+    WroteBeyond,
+}
+
+/// What a hook does wrong with the lock of a run queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LockFault {
+    /// rq_unlock() without rq_lock().
+    NotHeld,
+    /// rq_lock() of a run queue that it has locked already.
+    Twice,
+    /// It moves a task from or to a run queue that it has not locked.
+    Missing,
+    /// It ends without rq_unlock().
+    Kept,
+}
+
+impl LockFault {
+    /// That of the number in `locks.h`.
+    pub(crate) fn of(number: u32) -> LockFault {
+        match number {
+            1 => LockFault::NotHeld,
+            2 => LockFault::Twice,
+            _ => LockFault::Missing,
+        }
+    }
+
+    fn sentence(self) -> &'static str {
+        match self {
+            LockFault::NotHeld => "unlocks the run queue without having locked it",
+            LockFault::Twice => "locks the run queue twice",
+            LockFault::Missing => "moves a task from or to the run queue without its lock",
+            LockFault::Kept => "ends with the run queue locked",
+        }
+    }
 }
 
 impl fmt::Display for Fault {
@@ -144,6 +183,10 @@ impl fmt::Display for Fault {
                 "its timer expired more than {} times within a millisecond of simulated time",
                 crate::host::MOST_EXPIRIES_PER_MS
             ),
+            FaultKind::Lock(fault, cpu) => write!(f, "{}: CPU {cpu}", fault.sentence()),
+            FaultKind::WroteBeyond => {
+                write!(f, "wrote outside of the state that the policy declares")
+            }
             FaultKind::NoSuchCpu(cpu) => write!(f, "named CPU {cpu}, which does not exist"),
         }
     }

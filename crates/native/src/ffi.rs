@@ -7,6 +7,8 @@ use std::ffi::{c_char, c_void};
 pub const MAX_CPUS: usize = 1024;
 pub const MAX_GROUP_DEPTH: u32 = 16;
 pub const RESCHED: u32 = 1;
+pub const LOCKS_ALL: u32 = !0;
+pub const LOCKS_NONE: u32 = !0 - 1;
 pub const MAX_TIMERS: usize = 4;
 pub const MAX_COUNTERS: usize = 16;
 
@@ -129,6 +131,11 @@ pub struct SchedHost {
     pub requests: u32,
     pub timers_changed: u32,
     pub zero: u32,
+    pub own_lock: u32,
+    pub locked: u32,
+    pub nr_locked: u32,
+    pub lock_fault: u32,
+    pub lock_fault_cpu: u32,
     pub disturb: Option<Disturb>,
     pub disturbance: *mut c_void,
     pub work: Work,
@@ -223,6 +230,7 @@ pub struct Policy {
     pub hrtick: Option<unsafe extern "C" fn(*mut Sched, u32, *mut Task)>,
     pub priority: Option<unsafe extern "C" fn(*mut Sched, *mut Task) -> i32>,
     pub queued: Option<unsafe extern "C" fn(*mut Sched, *mut Task) -> u32>,
+    pub check: Option<unsafe extern "C" fn(*mut Sched)>,
 }
 
 impl Policy {
@@ -272,6 +280,7 @@ impl Policy {
         hrtick: None,
         priority: None,
         queued: None,
+        check: None,
     };
 }
 
@@ -314,7 +323,7 @@ mod tests {
             size_of::<Policy>(),
             offset_of!(Policy, promise),
             offset_of!(Policy, init),
-            offset_of!(Policy, queued),
+            offset_of!(Policy, check),
             size_of::<Tunable>(),
             size_of::<Variant>(),
             size_of::<CpuMask>(),

@@ -271,4 +271,13 @@ impl Host {
         let (s, p) = (self.s(), self.task_ptr(task));
         Ok(self.observed(Hook::Queued, Subject::task(task), || unsafe { hook(s, p) })? != 0)
     }
+
+    /// Is the policy's own state right? It is without a check() hook.
+    pub fn check(&mut self) -> Result<(), Fault> {
+        let Some(hook) = self.table.check else {
+            return Ok(());
+        };
+        let s = self.s();
+        self.observed(Hook::Check, Subject::MACHINE, || unsafe { hook(s) })
+    }
 }

@@ -9,9 +9,9 @@ use std::ptr::{self, null_mut, NonNull};
 use schedlab_trace::{CpuId, Ns, TaskId, Time};
 
 use crate::disturbance::{disturbed_lock, Disturber, Order};
-use crate::fault::{Fault, FaultKind, Hook};
+use crate::fault::{Fault, FaultKind, Hook, LockFault};
 use crate::groups::Groups;
-use crate::memory::{Block, TaskSlab};
+use crate::memory::{Block, Guard, TaskSlab};
 use crate::seed::first_state;
 use crate::{
     crash, ffi, Disturbance, Instance, LockScope, Met, NewTask, Platform, Policy, Tuned, MAX_CPUS,
@@ -63,6 +63,10 @@ pub struct Host {
     pub(crate) masks: Vec<(Box<ffi::CpuMask>, u32)>,
     // Memory that the C side points to.
     states: [Block; 2],
+    /// Behind the states.
+    guards: [Guard; 2],
+    /// Look at the guards after every hook.
+    pub(crate) watches_memory: bool,
     _tunables: Box<[i64]>,
     /// For each policy timer, then each CPU's hrtick: start of the count of expiries, and the
     /// count.
@@ -120,6 +124,9 @@ impl Host {
         assert!((1..=MAX_CPUS).contains(&nr), "1 to {MAX_CPUS} CPUs");
         let table = tuned.policy.0;
         let tunables: Box<[i64]> = tuned.values().into();
+        let cpu_size = table.cpu_size as usize;
+        let (global, behind_global) = Block::guarded(table.global_size as usize, 0);
+        let (cpus, behind_cpus) = Block::guarded(nr * cpu_size, cpu_size);
         let mut host = Host {
             tuned: tuned.clone(),
             table,
@@ -129,10 +136,9 @@ impl Host {
             tasks: TaskSlab::new(table.task_size as usize),
             groups: Groups::new(table, nr),
             masks: Vec::new(),
-            states: [
-                Block::new(table.global_size as usize),
-                Block::new(nr * table.cpu_size as usize),
-            ],
+            states: [global, cpus],
+            guards: [behind_global, behind_cpus],
+            watches_memory: false,
             _tunables: tunables,
             expiries: vec![(0, 0); ffi::MAX_TIMERS + nr],
             first_rng: first_state(seed, 0),
@@ -383,6 +389,13 @@ impl Host {
         word >> (cpu.0 % 64) & 1 != 0
     }
 
+    /// May the task use exactly the CPUs of this set (a number from [`Host::add_cpu_set`])?
+    pub fn has_cpus(&self, task: TaskId, cpu_set: u32) -> bool {
+        let mask = get!(self.task_ptr(task), allowed);
+        // SAFETY: as in allowed().
+        unsafe { *mask == *self.masks[cpu_set as usize].0 }
+    }
+
     /// The lowest CPU the task may run on.
     pub fn first_allowed(&self, task: TaskId) -> CpuId {
         (0..get!(self.s(), nr_cpus))
@@ -491,11 +504,18 @@ impl Host {
     ) -> Result<T, Fault> {
         let s = self.s();
         set!(s, host_only.loops_left, LOOP_BUDGET);
+        set!(s, host_only.own_lock, self.lock_of(about));
         crash::enter(self.tuned.policy, hook, s, about.task);
         let answer = call();
         crash::leave();
         if get!(s, host_only.loops_left) == 0 || !get!(s, host_only.error).is_null() {
             return Err(self.hook_failed(hook, about.task));
+        }
+        if get!(s, host_only.lock_fault) != 0 || get!(s, host_only.nr_locked) != 0 {
+            return Err(self.lock_misused(hook));
+        }
+        if self.watches_memory && !self.memory_is_intact() {
+            return Err(self.fault(hook, FaultKind::WroteBeyond));
         }
         Ok(answer)
     }
@@ -527,6 +547,41 @@ impl Host {
         // SAFETY: likewise.
         unsafe { (*disturber).end(ended_ns, this_cpu, order) };
         answer
+    }
+
+    /// The run queue's lock that a hook runs with.
+    #[inline]
+    fn lock_of(&self, about: Subject) -> u32 {
+        if self.table.lock == LockScope::Global as u32 {
+            return ffi::LOCKS_ALL;
+        }
+        let of_task = || about.task.map(|task| self.task(task).cpu);
+        let cpu = about.cpu.map(|cpu| cpu.0).or_else(of_task);
+        cpu.unwrap_or(ffi::LOCKS_NONE)
+    }
+
+    /// After every hook looks whether it wrote behind the policy's state. Slow.
+    pub fn watch_memory(&mut self) {
+        self.watches_memory = true;
+    }
+
+    fn memory_is_intact(&self) -> bool {
+        let mut parts = self.states.iter().zip(&self.guards);
+        parts.all(|(state, guard)| state.is_intact(guard))
+    }
+
+    #[cold]
+    fn lock_misused(&self, hook: Hook) -> Fault {
+        let s = self.s();
+        let (number, cpu) = (
+            get!(s, host_only.lock_fault),
+            get!(s, host_only.lock_fault_cpu),
+        );
+        let (fault, cpu) = match number {
+            0 => (LockFault::Kept, get!(s, host_only.locked).trailing_zeros()),
+            _ => (LockFault::of(number), cpu),
+        };
+        self.fault(hook, FaultKind::Lock(fault, CpuId(cpu)))
     }
 
     /// The time of a context switch: that of the pick_next() before it.

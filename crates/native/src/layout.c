@@ -21,6 +21,6 @@ const u64 schedlab_layout[] = {
 	sizeof(struct cpu), OFFSET(cpu, need_resched), OFFSET(cpu, capacity),
 	sizeof(struct sched), OFFSET(sched, tasks),
 	HOST_OFFSETS,
-	sizeof(struct policy), OFFSET(policy, promise), OFFSET(policy, init), OFFSET(policy, queued),
+	sizeof(struct policy), OFFSET(policy, promise), OFFSET(policy, init), OFFSET(policy, check),
 	sizeof(struct tunable), sizeof(struct variant), sizeof(struct cpumask),
 };

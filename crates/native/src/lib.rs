@@ -35,7 +35,7 @@ pub use compile::{
 pub use crash::HookTimer;
 pub use crash::{install_crash_handler, remove_on_crash};
 pub use disturbance::{Disturbance, Met};
-pub use fault::{Fault, FaultKind, Hook};
+pub use fault::{Fault, FaultKind, Hook, LockFault};
 pub use groups::NewGroup;
 pub use host::Host;
 pub use instance::{instance_of, Instance, InstanceMaker};

@@ -2,6 +2,7 @@
 
 use std::alloc::{alloc_zeroed, dealloc, handle_alloc_error, Layout};
 use std::ffi::c_void;
+use std::slice;
 
 use crate::ffi;
 
@@ -23,6 +24,28 @@ impl Block {
         Block { start, layout }
     }
 
+    /// Zeroed memory with a guard behind it, as large as `element` at least.
+    pub(crate) fn guarded(bytes: usize, element: usize) -> (Block, Guard) {
+        let from = bytes.next_multiple_of(8);
+        let pattern = vec![GUARD_BYTE; element.max(MIN_GUARD)];
+        let block = Block::new(from + pattern.len());
+        // SAFETY: the guard is the end of the block.
+        unsafe {
+            block
+                .start
+                .add(from)
+                .copy_from(pattern.as_ptr(), pattern.len())
+        };
+        (block, Guard { from, pattern })
+    }
+
+    /// Is nothing written into the guard?
+    pub(crate) fn is_intact(&self, guard: &Guard) -> bool {
+        // SAFETY: the guard is the end of the block, and no hook runs now.
+        let now = unsafe { slice::from_raw_parts(self.start.add(guard.from), guard.pattern.len()) };
+        now == guard.pattern
+    }
+
     pub(crate) fn as_ptr<T>(&self) -> *mut T {
         self.start.cast()
     }
@@ -31,6 +54,16 @@ impl Block {
         self.start.cast()
     }
 }
+
+/// Memory behind a block that nobody may write to.
+pub(crate) struct Guard {
+    from: usize,
+    /// What is there.
+    pattern: Vec<u8>,
+}
+
+const MIN_GUARD: usize = 256;
+const GUARD_BYTE: u8 = 0xa5;
 
 impl Drop for Block {
     fn drop(&mut self) {

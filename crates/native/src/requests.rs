@@ -14,6 +14,17 @@ impl Host {
         replace!(self.s(), host_only.requests, 0) != 0
     }
 
+    /// Drops all requests: nobody carries them out.
+    pub fn forget_requests(&mut self) {
+        self.take_requests();
+        while self.take_moved().is_some() {}
+        while self.take_throttled().is_some() {}
+        while self.take_resched().is_some() {}
+        while self.take_hrtick().is_some() {}
+        self.take_timers();
+        self.take_work();
+    }
+
     /// The next CPU that the policy wants rescheduled, each once. The request stays in the public
     /// state until [`Host::pick_next`] is called for the CPU.
     #[inline]

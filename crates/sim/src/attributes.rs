@@ -8,7 +8,11 @@ use crate::error::SimError;
 use crate::task::State;
 
 impl Simulation<'_> {
+    /// As in set_user_nice(), a value that a task has already changes nothing.
     pub(crate) fn set_nice(&mut self, cpu: CpuId, task: TaskId, nice: i8) -> Result<(), SimError> {
+        if self.host.task(task).nice == i32::from(nice) {
+            return Ok(());
+        }
         self.emit(cpu, EventKind::Nice { task, nice });
         self.call(cpu, |host| host.set_nice(task, nice))?;
         self.begin_stay(task);
@@ -17,6 +21,7 @@ impl Simulation<'_> {
         self.note_priority(cpu, task)
     }
 
+    /// As in __sched_setscheduler(), the class that a task has already changes nothing.
     pub(crate) fn set_class(
         &mut self,
         cpu: CpuId,
@@ -24,6 +29,10 @@ impl Simulation<'_> {
         class: TaskClass,
         rt_priority: u8,
     ) -> Result<(), SimError> {
+        let now = self.host.task(task);
+        if (now.class, now.rt_priority) == (class_of(class) as u32, u32::from(rt_priority)) {
+            return Ok(());
+        }
         self.settle_quota(task);
         self.note_class(class);
         self.emit(
@@ -57,7 +66,8 @@ impl Simulation<'_> {
     }
 
     /// Changes the CPUs that a task may use. If its CPU is no longer among them, a waiting task
-    /// moves at once and a running one at its next schedule().
+    /// moves at once and a running one at its next schedule(). As in __set_cpus_allowed_ptr_locked(), the CPUs that it
+    /// may use already change nothing.
     pub(crate) fn set_cpus(
         &mut self,
         cpu: CpuId,
@@ -65,6 +75,9 @@ impl Simulation<'_> {
         set: Option<u32>,
     ) -> Result<(), SimError> {
         let set = set.map_or(0, |set| self.cpu_sets[set as usize]);
+        if self.host.has_cpus(task, set) {
+            return Ok(());
+        }
         self.call(cpu, |host| host.set_cpus(task, set))?;
         self.begin_stay(task);
         self.drain_requests(cpu)?;

@@ -181,6 +181,14 @@ impl Simulation<'_> {
         Err(self.violation(Rule::Starvation, cpu, hook, Some(task), detail))
     }
 
+    /// The policy's own books, if the setup asks for them.
+    pub(crate) fn check_policy(&mut self) -> Result<(), SimError> {
+        match self.setup.checks_policy {
+            true => self.call(CpuId(0), |host| host.check()),
+            false => Ok(()),
+        }
+    }
+
     /// Every task is somewhere, exactly once: seen from the tasks and from the CPUs.
     #[inline]
     pub(crate) fn check_books(&self) -> Result<(), SimError> {
@@ -458,5 +466,78 @@ impl Simulation<'_> {
             task: task.map(|t| (t, self.name(t))),
             detail,
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Checks of the engine's own books: the state of a run is changed, and the check must say so.
+
+    use super::*;
+    use crate::Setup;
+    use schedlab_machine::Machine;
+    use schedlab_policy::{Policy, Tuned};
+    use schedlab_trace::HashSink;
+    use schedlab_workload::builtin;
+
+    /// How a run of two tasks on two CPUs ends whose state is changed after 50 ms.
+    fn ends(change: fn(&mut Simulation)) -> Result<(), SimError> {
+        let machine = Machine::ideal(2);
+        let workload = builtin::parse("hogs --count 2").unwrap();
+        let tuned = Tuned::defaults(Policy::find("rr").unwrap());
+        let setup = Setup {
+            duration: Some(Ns::from_ms(100)),
+            ..Setup::new(&machine, &workload, &tuned)
+        };
+        let mut sink = HashSink::default();
+        let mut simulation = Simulation::new(&setup, &mut sink)?;
+        simulation.run_until(Time::ZERO + Ns::from_ms(50))?;
+        change(&mut simulation);
+        simulation.run_until(Time::MAX)?;
+        simulation.finish().map(|_| ())
+    }
+
+    #[track_caller]
+    fn breaks(rule: Rule, change: fn(&mut Simulation)) {
+        match ends(change) {
+            Err(SimError::Violation(found)) => assert_eq!(found.rule, rule, "{found}"),
+            other => panic!("not caught: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_run_that_nobody_changes_is_sound() {
+        ends(|_| {}).unwrap();
+    }
+
+    #[test]
+    fn cpu_time_that_nobody_used() {
+        breaks(Rule::CpuTime, |simulation| simulation.cpus[0].idle_ns += 1);
+    }
+
+    #[test]
+    fn work_that_nobody_asked_for() {
+        breaks(Rule::Work, |simulation| simulation.tasks[0].work_done += 1);
+    }
+
+    #[test]
+    fn a_task_that_is_counted_twice() {
+        breaks(Rule::TaskLost, |simulation| {
+            simulation.population.asleep += 1
+        });
+    }
+
+    #[test]
+    fn a_cpu_that_is_not_counted() {
+        breaks(Rule::TaskLost, |simulation| {
+            simulation.population.busy_cpus -= 1
+        });
+    }
+
+    #[test]
+    fn an_event_of_the_past() {
+        breaks(Rule::TimeOrder, |simulation| {
+            simulation.now = Time::ZERO + Ns::from_ms(90)
+        });
     }
 }

@@ -113,10 +113,13 @@ impl<'a> Simulation<'a> {
             lazy: machine.preemption == Preemption::Lazy,
             hz: machine.hz,
         };
-        let host = Host::new(setup.tuned, &platform, setup.seed).map_err(|fault| {
+        let mut host = Host::new(setup.tuned, &platform, setup.seed).map_err(|fault| {
             let (time, cpu) = (Time::ZERO, CpuId(0));
             SimError::Fault { time, cpu, fault }
         })?;
+        if setup.checks_policy {
+            host.watch_memory();
+        }
         let nr_cpus = machine.cpus.len() as u32;
         let nr_locks = match setup.tuned.policy.lock_scope() {
             LockScope::Global => 1,
@@ -388,14 +391,16 @@ impl<'a> Simulation<'a> {
         let reason = self.ended.unwrap_or(EndReason::TimeUp);
         self.settle_all();
         self.check_final()?;
-        self.sink.end(self.now);
-        Ok(Outcome {
+        let outcome = Outcome {
             end: self.now,
             reason,
             events: self.events,
             tasks: self.tasks.len() as u32,
             seed_used: self.seed_used(),
-        })
+        };
+        self.check_drain()?;
+        self.sink.end(self.now);
+        Ok(outcome)
     }
 
     /// Ends a run early, after an error or an interrupt; the sink has all events up to now.
@@ -492,6 +497,7 @@ impl<'a> Simulation<'a> {
             self.queue.done();
         }
         self.check_nice()?;
+        self.check_policy()?;
         self.check_books()
     }
 

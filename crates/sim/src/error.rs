@@ -79,9 +79,22 @@ pub enum SimError {
     },
 }
 
-/// The rules that are checked after every event.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Rule {
+macro_rules! rules {
+    ($($(#[$meta:meta])* $rule:ident,)*) => {
+        /// The rules that are checked after every event.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Rule {
+            $($(#[$meta])* $rule,)*
+        }
+
+        impl Rule {
+            /// All of them.
+            pub const ALL: &[Rule] = &[$(Rule::$rule,)*];
+        }
+    };
+}
+
+rules! {
     /// A runnable task runs or is in the policy's run queue.
     TaskLost,
     /// A task runs on one CPU at most, and a CPU runs one task at most.

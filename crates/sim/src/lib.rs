@@ -27,6 +27,7 @@ mod cache;
 mod check;
 mod cpu;
 mod deadlock;
+mod drain;
 mod engine;
 mod error;
 mod family;

@@ -24,6 +24,8 @@ pub struct Setup<'a> {
     pub limits: Limits,
     /// Order of events at the same time.
     pub tie_break: TieBreak,
+    /// Call the policy's hook check() after every event.
+    pub checks_policy: bool,
 }
 
 impl<'a> Setup<'a> {
@@ -37,6 +39,7 @@ impl<'a> Setup<'a> {
             duration: None,
             limits: Limits::default(),
             tie_break: TieBreak::Canonical,
+            checks_policy: false,
         }
     }
 

@@ -35,6 +35,9 @@ pub struct CheckArguments {
     /// The hardware of all runs, as for `run`.  Default: random machines of 1 to 4 CPUs.
     #[arg(long, value_name = "MACHINE", value_hint = ValueHint::FilePath)]
     pub machine: Option<String>,
+    /// Show the first case of everything found as it was drawn: shrinking it may take longer than the search.
+    #[arg(long, conflicts_with = "workload")]
+    pub no_shrink: bool,
     /// Write the smallest workloads, and machines, into this folder.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "workload")]
     pub write: Option<PathBuf>,

@@ -125,6 +125,7 @@ fn described<'a>(
             true => 1,
             false => BLOCK,
         },
+        shrinks: !arguments.no_shrink,
         machine: arguments.machine.clone().zip(machine),
     })
 }
@@ -142,17 +143,14 @@ fn report(
 ) -> Result<Exit, Failure> {
     let first = *search.seeds.start();
     let mut out = format!(
-        "{}: {} runs, seeds {first} to {}\n",
+        "{}: {}, seeds {first} to {}\n",
         tuned.full_name(),
-        results.nr_runs,
+        counted(results.nr_runs),
         (first + results.nr_runs).saturating_sub(1)
     );
     if results.nr_cut_short > 0 {
-        let _ = writeln!(
-            out,
-            "{} runs reached a limit or were refused",
-            results.nr_cut_short
-        );
+        let runs = counted(results.nr_cut_short);
+        let _ = writeln!(out, "{runs} reached a limit, or its workload was refused");
     }
     let failures = results.found.iter().filter(|f| f.broken.is_failure).count();
     let _ = writeln!(
@@ -227,7 +225,12 @@ impl Files {
         out += &explained(&found.broken);
         let _ = writeln!(
             out,
-            "  smallest case: tasks: {}, CPUs: {}, statements: {}",
+            "  {}: tasks: {}, CPUs: {}, statements: {}",
+            if found.is_shrunk {
+                "smallest case"
+            } else {
+                "case"
+            },
             found.case.nr_tasks(),
             found.case.platform.nr_cpus(),
             found.case.nr_statements()
@@ -283,6 +286,10 @@ impl Files {
         }
         Ok(written)
     }
+}
+
+fn counted(runs: u64) -> String {
+    format!("{runs} {}", if runs == 1 { "run" } else { "runs" })
 }
 
 fn heading(broken: &Broken) -> String {

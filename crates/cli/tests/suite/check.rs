@@ -166,7 +166,7 @@ fn results_depend_on_the_seeds_alone() {
 #[test]
 fn one_seed_is_a_search_of_one_run() {
     let shown = output(&["check", "o1", "--seeds", "7..7", "--machine", "ideal-2"]);
-    assert!(shown.contains("1 runs, seeds 7 to 7\n"), "{shown}");
+    assert!(shown.contains("1 run, seeds 7 to 7\n"), "{shown}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! and name it, and the hook that caused it.
 
 use schedlab_machine::Machine;
-use schedlab_policy::{FaultKind, Hook, Policy, Tuned};
+use schedlab_policy::{FaultKind, Hook, LockFault, Policy, Tuned};
 use schedlab_sim::{Rule, Setup, SimError};
 use schedlab_trace::{HashSink, Ns, TaskClass};
 use schedlab_workload::{builtin, random};
@@ -340,10 +340,11 @@ fn steals_what_may_not_run_here() {
 fn moves_a_task_where_it_may_not_run() {
     let to = "	if (!list_empty(&rq->queue)) {
 		task_t *p = task_of(list_entry(rq->queue.next, ts_t, node));
-		if (p != prev) {
+		if (p != prev && rq_lock(s, (cpu + 1) % s->nr_cpus)) {
 			fifo_remove(s, p);
 			move_task(s, p, (cpu + 1) % s->nr_cpus);
 			fifo_add(s, p);
+			rq_unlock(s, (cpu + 1) % s->nr_cpus);
 		}
 	}";
     violates(PICK, to, Rule::Placement, None);
@@ -351,7 +352,7 @@ fn moves_a_task_where_it_may_not_run() {
 
 #[test]
 fn moves_a_running_task() {
-    let to = "	if (s->now % 7 == 0) move_task(s, p, (cpu + 1) % s->nr_cpus);\n	if (rq_of(s, cpu)->nr_waiting &&";
+    let to = "	u32 other = (cpu + 1) % s->nr_cpus;\n	if (s->now % 7 == 0 && rq_lock(s, other)) { move_task(s, p, other); rq_unlock(s, other); }\n	if (rq_of(s, cpu)->nr_waiting &&";
     match first_error(crate::common::fifo_with(&[(TICK, to)])) {
         SimError::Violation(found) => assert!(
             matches!(found.rule, Rule::NotRunnable | Rule::Placement),
@@ -472,5 +473,103 @@ fn what_only_the_host_may_touch_does_not_compile() {
         let result = std::panic::catch_unwind(|| crate::common::fifo_with(&[(TICK, &to)]));
         let message = *result.err().unwrap().downcast::<String>().unwrap();
         assert!(message.contains("poisoned \"host_only\""), "{message}");
+    }
+}
+
+const QUEUED: &str = "	return list_linked(&ts_of(p)->node);";
+const ADD_PREV: &str = "		fifo_add(s, prev);";
+
+/// The task that is dropped lies on a CPU that never idles, and queued() says that it is still there.
+#[test]
+fn drops_a_task_and_says_that_it_is_queued() {
+    let drops = "		{ if (prev->id || s->now < 1000000) fifo_add(s, prev); }";
+    let policy = crate::common::fifo_with(&[(QUEUED, "	return true;"), (ADD_PREV, drops)]);
+    let hogs = Lab::under(1, Tuned::defaults(policy)).tasks(3, forever(&[run(1000)]));
+    let end = hogs.for_us(500_000).try_run().map(|_| ());
+    finds(Rule::TaskLost, end);
+}
+
+/// Both tasks run for ever, so no other check sees it.
+#[test]
+fn nothing_is_lost_if_all_tasks_are_queued() {
+    let policy = crate::common::fifo_with(&[(QUEUED, "	return true;")]);
+    let hogs = Lab::under(1, Tuned::defaults(policy)).tasks(3, forever(&[run(1000)]));
+    hogs.for_us(500_000).try_run().unwrap();
+}
+
+/// The task that ran waits in the queue, and the CPU idles all the same.
+#[test]
+fn idles_although_the_task_that_ran_waits() {
+    let empty = "	if (list_empty(&rq->queue))";
+    let idles = "	if (list_empty(&rq->queue) || (prev && why == PREV_YIELDED))";
+    let policy = crate::common::fifo_with(&[(empty, idles)]);
+    let yields = forever(&[run(1000), schedlab_workload::Op::Yield]);
+    let lab = Lab::under(1, Tuned::defaults(policy)).task(yields);
+    finds(
+        Rule::WorkConservation,
+        lab.for_us(100_000).try_run().map(|_| ()),
+    );
+}
+
+/// What a hook of the template does with locks, done in each tick of CPU 0.
+#[track_caller]
+fn misuses_a_lock(what: &str, wanted: LockFault) {
+    let to = format!("	if (!cpu) {{ {what} }}\n	if (rq_of(s, cpu)->nr_waiting &&");
+    faults(
+        TICK,
+        &to,
+        Hook::Tick,
+        match wanted {
+            LockFault::Kept => |kind| matches!(kind, FaultKind::Lock(LockFault::Kept, _)),
+            LockFault::NotHeld => |kind| matches!(kind, FaultKind::Lock(LockFault::NotHeld, _)),
+            LockFault::Twice => |kind| matches!(kind, FaultKind::Lock(LockFault::Twice, _)),
+            LockFault::Missing => |kind| matches!(kind, FaultKind::Lock(LockFault::Missing, _)),
+        },
+    );
+}
+
+#[test]
+fn keeps_a_lock() {
+    misuses_a_lock("if (!rq_lock(s, 1)) return;", LockFault::Kept);
+}
+
+#[test]
+fn unlocks_what_it_has_not_locked() {
+    misuses_a_lock("rq_unlock(s, 1);", LockFault::NotHeld);
+}
+
+#[test]
+fn locks_its_own_run_queue() {
+    misuses_a_lock("if (!rq_lock(s, cpu)) return;", LockFault::Twice);
+}
+
+#[test]
+fn takes_a_task_without_the_lock_of_its_queue() {
+    let steals = "		rq_t *other = rq_of(s, 1);
+		if (!list_empty(&other->queue)) {
+			task_t *stolen = task_of(list_entry(other->queue.next, ts_t, node));
+			if (cpu_allowed(stolen, 0)) {
+				fifo_remove(s, stolen);
+				move_task(s, stolen, 0);
+				fifo_add(s, stolen);
+			}
+		}";
+    misuses_a_lock(steals, LockFault::Missing);
+}
+
+#[test]
+fn writes_behind_the_last_run_queue() {
+    let to = "	if (s->now > 2000000) rq_of(s, s->nr_cpus)->nr_waiting++;\n	if (rq_of(s, cpu)->nr_waiting &&";
+    let policy = crate::common::fifo_with(&[(TICK, to)]);
+    let mut hogs = Lab::under(2, Tuned::defaults(policy)).tasks(3, forever(&[run(1000)]));
+    hogs.checks_policy = true;
+    match hogs.for_us(100_000).try_run().map(|_| ()) {
+        Err(SimError::Fault { fault, .. }) => {
+            assert_eq!(
+                (fault.hook, &fault.kind),
+                (Hook::Tick, &FaultKind::WroteBeyond)
+            );
+        }
+        other => panic!("not caught: {other:?}"),
     }
 }

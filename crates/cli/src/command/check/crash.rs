@@ -56,6 +56,7 @@ pub fn guarded(
         seed,
         nr_runs: 1,
         case,
+        is_shrunk: true,
         broken,
     };
     let out = format!(

@@ -87,6 +87,7 @@ pub struct Lab {
     pub duration: Option<Ns>,
     pub limits: Limits,
     pub tie_break: TieBreak,
+    pub checks_policy: bool,
 }
 
 impl Lab {
@@ -107,6 +108,7 @@ impl Lab {
             duration: None,
             limits: Limits::default(),
             tie_break: TieBreak::Canonical,
+            checks_policy: false,
         }
     }
 
@@ -189,6 +191,7 @@ impl Lab {
             duration: self.duration,
             limits: self.limits,
             tie_break: self.tie_break,
+            checks_policy: self.checks_policy,
             ..Setup::new(&self.machine, &self.workload, &self.tuned)
         }
     }

@@ -1,0 +1,5 @@
+//! One program for all tests of this crate: it is linked once.
+
+mod invariants;
+mod kstep;
+mod patched;
