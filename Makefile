@@ -99,13 +99,14 @@ overhead:
 	scripts/overhead.sh
 
 SECONDS ?= 120
-# Maturin and pandas come from PyPI.
+# Maturin and what the tests use beside the wheel come from PyPI.
+WHEEL_TESTS = pandas pyarrow polars duckdb matplotlib tqdm distributed nbclient ipykernel
 wheel:
 	python3 -m venv out/venv
-	out/venv/bin/pip install --quiet 'maturin>=1.8,<2' pandas
+	out/venv/bin/pip install --quiet 'maturin>=1.8,<2' $(WHEEL_TESTS)
 	cd python && PATH="$(CURDIR)/out/venv/bin:$$PATH" maturin build --release --out $(CURDIR)/out/wheel
 	out/venv/bin/pip install --quiet --force-reinstall --no-deps out/wheel/schedlab-*.whl
-	out/venv/bin/python python/tests/test_schedlab.py
+	out/venv/bin/python -m unittest discover --start-directory python/tests --verbose
 
 fuzz:
 	scripts/fuzz.sh $(SECONDS)

@@ -4,8 +4,10 @@
 
 import os
 import tempfile
+import warnings
 
-from ._schedlab import Error, __version__, load as _load, runs as _runs, sweep as _sweep
+from ._progress import Progress as _Progress
+from ._schedlab import Dispatch as _Dispatch, Error, __version__, load as _load, runs as _runs, sweep as _sweep
 
 __all__ = ["Error", "Results", "compare", "load", "policy", "run", "sweep", "__version__"]
 
@@ -49,22 +51,34 @@ class Results:
 
 
 def run(policy, workload, machine="desktop", *, seed=1, duration=None):
-    """Run a workload under one policy: results of one run."""
-    return compare([policy], workload, machine, seeds=[seed], duration=duration)
+    """Run a workload under one policy: results of one run.  A run that fails is an `Error`."""
+    results = Results(_runs(_plan([policy], workload, machine, [seed], duration), 1, None))
+    if results["error"][0] is not None:
+        raise Error(results["error"][0])
+    return results
 
 
-def compare(policies, workloads, machines="desktop", *, seeds=1, duration=None, jobs=None):
-    """Run workloads under several policies, each on each machine with each seed."""
-    return Results(_runs(_plan(policies, workloads, machines, seeds, duration), jobs))
+def compare(policies, workloads, machines="desktop", *, seeds=1, duration=None, jobs=None, progress=None):
+    """Run workloads under several policies, each on each machine with each seed.
+
+    A run that fails is a row with its error.
+    """
+    with _Progress(progress) as show:
+        results = Results(_runs(_plan(policies, workloads, machines, seeds, duration), jobs, show))
+    _warn(results)
+    return results
 
 
 def sweep(
     plan=None, output=None, *, policies=(), workloads=(), machines=(), seeds=None, duration=None, vary=None,
-    constraints=(), design=None, samples=None, design_seed=1, jobs=None, shard=None, extend=False,
+    constraints=(), design=None, samples=None, design_seed=1, jobs=None, shard=None, extend=False, retry_failed=False,
+    client=None, progress=None,
 ):
     """Do all runs of a plan that `output` does not have yet, and return all results of that file.
 
     `plan` is the path of a plan in TOML; the other arguments replace what it says, `vary` and `constraints` add to it.
+    With `client`, a `distributed.Client`, the workers of a Dask cluster execute the runs; they need the same wheel.
+    A run that fails is a row with its error.
     """
     if output is None:
         raise Error("output: missing; expected the file of results")
@@ -74,8 +88,17 @@ def sweep(
     parts["plan"] = None if plan is None else os.fspath(plan)
     if design is not None:
         parts["design"] = (design, samples, design_seed)
-    _sweep(parts, os.fspath(output), jobs, shard, extend)
-    return load(output)
+    target = {"output": os.fspath(output), "shard": shard, "extend": extend, "retry_failed": retry_failed}
+    with _Progress(progress) as show:
+        if client is None:
+            _sweep(parts, target, jobs, show)
+        else:
+            from . import _cluster
+
+            _cluster.sweep(_Dispatch(parts, target), client, show)
+    results = load(output)
+    _warn(results)
+    return results
 
 
 def load(*files):
@@ -90,6 +113,12 @@ def policy(name, source):
     with open(path, "w", encoding="utf-8") as file:
         file.write(source)
     return path
+
+
+def _warn(results):
+    failed = [error for error in results["error"] if error is not None]
+    if failed:
+        warnings.warn(f"{len(failed)} of {len(results)} runs failed; the first: {failed[0]}", stacklevel=3)
 
 
 def _plan(policies, workloads, machines, seeds, duration):

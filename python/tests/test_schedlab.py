@@ -50,6 +50,17 @@ class Wheel(unittest.TestCase):
             mine = schedlab.policy("mine", file.read().replace("NAME", "mine"))
         self.assertEqual(schedlab.run(mine, "hogs", "ideal-1", duration="10ms")["policy"], ["mine"])
 
+    def test_a_run_that_fails_is_a_row_and_ends_no_other(self):
+        with open(FIFO, encoding="utf-8") as file:
+            text = file.read().replace("NAME", "loses").replace("list_add_tail(&ts_of(p)->node, &rq->queue);", "", 1)
+        loses = schedlab.policy("loses", text)
+        with self.assertWarnsRegex(UserWarning, "1 of 2 runs failed"):
+            runs = schedlab.compare(["o1", loses], "hogs", "ideal-1", duration="10ms")
+        self.assertIsNone(runs["error"][0])
+        self.assertIn("task lost", runs["error"][1])
+        with self.assertRaisesRegex(schedlab.Error, "task lost"):
+            schedlab.run(loses, "hogs", "ideal-1", duration="10ms")
+
     def test_errors_are_the_texts_of_the_program(self):
         def says(part, call):
             with self.assertRaises(schedlab.Error) as caught:
@@ -60,7 +71,7 @@ class Wheel(unittest.TestCase):
         says("no tunable of this name", lambda: schedlab.run("o1:nothing=1", "late"))
         says("seeds: \"0\" is not valid", lambda: schedlab.compare("o1", "late", seeds=0))
         self.sweep()
-        says("it has the results of another plan", lambda: schedlab.sweep(policies="o1", workloads="late", output=self.db))
+        says("the file has the results of another plan", lambda: schedlab.sweep(policies="o1", workloads="late", output=self.db))
 
     def test_other_threads_go_on_meanwhile(self):
         counted, over = [0], threading.Event()
