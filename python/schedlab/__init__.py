@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Compare CPU schedulers, old and new, in a deterministic simulator."""
 
+import difflib
+import html
 import os
 import tempfile
 import warnings
@@ -13,41 +15,62 @@ __all__ = ["Error", "Results", "compare", "load", "policy", "run", "sweep", "__v
 
 
 class Results:
-    """Runs as columns: what each was made of, its seed, its trace's hash, its error, and what was measured."""
+    """Runs as columns: what each was made of, its seed, its trace's hash, its error, and what was measured.
+
+    pyarrow, pandas, polars, DuckDB and others that know Arrow's PyCapsules take it as it is: `polars.DataFrame(results)`.
+    """
 
     def __init__(self, columns):
-        self.columns = columns
+        self._columns = columns
+        self.__arrow_c_schema__ = columns.__arrow_c_schema__
+        self.__arrow_c_array__ = columns.__arrow_c_array__
+        self.__arrow_c_stream__ = columns.__arrow_c_stream__
 
     def __len__(self):
-        return len(self.columns["seed"])
+        return len(self._columns)
+
+    @property
+    def columns(self):
+        """All columns as lists, by their names."""
+        return {name: self._columns.list(name) for name in self._columns.names()}
 
     def __getitem__(self, name):
-        return self.columns[name]
+        column = self._columns.list(name)
+        if column is None:
+            near = difflib.get_close_matches(name, self._columns.names(), 1)
+            raise KeyError(f'there is no column "{name}"' + (f'; did you mean "{near[0]}"?' if near else ""))
+        return column
 
     def __repr__(self):
-        return f"<schedlab.Results: {len(self)} runs, {len(self.columns)} columns>"
+        return f"<schedlab.Results: {len(self)} runs, {len(self._columns.names())} columns>"
 
     def _repr_html_(self):
         """The first columns of the first runs, for notebooks."""
-        names = [n for n, column in self.columns.items() if any(v is not None for v in column)][:10]
-        cell = lambda value: "" if value is None else _escape(f"{value:,.6g}" if isinstance(value, float) else str(value))
-        head = "".join(f"<th>{_escape(name)}</th>" for name in names)
-        rows = zip(*(self.columns[name][:20] for name in names))
+        columns = [(name, column) for name, column in self.columns.items() if any(v is not None for v in column)][:10]
+        cell = lambda value: "" if value is None else html.escape(f"{value:,.6g}" if isinstance(value, float) else str(value))
+        head = "".join(f"<th>{html.escape(name)}</th>" for name, _ in columns)
+        rows = zip(*(column[:20] for _, column in columns))
         body = "".join("<tr>" + "".join(f"<td>{cell(v)}</td>" for v in row) + "</tr>" for row in rows)
-        more = f"<p>{len(self)} runs, {len(self.columns)} columns</p>"
+        more = f"<p>{len(self)} runs, {len(self._columns.names())} columns</p>"
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
-    def to_pandas(self):
-        """A pandas.DataFrame; tunables and other values that are numbers become numbers."""
-        import pandas
-
-        return pandas.DataFrame({name: _numbers(column) for name, column in self.columns.items()})
-
     def to_arrow(self):
-        """A pyarrow.Table."""
+        """A pyarrow.Table, without a copy."""
         import pyarrow
 
-        return pyarrow.table({name: _numbers(column) for name, column in self.columns.items()})
+        return pyarrow.table(self)
+
+    def to_pandas(self):
+        """A pandas.DataFrame."""
+        import pandas
+
+        return pandas.DataFrame(self.columns)
+
+    def to_parquet(self, path):
+        """Write a Parquet file with pyarrow."""
+        import pyarrow.parquet
+
+        pyarrow.parquet.write_table(self.to_arrow(), path)
 
 
 def run(policy, workload, machine="desktop", *, seed=1, duration=None):
@@ -139,18 +162,3 @@ def _values(values):
     if isinstance(values, (str, int)):
         return str(values)
     return ",".join(str(value) for value in values)
-
-
-def _numbers(column):
-    """A column of texts that are all numbers, as numbers."""
-    texts = [value for value in column if value is not None]
-    if not texts or not all(isinstance(value, str) for value in texts):
-        return column
-    try:
-        return [None if value is None else int(value) for value in column]
-    except ValueError:
-        return column
-
-
-def _escape(text):
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,24 +1,28 @@
 //! The simulator as a Python extension.
 
+mod arrow;
 mod remote;
+mod table;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyCapsule, PyList};
 use schedlab_input::Diagnostic;
 use schedlab_lab::choose::Assignments;
 use schedlab_lab::{threads, CommandLine};
-use schedlab_report::study::Study;
+use schedlab_report::study::{Study, StudySetup};
 use schedlab_sim::Limits;
 use schedlab_sweep::{
     About, Axis, Batch, Constraint, Design, Job, Plan, Shard, Store, Surroundings, Tally, Watch,
 };
 use schedlab_trace::Ns;
+
+use table::Table;
 
 pyo3::create_exception!(
     _schedlab,
@@ -250,7 +254,7 @@ fn runs(
     parts: Parts,
     jobs: Option<u16>,
     progress: Option<PyObject>,
-) -> PyResult<Py<PyDict>> {
+) -> PyResult<Columns> {
     let study = py.allow_threads(|| {
         let stop = Stop::showing(progress);
         let batch = ready(&parts.plan()?, &stop)?;
@@ -259,62 +263,122 @@ fn runs(
         stop.ended()?;
         Ok::<_, PyErr>(study)
     })?;
-    columns(py, &study)
+    Ok(columns(&study))
 }
 
 /// The results of files as columns.
 #[pyfunction]
-fn load(py: Python<'_>, files: Vec<PathBuf>) -> PyResult<Py<PyDict>> {
+fn load(py: Python<'_>, files: Vec<PathBuf>) -> PyResult<Columns> {
     let files: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
     let study = py
         .allow_threads(|| schedlab_sweep::load(&files))
         .map_err(error)?;
-    columns(py, &study)
+    Ok(columns(&study))
 }
 
+/// Names of labels that are texts, even if they look like numbers.
+const NAMES: [&str; 3] = ["workload", "machine", "policy"];
+
 /// A row for each run.
-fn columns(py: Python<'_>, study: &Study) -> PyResult<Py<PyDict>> {
+fn columns(study: &Study) -> Columns {
     let runs = || {
         study
             .setups
             .iter()
             .flat_map(|s| s.outcomes.iter().map(move |run| (s, run)))
     };
+    let label = |name: &str| {
+        runs()
+            .map(|(setup, _)| setup.labels.get(name))
+            .collect::<Vec<_>>()
+    };
+    let mut table = Table::new(runs().count());
+    for name in NAMES {
+        table.add_text(name, label(name));
+    }
     let names: BTreeSet<&String> = study.setups.iter().flat_map(|s| s.labels.keys()).collect();
-    let dict = PyDict::new(py);
-    for first in ["workload", "machine", "policy"] {
-        let texts: Vec<Option<&String>> =
-            runs().map(|(setup, _)| setup.labels.get(first)).collect();
-        dict.set_item(first, PyList::new(py, texts)?)?;
+    for name in names
+        .into_iter()
+        .filter(|name| !NAMES.contains(&name.as_str()))
+    {
+        table.add_setting(name, label(name));
     }
-    for name in names {
-        let texts: Vec<Option<&String>> = runs().map(|(setup, _)| setup.labels.get(name)).collect();
-        dict.set_item(name, PyList::new(py, texts)?)?;
-    }
-    dict.set_item(
-        "seed",
-        PyList::new(py, runs().map(|(_, run)| run.seed).collect::<Vec<_>>())?,
-    )?;
-    let hashes: Vec<Option<&String>> = runs().map(|(_, run)| run.trace_hash.as_ref()).collect();
-    dict.set_item("trace_hash", PyList::new(py, hashes)?)?;
-    let errors: Vec<Option<&String>> = runs().map(|(_, run)| run.error.as_ref()).collect();
-    dict.set_item("error", PyList::new(py, errors)?)?;
-    let commands: Vec<String> = runs()
-        .map(|(setup, run)| format!("{} --seed {}", setup.command, run.seed))
-        .collect();
-    dict.set_item("command", PyList::new(py, commands)?)?;
+    table.add_unsigned("seed", runs().map(|(_, run)| Some(run.seed)).collect());
+    table.add_text(
+        "trace_hash",
+        runs().map(|(_, run)| run.trace_hash.as_ref()).collect(),
+    );
+    table.add_text("error", runs().map(|(_, run)| run.error.as_ref()).collect());
+    let command = |setup: &StudySetup, seed: u64| format!("{} --seed {seed}", setup.command);
+    let commands = runs().map(|(setup, run)| Some(command(setup, run.seed)));
+    table.add_text("command", commands.collect());
     for metric in &study.metrics {
-        let value = |values: &BTreeMap<String, f64>| values.get(&metric.name).copied();
-        let values: Vec<Option<f64>> = runs().map(|(_, run)| value(&run.values)).collect();
-        dict.set_item(&metric.name, PyList::new(py, values)?)?;
+        let values = runs().map(|(_, run)| run.values.get(&metric.name).copied());
+        table.add_float(&metric.name, values.collect());
     }
-    Ok(dict.unbind())
+    Columns(Arc::new(table))
+}
+
+/// Columns of equal length, which any library that knows Arrow's C data interface takes without a copy.
+#[pyclass(frozen)]
+struct Columns(Arc<Table>);
+
+#[pymethods]
+impl Columns {
+    fn __len__(&self) -> usize {
+        self.0.rows
+    }
+
+    fn names(&self) -> Vec<String> {
+        let columns = self.0.columns.iter();
+        columns
+            .map(|column| column.name.to_string_lossy().into_owned())
+            .collect()
+    }
+
+    /// The values of a column; None if there is no such column.
+    fn list<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyList>>> {
+        let column = self
+            .0
+            .columns
+            .iter()
+            .find(|c| c.name.to_bytes() == name.as_bytes());
+        column
+            .map(|column| column.list(py, self.0.rows))
+            .transpose()
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        arrow::schema(py, &self.0)
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<PyObject>,
+    ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+        // A producer may ignore what is requested.
+        let _ = requested_schema;
+        Ok((arrow::schema(py, &self.0)?, arrow::array(py, &self.0)?))
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<PyObject>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        arrow::stream(py, &self.0)
+    }
 }
 
 #[pymodule]
 fn _schedlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", VERSION)?;
     module.add("Error", module.py().get_type::<Error>())?;
+    module.add_class::<Columns>()?;
     module.add_class::<remote::Dispatch>()?;
     module.add_class::<remote::Worker>()?;
     module.add_function(wrap_pyfunction!(sweep, module)?)?;

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The wheel as its users see it: python3 -m unittest, with the wheel installed."""
 
+import gc
+import importlib
 import os
 import tempfile
 import threading
@@ -28,7 +30,7 @@ class Wheel(unittest.TestCase):
 
     def test_a_run_has_its_measures(self):
         run = schedlab.run("o1:max_timeslice_ms=50", "hogs --count 1", "ideal-1", duration="1s")
-        self.assertEqual(run["o1.max_timeslice_ms"], ["50"])
+        self.assertEqual(run["o1.max_timeslice_ms"], [50])
         self.assertEqual(run["duration_ns"], [1e9])
         self.assertIn("--policy o1:2.6.11:max_timeslice_ms=50", run["command"][0])
 
@@ -89,13 +91,61 @@ class Wheel(unittest.TestCase):
         self.assertGreater(counted[0] - before, 1000)
 
     def test_pandas_takes_the_columns(self):
-        try:
-            import pandas  # noqa: F401
-        except ImportError:
-            self.skipTest("pandas is not installed")
+        pandas = wanted("pandas")
         frame = self.sweep().to_pandas()
-        table = frame.pivot_table("nr_switches", "seed", "o1.max_timeslice_ms")
-        self.assertEqual(table.shape, (3, 2))
+        self.assertEqual(frame.pivot_table("nr_switches", "seed", "o1.max_timeslice_ms").shape, (3, 2))
+        self.assertTrue(pandas.api.types.is_float_dtype(frame["nr_switches"]))
+
+    def test_arrow_has_types_and_missing_values(self):
+        pyarrow = wanted("pyarrow")
+        runs = schedlab.compare(["o1:max_timeslice_ms=20", "eevdf"], "late", "ideal-1", duration="100ms", seeds=[7, 2**64 - 1])
+        table = pyarrow.table(runs)
+        table.validate(full=True)
+        self.assertEqual(table.to_pydict(), runs.columns)
+        self.assertEqual(table["o1.max_timeslice_ms"].to_pylist(), [20, 20, None, None])
+        types = {name: str(table.schema.field(name).type) for name in ["policy", "o1.max_timeslice_ms", "seed", "nr_switches"]}
+        expected = {"policy": "large_string", "o1.max_timeslice_ms": "int64", "seed": "uint64", "nr_switches": "double"}
+        self.assertEqual(types, expected)
+        batch = pyarrow.record_batch(runs)
+        batch.validate(full=True)
+        self.assertEqual(batch.to_pydict(), runs.columns)
+        self.assertEqual(pyarrow.schema(runs), table.schema)
+        path = os.path.join(self.folder.name, "runs.parquet")
+        runs.to_parquet(path)
+        import pyarrow.parquet
+
+        self.assertEqual(pyarrow.parquet.read_table(path).to_pydict(), runs.columns)
+
+    def test_arrow_memory_lives_as_long_as_somebody_holds_it(self):
+        pyarrow = wanted("pyarrow")
+        runs = self.sweep()
+        expected = runs["nr_switches"]
+        # Capsules that nobody consumes, and a column that outlives its table.
+        runs.__arrow_c_stream__(), runs.__arrow_c_array__(), runs.__arrow_c_schema__()
+        column = pyarrow.table(runs)["nr_switches"]
+        del runs
+        gc.collect()
+        self.assertEqual(column.to_pylist(), expected)
+
+    def test_polars_and_duckdb_take_the_columns(self):
+        polars, duckdb = wanted("polars"), wanted("duckdb")
+        runs = self.sweep()
+        frame = polars.DataFrame(runs)
+        self.assertEqual(frame.to_dict(as_series=False), runs.columns)
+        means = duckdb.sql('SELECT "o1.max_timeslice_ms", count(*) FROM runs GROUP BY 1 ORDER BY 1').fetchall()
+        self.assertEqual(means, [(20, 3), (200, 3)])
+
+    def test_a_wrong_column_gets_the_nearest_name(self):
+        with self.assertRaisesRegex(KeyError, 'did you mean "nr_switches"'):
+            self.sweep()["nr_switch"]
+
+
+def wanted(name):
+    """A library that `make wheel` installs."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise unittest.SkipTest(f"{name} is not installed") from None
 
 
 if __name__ == "__main__":
