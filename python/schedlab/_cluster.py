@@ -16,6 +16,9 @@ from ._schedlab import Error, Worker
 # Seconds that a task should take: much longer than what Dask adds to it.
 TASK_S = 1.0
 
+# Seconds that Dask's scheduler and client need for a task.
+COST_S = 0.005
+
 # Tasks for each thread of the workers: one runs, the others wait for it.
 TASKS_PER_THREAD = 3
 
@@ -80,7 +83,8 @@ class _Sweep:
             return 1
         left = self.dispatch.counts()[3] - sum(len(keys) for _, keys in self.flying.values())
         share = math.ceil(left / (2 * TASKS_PER_THREAD * max(self.threads, 1)))
-        return max(1, min(share, int(TASK_S / max(self.run_s, 1e-6))))
+        task_s = max(TASK_S, COST_S * self.threads)
+        return max(1, min(share, int(task_s / max(self.run_s, 1e-6))))
 
     def collect(self):
         """Wait for tasks that end, and store their results."""

@@ -196,29 +196,26 @@ impl Dispatch {
     /// # Errors
     /// The file cannot be written.
     pub fn take(&mut self, most: usize) -> Result<Vec<Request>, StoreError> {
-        let first = self.batch.seeds[0];
         let (mut taken, mut later) = (Vec::new(), Vec::new());
         while taken.len() < most {
-            let Some(job) = self.waiting.pop_front() else {
+            let jobs = self.next(most - taken.len(), &mut later);
+            if jobs.is_empty() {
                 break;
-            };
-            let setup = &self.batch.setups[job.setup];
-            // Without a random number the result of the first seed holds for all.
-            if job.seed != first && !self.tried[job.setup] {
-                later.push(job);
-                continue;
             }
-            match self.store.claim(setup, job.seed)? {
-                Claim::Ours if self.store.crashes(setup, job.seed)? > 0 => self.suspects.push(job),
-                Claim::Ours => taken.push(job),
-                Claim::Done => {
-                    self.tried[job.setup] = true;
-                    self.tally.known += 1;
+            let setups = &self.batch.setups;
+            let runs = jobs.iter().map(|job| (&setups[job.setup], job.seed));
+            let claims = self.store.claim_all(runs)?;
+            for (job, claim) in jobs.into_iter().zip(claims) {
+                let setup = &self.batch.setups[job.setup];
+                match claim {
+                    Claim::Ours if self.store.crashes(setup, job.seed)? > 0 => {
+                        self.suspects.push(job)
+                    }
+                    Claim::Ours => taken.push(job),
+                    Claim::Done => self.tally.known += 1,
+                    Claim::Theirs => later.push(job),
                 }
-                Claim::Theirs => {
-                    self.tried[job.setup] = true;
-                    later.push(job);
-                }
+                self.tried[job.setup] |= claim != Claim::Ours;
             }
         }
         later
@@ -229,6 +226,21 @@ impl Dispatch {
             taken.extend(self.suspects.pop());
         }
         Ok(taken.into_iter().map(|job| self.request(job)).collect())
+    }
+
+    /// At most this many runs that wait; those whose turn has not come are put into `later`.
+    fn next(&mut self, most: usize, later: &mut Vec<Job>) -> Vec<Job> {
+        let first = self.batch.seeds[0];
+        let mut jobs = Vec::new();
+        while jobs.len() < most {
+            match self.waiting.pop_front() {
+                // Without a random number the result of the first seed holds for all.
+                Some(job) if job.seed != first && !self.tried[job.setup] => later.push(job),
+                Some(job) => jobs.push(job),
+                None => break,
+            }
+        }
+        jobs
     }
 
     fn request(&mut self, job: Job) -> Request {
@@ -551,5 +563,156 @@ impl Worker {
         let made = (Arc::new(machine), hash);
         prepared.machines.insert(named.clone(), made.clone());
         Ok(made)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Plan;
+    use crate::run::{run, Watch};
+    use crate::store::About;
+    use crate::Surroundings;
+
+    const VERSION: &str = "test";
+
+    struct Quiet;
+
+    impl Watch for Quiet {
+        fn stop(&self) -> bool {
+            false
+        }
+
+        fn over(&self, _failed: Option<&str>) {}
+    }
+
+    /// Two policies, one of them a file; one of the workloads draws no random number.
+    fn batch(folder: &Path) -> Batch {
+        let own = folder.join("mine.c");
+        let text = fs::read_to_string("../../policy/template/template.c").unwrap();
+        fs::write(&own, text.replace("NAME", "mine")).unwrap();
+        let plan = format!(
+            "policies = [\"o1\", \"{}\"]\nworkloads = [\"mixed\", \"hogs\"]\nmachines = [\"ideal-1\"]\n\
+             seeds = 3\nduration = \"20ms\"\n",
+            own.display()
+        );
+        let around = Surroundings {
+            set: &Assignments::read(&[], &[]).unwrap(),
+            set_flags: Vec::new(),
+            rtapp: &rtapp::Options::default(),
+            attach: &[],
+            limits: Limits::default(),
+            hook_timeout: Ns::from_secs(20),
+            version: VERSION,
+            stop: &|| false,
+        };
+        Batch::new(&Plan::parse("plan.toml", &plan).unwrap(), &around).unwrap()
+    }
+
+    fn store(path: &Path) -> Store {
+        let about = About {
+            version: VERSION.into(),
+            plan: String::new(),
+        };
+        Store::open(path, &about, false).unwrap()
+    }
+
+    fn dispatch(folder: &Path) -> Dispatch {
+        let batch = batch(folder);
+        let jobs = batch.jobs(None);
+        Dispatch::new(store(&folder.join("far.db")), batch, jobs).unwrap()
+    }
+
+    fn worker(dispatch: &Dispatch) -> Worker {
+        Worker::new(dispatch.files(), VERSION, Ns::from_secs(20)).unwrap()
+    }
+
+    /// Metrics are numbered in the order in which runs ended.
+    fn rows(store: &Store, setup: &Setup) -> Vec<(u64, Row)> {
+        let mut rows = store.rows(setup).unwrap();
+        for (_, row) in &mut rows {
+            row.values.sort_by(|a, b| a.0.name.cmp(&b.0.name));
+        }
+        rows
+    }
+
+    fn keys(requests: &[Request]) -> Vec<String> {
+        requests.iter().map(|request| request.key.clone()).collect()
+    }
+
+    #[test]
+    fn results_are_those_of_this_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut dispatch = dispatch(folder.path());
+        let worker = worker(&dispatch);
+        // The worker has the texts alone.
+        fs::remove_file(folder.path().join("mine.c")).unwrap();
+        // What gets lost is requested again, and nothing twice.
+        let lost = keys(&dispatch.take(3).unwrap());
+        dispatch.lost(&lost);
+        let mut requested = Vec::new();
+        loop {
+            let requests = dispatch.take(3).unwrap();
+            if requests.is_empty() {
+                break;
+            }
+            requested.extend(keys(&requests));
+            let reply = worker.run(&requests, &|| false).unwrap();
+            let text = serde_json::to_string(&reply).unwrap();
+            let reply: Reply = serde_json::from_str(&text).unwrap();
+            dispatch.accept(vec![reply.clone(), reply]).unwrap();
+        }
+        let batch = batch(folder.path());
+        let mut near = store(&folder.path().join("near.db"));
+        let tally = run(&mut near, &batch, &batch.jobs(None), 1, &Quiet, || ()).unwrap();
+        assert_eq!(dispatch.tally(), tally);
+        assert_eq!((tally.done, tally.known, tally.left), (8, 4, 0));
+        assert_eq!(requested.len(), tally.done);
+        assert_eq!(requested.iter().collect::<HashSet<_>>().len(), tally.done);
+        for setup in &batch.setups {
+            assert!(rows(&dispatch.store, setup) == rows(&near, setup));
+        }
+    }
+
+    #[test]
+    fn a_run_whose_process_dies_is_requested_alone_and_then_has_failed() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut dispatch = dispatch(folder.path());
+        let all = keys(&dispatch.take(4).unwrap());
+        dispatch.died(&all).unwrap();
+        assert_eq!(dispatch.tally().left, 12);
+        let alone = keys(&dispatch.take(4).unwrap());
+        assert_eq!(alone.len(), 1);
+        dispatch.died(&alone).unwrap();
+        let tally = dispatch.tally();
+        assert_eq!((tally.done, tally.failed, tally.left), (1, 1, 11));
+    }
+
+    #[test]
+    fn the_death_of_who_requests_is_not_blamed_on_a_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut first = dispatch(folder.path());
+        let requested = first.take(2).unwrap();
+        // As if that process had ended.
+        first
+            .store
+            .connection()
+            .execute("UPDATE owner SET started = 'gone'", [])
+            .unwrap();
+        let mut second = dispatch(folder.path());
+        assert_eq!(second.take(2).unwrap(), requested);
+    }
+
+    #[test]
+    fn a_request_of_another_version_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut dispatch = dispatch(folder.path());
+        let requests = dispatch.take(1).unwrap();
+        let other = Worker::new(dispatch.files(), "another", Ns::from_secs(20)).unwrap();
+        let refused = other.run(&requests, &|| false);
+        assert!(
+            matches!(refused, Err(WorkerError::OtherRun { .. })),
+            "{refused:?}"
+        );
     }
 }

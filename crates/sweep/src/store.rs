@@ -348,17 +348,32 @@ impl Store {
     /// # Errors
     /// The file cannot be written.
     pub fn claim(&mut self, setup: &Setup, seed: u64) -> Result<Claim, StoreError> {
+        Ok(self.claim_all([(setup, seed)])?[0])
+    }
+
+    /// Claims several runs in one transaction.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn claim_all<'a>(
+        &mut self,
+        runs: impl IntoIterator<Item = (&'a Setup, u64)>,
+    ) -> Result<Vec<Claim>, StoreError> {
         let (owner, elsewhere) = (self.owner, self.elsewhere);
-        let key = run_key(setup.hash, seed).to_string();
-        let (owner, claim) = self.write(|tx| {
+        let (owner, claims) = self.write(|tx| {
             let owner = match owner {
                 Some(owner) => owner,
                 None => new_owner(tx, elsewhere)?,
             };
-            Ok((owner, claim(tx, owner, setup, seed, &key)?))
+            let one = |(setup, seed): (&Setup, u64)| {
+                let key = run_key(setup.hash, seed).to_string();
+                claim(tx, owner, setup, seed, &key)
+            };
+            let claims: rusqlite::Result<Vec<Claim>> = runs.into_iter().map(one).collect();
+            Ok((owner, claims?))
         })?;
         self.owner = Some(owner);
-        Ok(claim)
+        Ok(claims)
     }
 
     /// Stores the result of a run and removes its claim.
@@ -427,12 +442,15 @@ impl Store {
     /// The file cannot be read.
     pub fn crashes(&self, setup: &Setup, seed: u64) -> Result<u64, StoreError> {
         let key = run_key(setup.hash, seed).to_string();
-        let times =
-            self.connection
-                .query_row("SELECT times FROM crash WHERE key = ?", [key], |row| {
-                    row.get::<_, i64>(0)
-                });
-        Ok(self.checked(times.optional())?.unwrap_or(0) as u64)
+        let times = self
+            .connection
+            .prepare_cached("SELECT times FROM crash WHERE key = ?")
+            .and_then(|mut query| {
+                query
+                    .query_row([key], |row| row.get::<_, i64>(0))
+                    .optional()
+            });
+        Ok(self.checked(times)?.unwrap_or(0) as u64)
     }
 
     /// The results of a set-up by seed, without missing runs.
