@@ -4,6 +4,7 @@
 
 import base64
 import os
+import re
 import tempfile
 import unittest
 
@@ -24,6 +25,9 @@ class Notebook(unittest.TestCase):
         shown = [output.data for cell in code for output in cell.outputs if "data" in output]
         self.assertIn("<table>", shown[0]["text/html"])
         self.assertIn("48 runs", shown[0]["text/html"])
+        cells = re.findall(r"<td>(.*?)</td>", shown[1]["text/html"])
+        self.assertEqual(len(cells), 16)
+        self.assertGreater(len(set(cells)), 4, "the tunables change nothing")
         figure = base64.b64decode(shown[-1]["image/png"])
         self.assertTrue(figure.startswith(b"\x89PNG"))
         if "SCHEDLAB_FIGURE" in os.environ:
