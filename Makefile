@@ -10,6 +10,8 @@
 # make whatif records workloads in a real kernel, predicts them under other schedulers, and runs them there (docs/whatif.md)
 # make overhead measures what each scheduler costs in a real kernel, for docs/overhead.md
 # make wheel   builds the Python package into out/wheel, installs it into out/venv and runs its tests
+# make packages builds a Debian package and an archive into out/packages, and uses each in a bare Debian (as root)
+# make slurm   runs the Slurm array of examples/cluster on a real slurmctld and slurmd
 # make deny    licences, sources, duplicates and known faults of all dependencies, by cargo-deny
 # make clean   removes what the others made
 
@@ -19,7 +21,7 @@ export SCHEDLAB_REQUIRE_BROWSER ?= 1
 # Tests that had to be skipped leave a line here.
 export SCHEDLAB_SKIPPED := $(CURDIR)/out/skipped
 
-.PHONY: demo test built suites vm-short test-vm miri skipped check perfetto release bench golden results fidelity whatif overhead fuzz wheel clean scx deny
+.PHONY: demo test built suites vm-short test-vm miri skipped check perfetto release bench golden results fidelity whatif overhead fuzz wheel packages slurm clean scx deny
 
 demo:
 	scripts/setup.sh demo
@@ -107,6 +109,14 @@ wheel:
 	cd python && PATH="$(CURDIR)/out/venv/bin:$$PATH" maturin build --release --out $(CURDIR)/out/wheel
 	out/venv/bin/pip install --quiet --force-reinstall --no-deps out/wheel/schedlab-*.whl
 	out/venv/bin/python -m unittest discover --start-directory python/tests --verbose
+
+packages:
+	scripts/setup.sh test
+	scripts/packages.sh
+
+slurm:
+	$(CARGO) build --release --package schedlab
+	scripts/slurm.sh
 
 fuzz:
 	scripts/fuzz.sh $(SECONDS)
