@@ -9,9 +9,9 @@ import tempfile
 import warnings
 
 from ._progress import Progress as _Progress
-from ._schedlab import Dispatch as _Dispatch, Error, __version__, load as _load, runs as _runs, sweep as _sweep
+from ._schedlab import Dispatch as _Dispatch, Error, __version__, load as _load, measure as _measure, runs as _runs, sweep as _sweep
 
-__all__ = ["Error", "Results", "compare", "load", "policy", "run", "sweep", "__version__"]
+__all__ = ["Error", "Results", "compare", "load", "measure", "policy", "run", "sweep", "__version__"]
 
 
 class Results:
@@ -127,6 +127,14 @@ def sweep(
 def load(*files):
     """Results of files of sweeps, or of JSON of the program's `run` and `compare`."""
     return Results(_load([os.fspath(file) for file in files]))
+
+
+def measure(recording):
+    """Measure a recording of perf, ftrace or Perfetto: results of one row."""
+    columns, lacks = _measure(os.fspath(recording))
+    for text in lacks:
+        warnings.warn(text, stacklevel=2)
+    return Results(columns)
 
 
 def policy(name, source):

@@ -14,13 +14,15 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
 use schedlab_input::Diagnostic;
 use schedlab_lab::choose::Assignments;
-use schedlab_lab::{threads, CommandLine};
+use schedlab_lab::{threads, CommandLine, Recorded};
+use schedlab_measure::Measure;
 use schedlab_report::study::{Study, StudySetup};
 use schedlab_sim::Limits;
 use schedlab_sweep::{
-    About, Axis, Batch, Constraint, Design, Job, Plan, Shard, Store, Surroundings, Tally, Watch,
+    About, Axis, Batch, Constraint, Design, Job, Plan, Row, Shard, Store, Surroundings, Tally,
+    Watch,
 };
-use schedlab_trace::Ns;
+use schedlab_trace::{Ns, TraceInfo};
 
 use table::Table;
 
@@ -276,6 +278,34 @@ fn load(py: Python<'_>, files: Vec<PathBuf>) -> PyResult<Columns> {
     Ok(columns(&study))
 }
 
+/// Measures a recording: a row of columns, and warnings about what it lacks.
+#[pyfunction]
+fn measure(py: Python<'_>, recording: PathBuf) -> PyResult<(Columns, Vec<String>)> {
+    py.allow_threads(|| {
+        let (read, report) = schedlab_readers::read(&recording).map_err(error)?;
+        let nr_cpus = read.nr_cpus();
+        let stem = schedlab_input::stem(&recording.display().to_string());
+        let info = TraceInfo {
+            policy: "recorded".into(),
+            workload: stem.split('.').next().unwrap_or_default().to_string(),
+            machine: format!("{nr_cpus} CPU{}", if nr_cpus == 1 { "" } else { "s" }),
+            ..TraceInfo::default()
+        };
+        let run = Recorded::new(&read, &info, None::<Measure>).run;
+        let row = Row::finished(&run.metrics, run.trace_hash.to_string(), false, &run.end);
+        let mut table = Table::new(1);
+        for (name, value) in NAMES.iter().zip([info.workload, info.machine, info.policy]) {
+            table.add_text(name, vec![Some(value)]);
+        }
+        table.add_text("trace_hash", vec![row.trace_hash]);
+        for (measured, value) in row.values {
+            table.add_float(&measured.name, vec![Some(value)]);
+        }
+        let warnings = report.notes.into_iter().chain(run.warnings);
+        Ok((Columns(Arc::new(table)), warnings.collect()))
+    })
+}
+
 /// Names of labels that are texts, even if they look like numbers.
 const NAMES: [&str; 3] = ["workload", "machine", "policy"];
 
@@ -381,6 +411,7 @@ fn _schedlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Columns>()?;
     module.add_class::<remote::Dispatch>()?;
     module.add_class::<remote::Worker>()?;
+    module.add_function(wrap_pyfunction!(measure, module)?)?;
     module.add_function(wrap_pyfunction!(sweep, module)?)?;
     module.add_function(wrap_pyfunction!(runs, module)?)?;
     module.add_function(wrap_pyfunction!(load, module)?)

@@ -2,12 +2,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The wheel as its users see it: python3 -m unittest, with the wheel installed."""
 
+import ast
+import contextlib
 import gc
 import importlib
+import inspect
+import io
 import os
 import tempfile
 import threading
 import unittest
+import warnings
 
 import schedlab
 
@@ -90,6 +95,28 @@ class Wheel(unittest.TestCase):
         thread.join()
         self.assertGreater(counted[0] - before, 1000)
 
+    def test_a_recording_is_measured(self):
+        recording = os.path.join(os.path.dirname(FIFO), "../../examples/recordings/hackbench-4g.perf-script.txt.zst")
+        with warnings.catch_warnings(record=True):
+            warnings.simplefilter("always")
+            row = schedlab.measure(recording)
+        self.assertEqual((row["workload"], row["policy"]), (["hackbench-4g"], ["recorded"]))
+        self.assertGreater(row["nr_switches"][0], 1000)
+        with self.assertRaisesRegex(schedlab.Error, "nothing.data: the file cannot be opened"):
+            schedlab.measure("nothing.data")
+
+    def test_the_stubs_name_what_there_is(self):
+        with open(os.path.join(os.path.dirname(schedlab.__file__), "__init__.pyi"), encoding="utf-8") as file:
+            stubs = ast.parse(file.read())
+        for stub in stubs.body:
+            if isinstance(stub, ast.FunctionDef):
+                declared = stub.args.posonlyargs + stub.args.args + stub.args.kwonlyargs
+                actual = inspect.signature(getattr(schedlab, stub.name)).parameters.values()
+                actual = [p.name for p in actual if p.kind is not p.VAR_POSITIONAL]
+                self.assertEqual([argument.arg for argument in declared], actual, stub.name)
+        named = {stub.name for stub in stubs.body if hasattr(stub, "name")} | {"__version__"}
+        self.assertEqual(named, set(schedlab.__all__))
+
     def test_pandas_takes_the_columns(self):
         pandas = wanted("pandas")
         frame = self.sweep().to_pandas()
@@ -134,6 +161,13 @@ class Wheel(unittest.TestCase):
         self.assertEqual(frame.to_dict(as_series=False), runs.columns)
         means = duckdb.sql('SELECT "o1.max_timeslice_ms", count(*) FROM runs GROUP BY 1 ORDER BY 1').fetchall()
         self.assertEqual(means, [(20, 3), (200, 3)])
+
+    def test_tqdm_shows_how_far_a_sweep_is(self):
+        wanted("tqdm")
+        shown = io.StringIO()
+        with contextlib.redirect_stderr(shown):
+            self.sweep(progress=True)
+        self.assertIn("6/6", shown.getvalue())
 
     def test_a_wrong_column_gets_the_nearest_name(self):
         with self.assertRaisesRegex(KeyError, 'did you mean "nr_switches"'):
