@@ -11,6 +11,8 @@
 # make whatif records workloads in a real kernel, predicts them under other schedulers, and runs them there (docs/whatif.md)
 # make overhead measures what each scheduler costs in a real kernel, for docs/overhead.md
 # make wheel   builds the Python package into out/wheel, installs it into out/venv and runs its tests
+# make packages builds a Debian package and an archive into out/packages, and uses each in a bare Debian (as root)
+# make slurm   runs the Slurm array of examples/cluster on a real slurmctld and slurmd
 # make deny    licences, sources, duplicates and known faults of all dependencies, by cargo-deny
 # make mutants changes policies in one place each and counts what the checks and "schedlab check" find; SAMPLE=200 of the changes
 # make clean   removes what the others made
@@ -21,7 +23,7 @@ export SCHEDLAB_REQUIRE_BROWSER ?= 1
 # Tests that had to be skipped leave a line here.
 export SCHEDLAB_SKIPPED := $(CURDIR)/out/skipped
 
-.PHONY: demo test built suites vm-short test-vm miri skipped check perfetto release bench golden results regions fidelity whatif overhead fuzz wheel clean scx deny mutants
+.PHONY: demo test built suites vm-short test-vm miri skipped check perfetto release bench golden results regions fidelity whatif overhead fuzz wheel clean scx deny mutants packages slurm
 
 demo:
 	scripts/setup.sh demo
@@ -101,13 +103,22 @@ overhead:
 	scripts/overhead.sh
 
 SECONDS ?= 120
-# Maturin and pandas come from PyPI.
+# Maturin and what the tests use beside the wheel come from PyPI.
+WHEEL_TESTS = pandas pyarrow polars duckdb matplotlib tqdm distributed nbclient ipykernel
 wheel:
 	python3 -m venv out/venv
-	out/venv/bin/pip install --quiet 'maturin>=1.8,<2' pandas
+	out/venv/bin/pip install --quiet 'maturin>=1.8,<2' $(WHEEL_TESTS)
 	cd python && PATH="$(CURDIR)/out/venv/bin:$$PATH" maturin build --release --out $(CURDIR)/out/wheel
 	out/venv/bin/pip install --quiet --force-reinstall --no-deps out/wheel/schedlab-*.whl
-	out/venv/bin/python python/tests/test_schedlab.py
+	out/venv/bin/python -m unittest discover --start-directory python/tests --verbose
+
+packages:
+	scripts/setup.sh test
+	scripts/packages.sh
+
+slurm:
+	$(CARGO) build --release --package schedlab
+	scripts/slurm.sh
 
 SAMPLE ?= 200
 mutants:

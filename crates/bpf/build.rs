@@ -6,7 +6,10 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
-use std::{env, fs, thread};
+use std::{env, fs, io, thread};
+
+use flate2::write::GzEncoder;
+use flate2::Compression;
 
 include!("src/clang.rs");
 include!("../native/content.rs");
@@ -139,13 +142,23 @@ fn run(clang: &str, root: &Path, policy: &Path, glue: &Path, object: &Path) -> b
     false
 }
 
-/// Rust source of a table of objects.
+/// Rust source of a table of objects, compressed: most of an object is zeros.
 fn table(name: &str, built: &[(String, PathBuf)]) -> String {
     let mut text = format!("static {name}: &[(&str, &[u8])] = &[\n");
     for (name, object) in built {
+        let object = compressed(object).expect("OUT_DIR is writable");
         text += &format!("    ({name:?}, include_bytes!({object:?})),\n");
     }
     text + "];\n"
+}
+
+/// A compressed copy of a file, beside it.
+fn compressed(file: &Path) -> io::Result<PathBuf> {
+    let path = file.with_extension("gz");
+    let mut writer = GzEncoder::new(fs::File::create(&path)?, Compression::default());
+    io::copy(&mut fs::File::open(file)?, &mut writer)?;
+    writer.finish()?;
+    Ok(path)
 }
 
 /// Rust source of the table of the glue's headers, by file name.

@@ -5,8 +5,11 @@
 //! user's own policy in the same way. `schedlab-live` loads them.
 
 use std::env;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+use flate2::read::GzDecoder;
 
 include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 include!("clang.rs");
@@ -18,16 +21,23 @@ const GLUE: &str = include_str!("../main.bpf.c");
 const MOST_LINES: usize = 40;
 
 /// The object of a policy in `policies/`; `None` if no clang was found when this crate was built.
-pub fn built_in(name: &str) -> Option<&'static [u8]> {
-    let found = BUILT_IN.iter().find(|(n, _)| *n == name);
-    found.map(|&(_, object)| object)
+pub fn built_in(name: &str) -> Option<Vec<u8>> {
+    object(BUILT_IN, name)
 }
 
 /// An object without a policy: "floor", the smallest sched_ext scheduler, measures the cost of
 /// sched_ext itself; "lists" measures the cost of linked lists.
-pub fn other(name: &str) -> Option<&'static [u8]> {
-    let found = OTHERS.iter().find(|(n, _)| *n == name);
-    found.map(|&(_, object)| object)
+pub fn other(name: &str) -> Option<Vec<u8>> {
+    object(OTHERS, name)
+}
+
+/// An object of a table, decompressed.
+fn object(table: &[(&str, &[u8])], name: &str) -> Option<Vec<u8>> {
+    let (_, compressed) = table.iter().find(|(n, _)| *n == name)?;
+    let mut object = Vec::new();
+    let read = GzDecoder::new(*compressed).read_to_end(&mut object);
+    read.expect("the build has compressed it");
+    Some(object)
 }
 
 /// Why a policy cannot be compiled.

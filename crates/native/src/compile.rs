@@ -87,7 +87,7 @@ const BEAT: Duration = Duration::from_millis(5);
 
 impl Policy {
     /// Compiles the policy in the C file `source` and loads it into this process, where it
-    /// stays.  The policy must have the name of the file.  The compiler's warnings go to standard error.
+    /// stays.  What was compiled from the same text is not compiled again.  The policy must have the name of the file.  The compiler's warnings go to standard error.
     ///
     /// # Errors
     /// See [`CompileError`].
@@ -100,13 +100,17 @@ impl Policy {
     /// # Errors
     /// See [`CompileError`].
     pub fn compile_unless(source: &Path, stop: &dyn Fn() -> bool) -> Result<Policy, CompileError> {
+        let input = source::Input::read(source);
+        if let Some(known) = source::known(&input) {
+            return Ok(known);
+        }
         let compiled = Compiled::from_source(source, stop)?;
         let shown = source.display().to_string();
         let library =
             fs::read(&compiled.library).map_err(|e| CompileError::Io(shown.clone(), e))?;
         statics::check(source, &library)?;
         let policy = load(&compiled.library, &shown, &compiled.name)?;
-        source::remember(policy, source, library);
+        source::remember(policy, input, library);
         Ok(policy)
     }
 

@@ -1,18 +1,42 @@
 //! The C source of a policy, which identifies it together with its name, and its shared library.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::{fs, ptr};
+use std::{env, fs, ptr};
 
-use crate::compile::INCLUDED;
+use crate::compile::{checks_undefined, INCLUDED};
 use crate::policy::Policy;
 
-/// The sources and the library of a policy compiled in this process.
+/// A policy compiled in this process, with its library.
 #[derive(Clone)]
 struct Compiled {
-    sources: BTreeMap<String, String>,
+    policy: Policy,
+    input: Input,
     library: Vec<u8>,
+}
+
+/// What determines the library of a policy: its file, the file and all that it includes as path and text, and the compiler.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Input {
+    file: PathBuf,
+    sources: BTreeMap<String, String>,
+    compiler: Option<String>,
+    is_checking: bool,
+}
+
+impl Input {
+    /// What a policy's file has at this time.
+    pub(crate) fn read(file: &Path) -> Input {
+        let text = fs::read_to_string(file).unwrap_or_default();
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        Input {
+            file: file.to_path_buf(),
+            sources: closure(&name, &text, file.parent()),
+            compiler: env::var("CC").ok(),
+            is_checking: checks_undefined(),
+        }
+    }
 }
 
 /// By the address of the policy's table.
@@ -24,13 +48,20 @@ impl Policy {
     pub fn sources(&self) -> BTreeMap<String, String> {
         let compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
         match compiled.get(&ptr::from_ref(self.0).addr()) {
-            Some(compiled) => compiled.sources.clone(),
+            Some(compiled) => compiled.input.sources.clone(),
             None => {
                 let file = format!("policies/{0}/{0}.c", self.name());
                 let text = shipped(&file).unwrap_or_default();
                 closure(&file, text, None)
             }
         }
+    }
+
+    /// Those of its [`sources`](Policy::sources) that are not part of the program.
+    pub fn own_sources(&self) -> BTreeMap<String, String> {
+        let mut own = self.sources();
+        own.retain(|file, text| shipped(file) != Some(text));
+        own
     }
 
     /// Copies the sources and library of another policy.
@@ -49,13 +80,22 @@ impl Policy {
     }
 }
 
-/// Stores the sources and the library of a policy compiled from a file.
-pub(crate) fn remember(policy: Policy, source: &Path, library: Vec<u8>) {
-    let text = fs::read_to_string(source).unwrap_or_default();
-    let name = source.file_name().unwrap_or_default().to_string_lossy();
-    let sources = closure(&name, &text, source.parent());
+/// The policy that was compiled from the same input in this process.
+pub(crate) fn known(input: &Input) -> Option<Policy> {
+    let compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut all = compiled.values();
+    let own = all.find(|own| own.input == *input)?;
+    Some(own.policy)
+}
+
+/// Stores the input and the library of a compiled policy.
+pub(crate) fn remember(policy: Policy, input: Input, library: Vec<u8>) {
     let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
-    let own = Compiled { sources, library };
+    let own = Compiled {
+        policy,
+        input,
+        library,
+    };
     compiled.insert(ptr::from_ref(policy.0).addr(), own);
 }
 
@@ -75,8 +115,7 @@ fn closure(file: &str, text: &str, folder: Option<&Path>) -> BTreeMap<String, St
         }
         let beside = Path::new(&file).parent().unwrap_or(Path::new(""));
         for name in text.lines().filter_map(included) {
-            let own = folder.and_then(|folder| fs::read_to_string(folder.join(name)).ok());
-            let own = own.map(|text| (name.to_string(), text));
+            let own = folder.and_then(|folder| own(folder, beside, name));
             let folders = [
                 beside,
                 Path::new("policy"),
@@ -95,6 +134,14 @@ fn closure(file: &str, text: &str, folder: Option<&Path>) -> BTreeMap<String, St
         sources.insert(file, text);
     }
     sources
+}
+
+/// A file of the user's: a compiler looks beside the file that includes it.  Devices and pipes are not read.
+fn own(folder: &Path, beside: &Path, name: &str) -> Option<(String, String)> {
+    let path = beside.join(name);
+    let file = folder.join(&path);
+    let text = file.is_file().then(|| fs::read_to_string(file).ok())??;
+    Some((path.display().to_string(), text))
 }
 
 /// The name in `#include "NAME"`.
@@ -133,5 +180,28 @@ mod tests {
         let sources = policy.sources();
         assert!(sources["mine.c"].contains("POLICY(mine,"));
         assert!(sources.contains_key("policy/policy.h"));
+        let own: Vec<String> = policy.own_sources().into_keys().collect();
+        assert_eq!(own, ["mine.c"]);
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri starts no compiler")]
+    fn a_file_is_compiled_again_if_what_it_includes_has_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        fs::create_dir(folder.path().join("deep")).unwrap();
+        let text = fs::read_to_string("../../policies/fifo/fifo.c").unwrap();
+        let text = text.replace("POLICY(fifo,", "POLICY(mine,");
+        write("mine.c", &format!("#include \"deep/a.h\"\n{text}"));
+        write("deep/a.h", "#include \"b.h\"\n");
+        write("deep/b.h", "/* one */\n");
+        let source = folder.path().join("mine.c");
+        let first = Policy::compile(&source).unwrap();
+        let again = Policy::compile(&source).unwrap();
+        assert!(ptr::eq(first.0, again.0));
+        write("deep/b.h", "/* two */\n");
+        let other = Policy::compile(&source).unwrap();
+        assert!(!ptr::eq(first.0, other.0));
+        assert_eq!(other.sources()["deep/b.h"], "/* two */\n");
     }
 }

@@ -49,11 +49,13 @@ pub struct Setup {
     pub hash: TraceHash,
     /// Its names in reports: dimensions with their values.
     pub labels: Vec<(String, String)>,
-    /// The command that repeats it, without `--duration` and `--seed`.
-    line: CommandLine,
+    /// The policy with its settings, and the machine, as a command names them.
+    pub(crate) written: [String; 2],
+    /// The flags of settings of all policies.
+    flags: Vec<String>,
     /// The hashes of the policy's source, the workload and the machine.
     inputs: [TraceHash; 3],
-    trial: Trial,
+    pub(crate) trial: Trial,
 }
 
 impl Setup {
@@ -81,8 +83,13 @@ impl Setup {
 
     /// The command that repeats it, without `--seed`.
     pub fn command(&self) -> String {
-        let line = self.line.clone();
-        line.flag_if("--duration", self.trial.duration.map(exact))
+        let [policy, machine] = &self.written;
+        CommandLine::new("run")
+            .flag("--policy", policy)
+            .flag("--workload", &self.trial.workload.source)
+            .flag("--machine", machine)
+            .words(self.flags.iter().cloned())
+            .flag_if("--duration", self.trial.duration.map(exact))
             .to_string()
     }
 
@@ -457,11 +464,6 @@ impl Making<'_> {
             .chain(varied)
             .collect::<Vec<_>>()
             .join(":");
-        let line = CommandLine::new("run")
-            .flag("--policy", policy)
-            .flag("--workload", &workload.source)
-            .flag("--machine", machine_text)
-            .words(self.around.set_flags.clone());
         let trial = Trial {
             duration,
             limits: self.around.limits,
@@ -473,7 +475,8 @@ impl Making<'_> {
             self.batch.setups.push(Setup {
                 hash,
                 labels,
-                line,
+                written: [policy, machine_text.clone()],
+                flags: self.around.set_flags.clone(),
                 inputs,
                 trial,
             });
@@ -494,7 +497,7 @@ impl Making<'_> {
 
 /// The hash of everything that determines the results of a set-up. Names are not part of it: a
 /// machine with two names gives one set-up.
-fn hash(inputs: [TraceHash; 3], trial: &Trial, version: &str) -> TraceHash {
+pub(crate) fn hash(inputs: [TraceHash; 3], trial: &Trial, version: &str) -> TraceHash {
     let values: Vec<String> = trial.tuned.values().iter().map(i64::to_string).collect();
     let mut texts: Vec<String> = inputs.iter().map(TraceHash::to_string).collect();
     texts.push(values.join(","));

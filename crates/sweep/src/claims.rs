@@ -7,23 +7,19 @@ use rusqlite::{params, Connection, OptionalExtension, Transaction};
 use crate::batch::Setup;
 use crate::store::Claim;
 
-/// Claims a run for this process, unless it is done or claimed; also returns the process's number.
+/// Claims a run for this process, unless it is done or claimed.
 pub(crate) fn claim(
     tx: &Transaction,
-    owner: Option<i64>,
+    owner: i64,
     setup: &Setup,
     seed: u64,
     key: &str,
-) -> rusqlite::Result<(i64, Claim)> {
-    let owner = match owner {
-        Some(owner) => owner,
-        None => new_owner(tx)?,
-    };
+) -> rusqlite::Result<Claim> {
     let done = tx
         .prepare_cached("SELECT 1 FROM run WHERE key = ?")?
         .exists([key])?;
     if done {
-        return Ok((owner, Claim::Done));
+        return Ok(Claim::Done);
     }
     // If a run of this set-up drew no random number, its result holds for all seeds.
     let sibling = tx
@@ -34,27 +30,28 @@ pub(crate) fn claim(
         .optional()?;
     if let Some(sibling) = sibling {
         copy(tx, sibling, key, seed)?;
-        return Ok((owner, Claim::Done));
+        return Ok(Claim::Done);
     }
     let other = tx
         .prepare_cached("SELECT owner FROM claim WHERE key = ?")?
         .query_row([key], |row| row.get::<_, i64>(0))
         .optional()?;
     match other {
-        Some(other) if other != owner && is_alive(tx, other)? => return Ok((owner, Claim::Theirs)),
-        Some(other) if other != owner => died(tx, key)?,
+        Some(other) if other != owner && is_alive(tx, other)? => return Ok(Claim::Theirs),
+        Some(other) if other != owner => died(tx, other, key)?,
         _ => {}
     }
     tx.prepare_cached("INSERT OR REPLACE INTO claim VALUES (?, ?)")?
         .execute(params![key, owner])?;
-    Ok((owner, Claim::Ours))
+    Ok(Claim::Ours)
 }
 
-/// Records that a process died during this run.
-fn died(tx: &Connection, key: &str) -> rusqlite::Result<()> {
+/// Records that the process that executed this run died during it.
+fn died(tx: &Connection, owner: i64, key: &str) -> rusqlite::Result<()> {
     tx.execute(
-        "INSERT INTO crash VALUES (?, 1) ON CONFLICT (key) DO UPDATE SET times = times + 1",
-        [key],
+        "INSERT INTO crash SELECT ?, 1 FROM owner WHERE id = ? AND NOT elsewhere
+         ON CONFLICT (key) DO UPDATE SET times = times + 1",
+        params![key, owner],
     )
     .map(|_| ())
 }
@@ -74,7 +71,7 @@ pub(crate) fn forget_dead(tx: &Transaction) -> rusqlite::Result<()> {
             .query_map([owner], |row| row.get(0))?
             .collect::<Result<_, _>>()?;
         for key in keys {
-            died(tx, &key)?;
+            died(tx, owner, &key)?;
         }
         tx.execute("DELETE FROM claim WHERE owner = ?", [owner])?;
         tx.execute("DELETE FROM owner WHERE id = ?", [owner])?;
@@ -89,13 +86,13 @@ pub(crate) fn end_claim(tx: &Connection, key: &str) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Registers this process in the file.
-fn new_owner(tx: &Transaction) -> rusqlite::Result<i64> {
+/// Registers this process in the file; `elsewhere` if others execute its runs.
+pub(crate) fn new_owner(tx: &Transaction, elsewhere: bool) -> rusqlite::Result<i64> {
     let pid = std::process::id();
     let started = started(pid).unwrap_or_default();
     tx.execute(
-        "INSERT INTO owner (boot, pid, started) VALUES (?, ?, ?)",
-        params![boot(), pid, started],
+        "INSERT INTO owner (boot, pid, started, elsewhere) VALUES (?, ?, ?, ?)",
+        params![boot(), pid, started, elsewhere],
     )?;
     Ok(tx.last_insert_rowid())
 }

@@ -114,7 +114,11 @@ pub fn in_memory(
     let jobs = batch.jobs(None);
     let one = |index: usize, _: &Cancel| {
         let Job { setup, seed } = jobs[index];
-        Ok::<_, Infallible>(ran(&batch.setups[setup], seed, || watch.stop()))
+        let row = ran(batch.setups[setup].trial(seed), &|| watch.stop());
+        if let Some(row) = &row {
+            watch.over(row.error.as_deref());
+        }
+        Ok::<_, Infallible>(row)
     };
     let Ok(rows) = in_parallel(jobs.len(), threads, one, meanwhile);
     let mut done: Vec<(Job, Row)> = jobs

@@ -4,10 +4,10 @@ use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use schedlab_lab::{in_parallel, Reason};
+use schedlab_lab::{in_parallel, Reason, Trial};
 use schedlab_measure::Measure;
 
-use crate::batch::{Batch, Setup};
+use crate::batch::Batch;
 use crate::store::{Claim, Row, Store, StoreError};
 
 /// Time between two checks for the runs of other processes.
@@ -209,7 +209,7 @@ impl<'a, W: Watch> Shared<'a, W> {
             Claim::Theirs => return Ok(Fate::Theirs),
             Claim::Ours => {}
         }
-        let Some(row) = ran(setup, job.seed, || self.watch.stop()) else {
+        let Some(row) = ran(setup.trial(job.seed), &|| self.watch.stop()) else {
             self.store().release(setup, job.seed)?;
             return Ok(Fate::Stopped);
         };
@@ -223,9 +223,9 @@ impl<'a, W: Watch> Shared<'a, W> {
 }
 
 /// Executes one run; `None` if it was stopped.
-pub fn ran(setup: &Setup, seed: u64, stop: impl Fn() -> bool) -> Option<Row> {
+pub fn ran(trial: Trial, stop: &dyn Fn() -> bool) -> Option<Row> {
     let measure = Measure::without_task_distributions();
-    match setup.trial(seed).run(measure, |_| stop()) {
+    match trial.run(measure, |_| stop()) {
         Ok(ran) => {
             let metrics = ran.sink.finish();
             let (hash, ended) = (ran.trace_hash.to_string(), ran.ending.clause());

@@ -10,15 +10,16 @@ use rusqlite::{
     params, Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior,
 };
 use schedlab_measure::{Direction, Headline, HeadlineUnit, Metrics};
+use serde::{Deserialize, Serialize};
 
 use crate::batch::{run_key, Setup};
-use crate::claims::{claim, end_claim, forget_dead};
+use crate::claims::{claim, end_claim, forget_dead, new_owner};
 
 /// "schd": the SQLite application id of these files.
 const APPLICATION: i64 = 0x7363_6864;
 
 /// The version of the tables.
-const SCHEMA: i64 = 1;
+const SCHEMA: i64 = 2;
 
 /// Longest wait for another process that writes.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -55,7 +56,13 @@ CREATE TABLE value (
   value REAL NOT NULL,
   PRIMARY KEY (run, metric)
 ) WITHOUT ROWID;
-CREATE TABLE owner (id INTEGER PRIMARY KEY, boot TEXT NOT NULL, pid INTEGER NOT NULL, started TEXT NOT NULL);
+CREATE TABLE owner (
+  id INTEGER PRIMARY KEY,
+  boot TEXT NOT NULL,
+  pid INTEGER NOT NULL,
+  started TEXT NOT NULL,
+  elsewhere INTEGER NOT NULL
+);
 CREATE TABLE claim (key TEXT PRIMARY KEY, owner INTEGER NOT NULL REFERENCES owner) WITHOUT ROWID;
 CREATE TABLE crash (key TEXT PRIMARY KEY, times INTEGER NOT NULL) WITHOUT ROWID;
 CREATE VIEW results AS
@@ -94,6 +101,7 @@ pub struct Store {
     path: PathBuf,
     connection: Connection,
     owner: Option<i64>,
+    elsewhere: bool,
 }
 
 /// The state of a run for this process.
@@ -108,7 +116,7 @@ pub enum Claim {
 }
 
 /// The result of a run.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Row {
     /// Was a random number drawn? `None` if it failed.
     pub seed_used: Option<bool>,
@@ -123,7 +131,7 @@ pub struct Row {
 }
 
 /// A metric as it is stored.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Measured {
     /// Its stable name.
     pub name: String,
@@ -199,6 +207,7 @@ impl Store {
             path: path.to_path_buf(),
             connection,
             owner: None,
+            elsewhere: false,
         };
         store.prepare(about, extend)?;
         Ok(store)
@@ -216,6 +225,7 @@ impl Store {
             connection: connection.map_err(|e| system(path, &e))?,
             path: path.to_path_buf(),
             owner: None,
+            elsewhere: false,
         };
         let wait = store.connection.busy_timeout(PATIENCE);
         store.checked(wait)?;
@@ -319,18 +329,18 @@ impl Store {
         &mut self,
         setups: impl IntoIterator<Item = &'a Setup>,
     ) -> Result<(), StoreError> {
-        let path = self.path.clone();
-        let tx = begin(&mut self.connection, &path)?;
-        for setup in setups {
-            setup_id(
-                &tx,
-                &setup.hash.to_string(),
-                &labels(setup),
-                &setup.command(),
-            )
-            .map_err(|e| system(&path, &e))?;
-        }
-        tx.commit().map_err(|e| system(&path, &e))
+        self.write(|tx| {
+            for setup in setups {
+                let (hash, command) = (setup.hash.to_string(), setup.command());
+                setup_id(tx, &hash, &labels(setup), &command)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Other processes execute the runs that are claimed from now on: if this process dies, they are not the cause.
+    pub fn runs_elsewhere(&mut self) {
+        self.elsewhere = true;
     }
 
     /// Claims a run for this process, unless it is done or claimed.
@@ -338,15 +348,32 @@ impl Store {
     /// # Errors
     /// The file cannot be written.
     pub fn claim(&mut self, setup: &Setup, seed: u64) -> Result<Claim, StoreError> {
-        let key = run_key(setup.hash, seed).to_string();
-        let path = self.path.clone();
-        let owner = self.owner;
-        let tx = begin(&mut self.connection, &path)?;
-        let claimed = claim(&tx, owner, setup, seed, &key);
-        let (owner, claim) = claimed.map_err(|e| system(&path, &e))?;
-        tx.commit().map_err(|e| system(&path, &e))?;
+        Ok(self.claim_all([(setup, seed)])?[0])
+    }
+
+    /// Claims several runs in one transaction.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn claim_all<'a>(
+        &mut self,
+        runs: impl IntoIterator<Item = (&'a Setup, u64)>,
+    ) -> Result<Vec<Claim>, StoreError> {
+        let (owner, elsewhere) = (self.owner, self.elsewhere);
+        let (owner, claims) = self.write(|tx| {
+            let owner = match owner {
+                Some(owner) => owner,
+                None => new_owner(tx, elsewhere)?,
+            };
+            let one = |(setup, seed): (&Setup, u64)| {
+                let key = run_key(setup.hash, seed).to_string();
+                claim(tx, owner, setup, seed, &key)
+            };
+            let claims: rusqlite::Result<Vec<Claim>> = runs.into_iter().map(one).collect();
+            Ok((owner, claims?))
+        })?;
         self.owner = Some(owner);
-        Ok(claim)
+        Ok(claims)
     }
 
     /// Stores the result of a run and removes its claim.
@@ -354,13 +381,25 @@ impl Store {
     /// # Errors
     /// The file cannot be written: the run is not stored, and its claim ends with this process.
     pub fn record(&mut self, setup: &Setup, seed: u64, row: &Row) -> Result<(), StoreError> {
-        let key = run_key(setup.hash, seed).to_string();
-        let path = self.path.clone();
-        let tx = begin(&mut self.connection, &path)?;
-        insert(&tx, setup, seed, &key, row)
-            .and_then(|()| end_claim(&tx, &key))
-            .and_then(|()| tx.commit())
-            .map_err(|e| system(&path, &e))
+        self.record_all([(setup, seed, row)])
+    }
+
+    /// Stores the results of several runs in one transaction, and removes their claims.
+    ///
+    /// # Errors
+    /// The file cannot be written: none of the runs is stored.
+    pub fn record_all<'a>(
+        &mut self,
+        rows: impl IntoIterator<Item = (&'a Setup, u64, &'a Row)>,
+    ) -> Result<(), StoreError> {
+        self.write(|tx| {
+            for (setup, seed, row) in rows {
+                let key = run_key(setup.hash, seed).to_string();
+                insert(tx, setup, seed, &key, row)?;
+                end_claim(tx, &key)?;
+            }
+            Ok(())
+        })
     }
 
     /// Removes a claim without a result.
@@ -369,11 +408,19 @@ impl Store {
     /// The file cannot be written.
     pub fn release(&mut self, setup: &Setup, seed: u64) -> Result<(), StoreError> {
         let key = run_key(setup.hash, seed).to_string();
+        self.write(|tx| end_claim(tx, &key))
+    }
+
+    /// Does something in one transaction.
+    fn write<T>(
+        &mut self,
+        change: impl FnOnce(&Transaction) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
         let path = self.path.clone();
         let tx = begin(&mut self.connection, &path)?;
-        end_claim(&tx, &key)
-            .and_then(|()| tx.commit())
-            .map_err(|e| system(&path, &e))
+        let done = change(&tx).map_err(|e| system(&path, &e))?;
+        tx.commit().map_err(|e| system(&path, &e))?;
+        Ok(done)
     }
 
     /// Deletes failed runs, so that they are repeated.
@@ -395,12 +442,15 @@ impl Store {
     /// The file cannot be read.
     pub fn crashes(&self, setup: &Setup, seed: u64) -> Result<u64, StoreError> {
         let key = run_key(setup.hash, seed).to_string();
-        let times =
-            self.connection
-                .query_row("SELECT times FROM crash WHERE key = ?", [key], |row| {
-                    row.get::<_, i64>(0)
-                });
-        Ok(self.checked(times.optional())?.unwrap_or(0) as u64)
+        let times = self
+            .connection
+            .prepare_cached("SELECT times FROM crash WHERE key = ?")
+            .and_then(|mut query| {
+                query
+                    .query_row([key], |row| row.get::<_, i64>(0))
+                    .optional()
+            });
+        Ok(self.checked(times)?.unwrap_or(0) as u64)
     }
 
     /// The results of a set-up by seed, without missing runs.

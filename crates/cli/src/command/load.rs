@@ -1,6 +1,5 @@
 //! `schedlab load`: a policy as the scheduler of this machine.
 
-use std::borrow::Cow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -56,28 +55,26 @@ pub(super) fn object_or(
     file: Option<&Path>,
     text: &str,
     tuned: &Tuned,
-) -> Result<Cow<'static, [u8]>, Failure> {
+) -> Result<Vec<u8>, Failure> {
     match file {
-        Some(path) => Ok(Cow::Owned(read(path)?)),
+        Some(path) => read(path),
         None => object(text, tuned),
     }
 }
 
 /// The policy's BPF object: the one the binary carries, or compiled now.
-pub(super) fn object(text: &str, tuned: &Tuned) -> Result<Cow<'static, [u8]>, Failure> {
+pub(super) fn object(text: &str, tuned: &Tuned) -> Result<Vec<u8>, Failure> {
     for_kernels(tuned)?;
     if let Some(source) = choose::policy_file(text) {
-        return compile_for_kernel(source).map(Cow::Owned);
+        return compile_for_kernel(source);
     }
     let name = tuned.policy.name();
-    schedlab_bpf::built_in(name)
-        .map(Cow::Borrowed)
-        .ok_or_else(|| {
-            Failure::Other(format!(
-                "{name} was not compiled for the kernel when this program was built: \
+    schedlab_bpf::built_in(name).ok_or_else(|| {
+        Failure::Other(format!(
+            "{name} was not compiled for the kernel when this program was built: \
              there was no clang 19 (scripts/setup.sh installs one), or it refused the policy"
-            ))
-        })
+        ))
+    })
 }
 
 fn print_verified(loaded: &Loaded) -> Result<(), Failure> {

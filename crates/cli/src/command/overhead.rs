@@ -155,7 +155,7 @@ impl Scheduler {
             &Scheduler::Floor { preempts } => {
                 let missing = "it was not compiled: there was no clang 19";
                 let code = schedlab_bpf::other("floor").ok_or(Failure::Other(missing.into()))?;
-                schedlab_live::load_floor(code, preempts, &options)
+                schedlab_live::load_floor(&code, preempts, &options)
             }
             Scheduler::Policy { written, tuned } => {
                 let code = load::object_or(object, written, tuned)?;
@@ -299,7 +299,7 @@ fn lists() -> Result<Table, Failure> {
         "walk_linked",
         "walk_indexed",
     ];
-    let calls = schedlab_live::run_programs(code, &programs, 4);
+    let calls = schedlab_live::run_programs(&code, &programs, 4);
     let calls = calls.map_err(|e| failed(e.to_string()))?;
     let row = |(contest, (label, kind)): (usize, (&str, &str))| {
         let each = |work: &str, steps: f64| {

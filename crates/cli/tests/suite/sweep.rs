@@ -525,7 +525,7 @@ fn another_version_of_the_tables_is_refused() {
     fs::write(&db, bytes).unwrap();
     let message = failed(BAD_INPUT, &["report", &db]);
     assert!(
-        message.contains("its tables have version 9; expected version 1"),
+        message.contains("its tables have version 9; expected version 2"),
         "{message}"
     );
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::command::quoted;
 use schedlab_input::{read_text, Diagnostic};
 use schedlab_machine::Machine;
 use schedlab_workload::{builtin, exported, native, rtapp, Workload};
@@ -26,6 +27,22 @@ pub fn workload(text: &str, options: &rtapp::Options) -> Result<Workload, Diagno
             None => Err(unknown(text)),
         },
     }
+}
+
+/// The file in a workload as users write it, and what follows it; none if the workload comes with the program.
+///
+/// # Errors
+/// A quote does not end.
+pub fn workload_file(text: &str) -> Result<Option<(String, String)>, Diagnostic> {
+    let text = text.trim();
+    let (name, args) = words(text)?;
+    let extension = Path::new(&name).extension().and_then(|e| e.to_str());
+    Ok(match extension {
+        Some("toml") if args.is_empty() => Some((name, String::new())),
+        Some("toml") => Some((name, format!(" {}", quoted(&args)))),
+        Some("json") => Some((text.to_string(), String::new())),
+        _ => None,
+    })
 }
 
 /// Several workloads, each under a name of its own: the line it was written as, where names are equal.
