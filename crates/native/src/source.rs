@@ -5,8 +5,11 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::{fs, ptr};
 
-use crate::compile::INCLUDED;
 use crate::policy::Policy;
+
+/// Files that a policy may include, as path and text, so that a binary without the sources can
+/// compile one: the contract, shared headers, the policies, and the native dialect.
+pub(crate) const INCLUDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/included.rs"));
 
 /// The sources and the library of a policy compiled in this process.
 #[derive(Clone)]

@@ -27,6 +27,7 @@ mod cache;
 mod check;
 mod cpu;
 mod deadlock;
+mod ending;
 mod engine;
 mod error;
 mod family;
@@ -45,6 +46,7 @@ mod task;
 mod ticks;
 mod wake;
 
+pub use ending::Ending;
 pub use engine::{EndReason, Outcome, Simulation, Status};
 pub use error::{Rule, SimError, Violation};
 pub use setup::{Limits, Setup, TieBreak};
