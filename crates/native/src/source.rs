@@ -53,6 +53,7 @@ impl Policy {
 }
 
 /// Stores the sources and the library of a policy compiled from a file.
+#[cfg(unix)]
 pub(crate) fn remember(policy: Policy, source: &Path, library: Vec<u8>) {
     let text = fs::read_to_string(source).unwrap_or_default();
     let name = source.file_name().unwrap_or_default().to_string_lossy();
