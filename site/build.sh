@@ -38,3 +38,9 @@ for source in policies/*/*.c; do
     "$clang" $(cat crates/native/src/cflags.txt site/policy-flags.txt) -g0 -w -Ipolicy -Ipolicies -Icrates/native/include \
         "-Wl,--export=schedlab_policy_$name" -o "$out/policies/$name.wasm" "$source"
 done
+
+# The page itself, and what it shares with reports.
+cp site/*.html site/*.js site/*.css site/*.svg "$out/"
+cp crates/report/templates/report.css crates/report/templates/report.js crates/report/src/svg/figure.css "$out/"
+ls "$out"/policies/*.wasm | sed 's|.*/||; s|\.wasm$||' |
+    awk 'BEGIN { printf "[" } { printf "%s\"%s\"", (NR > 1 ? "," : ""), $0 } END { print "]" }' >"$out/policies/names.json"

@@ -4,11 +4,14 @@ use schedlab_policy::Policy;
 use schedlab_workload::builtin;
 use serde_json::{json, Value};
 
+/// Machines without costs that the page offers; a link may name any other.
+const IDEAL: [&str; 4] = ["ideal-1", "ideal-2", "ideal-4", "ideal-8"];
+
 /// The machines, workloads and policies, each with what the page shows of it.
 pub(crate) fn catalogue(linked: &[Policy]) -> Value {
     json!({
         "policies": linked.iter().map(policy).collect::<Vec<_>>(),
-        "machines": schedlab_machine::names().into_iter().map(machine).collect::<Vec<_>>(),
+        "machines": IDEAL.into_iter().chain(schedlab_machine::names()).map(machine).collect::<Vec<_>>(),
         "workloads": builtin::list().iter().map(workload).collect::<Vec<_>>(),
     })
 }

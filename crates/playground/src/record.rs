@@ -6,7 +6,7 @@ use serde_json::{json, Value};
 use crate::scene::{Scene, State, Stay};
 
 /// The most events of a run that are kept; metrics and hash are always of all of them.
-pub const MOST_EVENTS: usize = 400_000;
+pub const MOST_EVENTS: usize = 1_000_000;
 
 /// A task as the page names it.
 #[derive(Clone, Debug)]
