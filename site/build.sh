@@ -15,15 +15,14 @@ export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER="${WASM_LD:-wasm-ld-19}"
 mkdir -p "$out/policies"
 
 # Policies are linked into the engine's memory and its table of functions, and use its stack.
-RUSTFLAGS='-C link-arg=--export-table -C link-arg=--growable-table -C link-arg=--export=__stack_pointer'
-export RUSTFLAGS
+flags='-C link-arg=--export-table -C link-arg=--growable-table -C link-arg=--export=__stack_pointer'
 engine() {
-    "$@" --package schedlab-playground --profile site --target wasm32-unknown-unknown --crate-type cdylib --lib
+    RUSTFLAGS="$flags" "$@" --package schedlab-playground --profile site --target wasm32-unknown-unknown --crate-type cdylib --lib
 }
 if [ -d "$(rustc --print sysroot)/lib/rustlib/wasm32-unknown-unknown" ]; then
     engine cargo rustc
 elif [ -d /usr/lib/rustlib/src/rust/library ]; then
-    RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 engine /usr/bin/cargo rustc -Zbuild-std=std,panic_abort
+    engine env RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 /usr/bin/cargo rustc -Zbuild-std=std,panic_abort
 else
     echo "site/build.sh: no Rust for wasm32-unknown-unknown: rustup target add wasm32-unknown-unknown, or apt install rustc-web cargo-web rust-web-src" >&2
     exit 5
@@ -44,3 +43,6 @@ cp site/*.html site/*.js site/*.css site/*.svg "$out/"
 cp crates/report/templates/report.css crates/report/templates/report.js crates/report/src/svg/figure.css "$out/"
 ls "$out"/policies/*.wasm | sed 's|.*/||; s|\.wasm$||' |
     awk 'BEGIN { printf "[" } { printf "%s\"%s\"", (NR > 1 ? "," : ""), $0 } END { print "]" }' >"$out/policies/names.json"
+
+# Pages of text.
+cargo run --quiet --package schedlab-playground --example pages --target-dir "${CARGO_TARGET_DIR%/site}" -- "$out"

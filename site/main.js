@@ -161,6 +161,7 @@ function card(run, index, setUp) {
   const rate = `${count(Math.round(run.events / (run.ms / 1000)))} a second`;
   const made = element("section", { className: `run c${index}`, ariaLabel: run.label }, [
     element("h3", { textContent: run.label }),
+    element("div", { className: "figures" }, headlines(run).map(figure)),
     element("dl", {}, [
       ...row("Trace", run.hash, "hash"),
       ...row("Simulated", `${duration(run.duration_ns)} (${run.end})`),
@@ -172,6 +173,18 @@ function card(run, index, setUp) {
   const edited = ["workload", "machine"].filter((part) => setUp[part].text);
   made.append(...edited.map((part) => download(setUp[part])));
   return made;
+}
+
+/** The first headline, which is the workload's own if it counts something, and two that explain it. */
+function headlines({ headlines: all }) {
+  const explaining = ["wakeup_latency_p99_ns", "scheduler_share"];
+  const others = explaining.map((id) => all.find((one) => one.headline.id === id));
+  return [...new Set([all[0], ...others])].filter(Boolean);
+}
+
+function figure({ headline, value }) {
+  const units = { ns: () => duration(value), "1/s": () => `${count(Math.round(value))} /s`, share: () => `${(value * 100).toFixed(1)} %`, 1: () => count(value) };
+  return element("p", { className: "big" }, [units[headline.unit](), element("small", { textContent: headline.label })]);
 }
 
 /** An edited text, as the file that the command names. */

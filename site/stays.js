@@ -16,6 +16,7 @@ export class Stays {
       this.ofTask[task[i]].push(i);
       (reason[i] === 0 ? waits : this.onCpu)[cpu[i]].push(i);
     }
+    this.overhead = overheadOf(run);
     this.depths = waits.map((list) => new Depth(list, start_ns, end_ns));
     this.deepest = this.depths.reduce((most, { deepest }) => Math.max(most, deepest), 0);
   }
@@ -25,7 +26,7 @@ export class Stays {
   group(task) { return this.run.tasks[task]?.[1] ?? "other"; }
 
   cpus() {
-    return this.onCpu.slice(0, MOST_CPUS).map((list, cpu) => this.#lane(`CPU ${cpu}`, list, this.depths[cpu]));
+    return this.onCpu.slice(0, MOST_CPUS).map((list, cpu) => ({ ...this.#lane(`CPU ${cpu}`, list, this.depths[cpu]), overhead: this.overhead[cpu] }));
   }
 
   tasks() {
@@ -41,18 +42,26 @@ export class Stays {
 
   #lane(name, list, depth) {
     const { end_ns } = this.run.columns;
-    /** The first stay that ends after a time. */
-    const first = (time) => {
-      let [low, high] = [0, list.length];
-      while (low < high) {
-        const middle = (low + high) >> 1;
-        if (end_ns[list[middle]] > time) high = middle;
-        else low = middle + 1;
-      }
-      return low;
-    };
-    return { name, list, depth, first };
+    return { name, list, depth, first: (time) => firstAfter(list, end_ns, time) };
   }
+}
+
+/** The first of a list of indices whose end is after a time. */
+export function firstAfter(list, ends, time) {
+  let [low, high] = [0, list.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (ends[list[middle]] > time) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** The spans of overhead of each CPU, by index. */
+function overheadOf({ columns: { overhead_cpu }, nr_cpus }) {
+  const lanes = Array.from({ length: nr_cpus }, () => []);
+  overhead_cpu.forEach((cpu, i) => lanes[cpu].push(i));
+  return lanes;
 }
 
 /** How many tasks wait on a run queue, over time. */

@@ -2,7 +2,7 @@
 // Who ran where, drawn: rows are CPUs or tasks; all timelines of a page show one window of time.
 
 import { clock, duration, element } from "./dom.js";
-import { Stays } from "./stays.js";
+import { firstAfter, Stays } from "./stays.js";
 
 const AXIS = 24;
 const COLOURS = 8;
@@ -145,6 +145,7 @@ export class Timeline {
     c.rect(gutter, y - 1, width - gutter, box + strip + 2);
     c.clip();
     this.#boxes(c, lane, y, width);
+    if (lane.overhead) this.#overhead(c, lane.overhead, y, width);
     if (strip && lane.depth) this.#depth(c, lane.depth, y + box + 1, width);
     c.restore();
   }
@@ -175,9 +176,28 @@ export class Timeline {
       c.fillRect(left, y, shown - gap, box);
       if (shown > 30 && box >= 13) {
         c.fillStyle = readable(paint.colours[colour % COLOURS]);
-        c.fillText(fitted(c, this.kind === "cpu" ? stays.name(task[stay]) : `CPU ${this.run.columns.cpu[stay]}`, shown - 9), left + 4, y + box / 2 + 0.5);
+        c.fillText(fitted(c, this.kind === "cpu" ? stays.name(task[stay]) : `CPU ${this.run.columns.cpu[stay]}`, shown - 9), left + 4, y + box * (this.kind === "cpu" ? 0.3 : 0.5) + 0.5);
       }
     }
+  }
+
+  /** The kernel's own time, dark at the foot of the row; per pixel as tall as its share. */
+  #overhead(c, list, y, width) {
+    const { overhead_start_ns: starts, overhead_end_ns: ends } = this.run.columns;
+    const { view, box, paint } = this;
+    const shares = new Float32Array(Math.ceil(width) + 2);
+    for (let i = firstAfter(list, ends, view.from); i < list.length; i++) {
+      const span = list[i];
+      if (starts[span] > view.to) break;
+      const left = Math.max(this.x(starts[span]), 0);
+      const right = Math.min(this.x(ends[span]), width);
+      for (let x = Math.floor(left); x < right; x++) shares[x] += Math.min(right, x + 1) - Math.max(left, x);
+    }
+    const most = Math.max(3, Math.round(box * 0.45));
+    c.fillStyle = paint.fg;
+    shares.forEach((share, x) => {
+      if (share > 0.02) c.fillRect(x, y + box - most * Math.min(share, 1), 1, most * Math.min(share, 1));
+    });
   }
 
   /** How many tasks wait, as an area below the row; full height is the most of any row. */

@@ -1,6 +1,8 @@
 //! The events of a run, kept for the page: as they were, and as columns of numbers that it draws.
 
-use schedlab_trace::{CpuId, Event, EventKind, PrevState, Sink, TaskId, TaskInfo, Time, TraceInfo};
+use schedlab_trace::{
+    CpuId, Event, EventKind, Ns, Overhead, PrevState, Sink, TaskId, TaskInfo, Time, TraceInfo,
+};
 use serde_json::{json, Value};
 
 use crate::scene::{Scene, State, Stay};
@@ -26,6 +28,34 @@ struct Stays {
     reason: Vec<u32>,
 }
 
+/// Time that CPUs spend on overhead, in the order of events; a column for each property.
+#[derive(Debug, Default)]
+struct Spans {
+    start_ns: Vec<f64>,
+    end_ns: Vec<f64>,
+    cpu: Vec<u32>,
+    /// Of the last span of each CPU.
+    ends: Vec<Time>,
+}
+
+impl Spans {
+    /// Spans of one moment follow one another; only waiting for a lock is reported at its end.
+    fn push(&mut self, event: &Event, kind: Overhead, ns: Ns) {
+        let cpu = event.cpu.index();
+        if self.ends.len() <= cpu {
+            self.ends.resize(cpu + 1, Time::ZERO);
+        }
+        let start = match kind {
+            Overhead::Lock => Time(event.time.0.saturating_sub(ns.0)),
+            _ => event.time.max(self.ends[cpu]),
+        };
+        self.ends[cpu] = Time(start.0 + ns.0);
+        self.start_ns.push(start.0 as f64);
+        self.end_ns.push(self.ends[cpu].0 as f64);
+        self.cpu.push(event.cpu.0);
+    }
+}
+
 /// A sink that keeps a run for the page.
 #[derive(Debug, Default)]
 pub struct Record {
@@ -41,6 +71,7 @@ pub struct Record {
     pub(crate) seen: u64,
     scene: Scene,
     stays: Stays,
+    overhead: Spans,
     /// The time up to which events are kept.
     pub(crate) end: Time,
 }
@@ -128,6 +159,9 @@ impl Record {
             "task": u32s(&self.stays.task),
             "cpu": u32s(&self.stays.cpu),
             "reason": u32s(&self.stays.reason),
+            "overhead_start_ns": f64s(&self.overhead.start_ns),
+            "overhead_end_ns": f64s(&self.overhead.end_ns),
+            "overhead_cpu": u32s(&self.overhead.cpu),
             "time_ns": f64s(&self.time_ns),
             "step": u32s(&self.step),
         })
@@ -169,6 +203,9 @@ impl Sink for Record {
         self.time_ns.push(event.time.0 as f64);
         self.step.push(u32::from(is_step(&event.kind)));
         self.events.push(*event);
+        if let EventKind::Overhead { kind, ns } = event.kind {
+            self.overhead.push(event, kind, ns);
+        }
         let stays = &mut self.stays;
         self.scene
             .follow(event, |stay| stays.push(stay, event.time));

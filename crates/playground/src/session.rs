@@ -1,5 +1,6 @@
 //! The state behind a page: linked policies, and runs.
 
+use schedlab_measure::Headline;
 use schedlab_policy::Policy;
 use schedlab_report::{render_sections, Run};
 use serde_json::{json, Value};
@@ -110,6 +111,7 @@ impl Ran {
             "kept_events": record.events.len(),
             "kept_until_ns": record.end.0,
             "seed_used": seed_used,
+            "headlines": headlines(run),
             "command": run.command,
             "warnings": run.warnings,
             "nr_cpus": record.info.nr_cpus,
@@ -117,6 +119,16 @@ impl Ran {
             "columns": record.columns(),
         })
     }
+}
+
+/// The headlines with their values; those that the run does not have are left out.
+fn headlines(run: &Run) -> Vec<Value> {
+    let all = Headline::all([&run.metrics]);
+    let valued = all.iter().filter_map(|headline| {
+        let value = headline.value(&run.metrics)?;
+        Some(json!({ "headline": headline, "value": value }))
+    });
+    valued.collect()
 }
 
 fn label(run: &Run) -> String {
