@@ -10,6 +10,8 @@
 # make whatif records workloads in a real kernel, predicts them under other schedulers, and runs them there (docs/whatif.md)
 # make overhead measures what each scheduler costs in a real kernel, for docs/overhead.md
 # make wheel   builds the Python package into out/wheel, installs it into out/venv and runs its tests
+# make site    writes the playground and the documentation into out/site (docs/playground.md)
+# make site-test runs the site's tests in a headless browser: hashes, links, keyboard, accessibility
 # make deny    licences, sources, duplicates and known faults of all dependencies, by cargo-deny
 # make clean   removes what the others made
 
@@ -19,7 +21,7 @@ export SCHEDLAB_REQUIRE_BROWSER ?= 1
 # Tests that had to be skipped leave a line here.
 export SCHEDLAB_SKIPPED := $(CURDIR)/out/skipped
 
-.PHONY: demo test built suites vm-short test-vm miri skipped check perfetto release bench golden results fidelity whatif overhead fuzz wheel clean scx deny
+.PHONY: demo test built suites vm-short test-vm miri skipped check perfetto release bench golden results fidelity whatif overhead fuzz wheel clean scx deny site site-test
 
 demo:
 	scripts/setup.sh demo
@@ -106,6 +108,18 @@ wheel:
 	cd python && PATH="$(CURDIR)/out/venv/bin:$$PATH" maturin build --release --out $(CURDIR)/out/wheel
 	out/venv/bin/pip install --quiet --force-reinstall --no-deps out/wheel/schedlab-*.whl
 	out/venv/bin/python python/tests/test_schedlab.py
+
+# The engine and the policies for WebAssembly, the page, and the pages of text.
+site:
+	scripts/setup.sh site
+	site/build.sh out/site
+
+# Puppeteer and axe come from the npm registry; SCHEDLAB names the program whose hashes the page's are compared with.
+site-test: site
+	$(CARGO) build --release --package schedlab
+	scripts/setup.sh site-test
+	npm ci --prefix site/test --no-audit --no-fund
+	SCHEDLAB=$${CARGO_TARGET_DIR:-target}/release/schedlab node site/test/site.mjs out/site
 
 fuzz:
 	scripts/fuzz.sh $(SECONDS)

@@ -118,6 +118,11 @@ impl Policy {
         Policy(unsafe { &*table }, None)
     }
 
+    /// Its table, for [`Policy::linked`].
+    pub fn table(&self) -> *const ffi::Policy {
+        self.0
+    }
+
     /// The same policy under another name.
     pub fn renamed(&self, name: &str) -> Policy {
         let name = CString::new(name).unwrap_or_default().into_raw();

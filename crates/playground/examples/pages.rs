@@ -188,7 +188,8 @@ fn html_of(page: &Page, targets: &BTreeMap<PathBuf, PathBuf>) -> (String, Vec<Pa
     html::push_html(&mut text, written.into_iter());
     // Wide tables and code scroll; the keyboard must reach them.
     let text = text.replace("<table>", "<table tabindex=\"0\">");
-    (text.replace("<pre>", "<pre tabindex=\"0\">"), images)
+    let text = text.replace("<pre>", "<pre tabindex=\"0\">");
+    (text.replace("<th></th>", "<td></td>"), images)
 }
 
 /// The anchor of a heading, as the usual hosts of source name it.

@@ -8,7 +8,7 @@ use crate::scene::{Scene, State};
 use crate::text::class_name;
 
 /// The most waiting tasks listed of a CPU.
-const MOST_WAITING: usize = 10;
+const MOST_WAITING: usize = 6;
 
 impl Record {
     /// The moment after an event; none if there is no such event.

@@ -151,8 +151,10 @@ impl Record {
 
     /// Where the columns are in memory: address, length and type of each.
     pub(crate) fn columns(&self) -> Value {
-        let f64s = |column: &[f64]| json!([column.as_ptr().addr(), column.len(), "f64"]);
-        let u32s = |column: &[u32]| json!([column.as_ptr().addr(), column.len(), "u32"]);
+        let f64s =
+            |column: &[f64]| json!([column.as_ptr().expose_provenance(), column.len(), "f64"]);
+        let u32s =
+            |column: &[u32]| json!([column.as_ptr().expose_provenance(), column.len(), "u32"]);
         json!({
             "start_ns": f64s(&self.stays.start_ns),
             "end_ns": f64s(&self.stays.end_ns),

@@ -18,7 +18,7 @@ function sortBy(table, column) {
   const key = (row) => {
     const cell = row.cells[column];
     if (cell.dataset.sort !== undefined) return Number(cell.dataset.sort);
-    if (cell.tagName === "TD") return -Infinity;
+    if (cell.tagName === "TD" && cell.className !== "label") return -Infinity;
     return cell.textContent;
   };
   const compare = (a, b) => typeof a === "number" && typeof b === "number"

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Tests of the site in a headless browser; "make site-test" builds it and runs them.
+//
+//   node site/test/site.mjs [FOLDER]      FOLDER: the site (default: out/site)
+//
+// CHROMIUM names the browser. Screenshots are written to out/screenshots. Figures are printed: size, times, events a second.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import fs from "node:fs";
+import http from "node:http";
+import path from "node:path";
+import { createRequire } from "node:module";
+import puppeteer from "puppeteer-core";
+
+const root = path.resolve(process.argv[2] ?? "out/site");
+const shots = path.resolve("out/screenshots");
+const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+const MOST_BYTES = 3_000_000;
+const MOST_FIRST_RUN_MS = 2000;
+const LEAST_EVENTS_A_SECOND = 1_000_000;
+
+const TYPES = { ".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".json": "application/json", ".png": "image/png", ".svg": "image/svg+xml", ".wasm": "application/wasm" };
+
+/** The site on a free port of the loopback address. */
+function serve() {
+  const server = http.createServer((request, response) => {
+    const file = path.join(root, decodeURIComponent(new URL(request.url, "http://x").pathname).replace(/\/$/, "/index.html"));
+    fs.readFile(file, (error, bytes) => {
+      response.writeHead(error ? 404 : 200, { "content-type": TYPES[path.extname(file)] ?? "text/plain" });
+      response.end(bytes);
+    });
+  });
+  return new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(server)));
+}
+
+const tests = [];
+const test = (name, run) => tests.push({ name, run });
+
+/** The runs of tests/golden, by workload: what it is called with, and for how long. */
+const GOLDEN = {
+  volanomark: ["volanomark --rooms 1 --count 10", "10s"],
+  hackbench: ["hackbench --groups 1", "1s"],
+  "kernel-build": ["kernel-build", "1s"],
+  late: ["late", "1s"],
+  "massive-intr": ["massive-intr", "500ms"],
+  mixed: ["mixed", "1s"],
+  "closed-loop-server": ["closed-loop-server", "500ms"],
+  "rt-over-normal": ["rt-over-normal", "1s"],
+};
+
+function goldenRuns() {
+  const lines = fs.readFileSync("tests/golden/hashes.txt", "utf8").trim().split("\n");
+  return lines.map((line) => {
+    const [, hash, workload, machine, name, variant, seed] = line.match(/^(\S+) {2}(\S+) on (\S+), (\S+) ?(\S*), seed (\d+)$/);
+    const [text, duration] = GOLDEN[workload];
+    const source = (words) => ({ name: words, text: "" });
+    const setUp = { policies: [{ name, variant, settings: "" }], machine: source(machine), workload: source(text), seed: Number(seed), duration };
+    return { line, hash, setUp };
+  });
+}
+
+async function opened(page, address) {
+  const problems = [];
+  page.on("pageerror", (error) => problems.push(error.message));
+  page.on("requestfailed", (request) => problems.push(`${request.url()}: failed`));
+  await page.goto(address);
+  await page.waitForFunction(() => document.documentElement.dataset.ready);
+  return problems;
+}
+
+async function run(page) {
+  await page.evaluate(() => delete document.documentElement.dataset.ran);
+  await page.click("#go");
+  await page.waitForFunction(() => document.documentElement.dataset.ran, { timeout: 120_000 });
+  return page.evaluate(() => ({ ms: Number(document.documentElement.dataset.ran), hashes: [...document.querySelectorAll(".run .hash")].map((place) => place.textContent) }));
+}
+
+async function violations(page) {
+  await page.addScriptTag({ path: axe });
+  const found = await page.evaluate(() => window.axe.run(document));
+  return found.violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map((node) => node.target.join(" ")).slice(0, 3).join(", ")}`);
+}
+
+test("the page is small", () => {
+  const needed = fs.readdirSync(root).filter((name) => !fs.statSync(path.join(root, name)).isDirectory()).map((name) => path.join(root, name));
+  const policies = fs.readdirSync(path.join(root, "policies")).filter((name) => /\.(wasm|json)$/.test(name)).map((name) => path.join(root, "policies", name));
+  const bytes = [...needed, ...policies].reduce((sum, file) => sum + fs.statSync(file).size, 0);
+  console.log(`  ${bytes} bytes`);
+  assert.ok(bytes < MOST_BYTES);
+});
+
+test("every golden hash stands in the page", async ({ browser, address }) => {
+  const page = await browser.newPage();
+  await opened(page, `${address}index.html`);
+  const runs = goldenRuns();
+  const done = await page.evaluate(async (setUps) => {
+    const { Laboratory } = await import("./laboratory.js");
+    const laboratory = new Laboratory(() => {});
+    await laboratory.loaded;
+    const results = [];
+    for (const setUp of setUps) {
+      const { runs: [one] } = await laboratory.run(setUp);
+      results.push({ hash: one.hash, events: one.events, ms: one.ms });
+    }
+    return results;
+  }, runs.map(({ setUp }) => setUp));
+  const wrong = runs.filter(({ hash }, i) => done[i].hash !== hash).map(({ line }, i) => `${line}: ${done[i].hash}`);
+  assert.deepEqual(wrong, []);
+  const sum = (name) => done.reduce((total, one) => total + one[name], 0);
+  const rate = Math.round(sum("events") / (sum("ms") / 1000));
+  console.log(`  ${done.length} hashes; ${sum("events")} events, ${rate} a second`);
+  if (rate < LEAST_EVENTS_A_SECOND) console.log(`  SLOW: less than ${LEAST_EVENTS_A_SECOND} events a second`);
+  await page.close();
+});
+
+test("the command of a run gives its hash in the terminal", async ({ browser, address }) => {
+  const schedlab = process.env.SCHEDLAB;
+  if (!schedlab) return console.log("  skipped: SCHEDLAB names no program");
+  const page = await browser.newPage();
+  await opened(page, `${address}index.html`);
+  const { hashes } = await run(page);
+  const commands = await page.evaluate(() => [...document.querySelectorAll(".run pre.command code")].map((place) => place.textContent));
+  commands.forEach((command, i) => {
+    const printed = execFileSync("sh", ["-c", command.replace(/^schedlab/, `"${schedlab}"`)], { encoding: "utf8" });
+    assert.match(printed, new RegExp(hashes[i]));
+  });
+  await page.close();
+});
+
+test("the first run is quick, and nothing goes wrong", async ({ browser, address }) => {
+  const page = await browser.newPage();
+  const problems = await opened(page, `${address}index.html`);
+  const { ms, hashes } = await run(page);
+  console.log(`  first run: ${ms} ms`);
+  if (ms > MOST_FIRST_RUN_MS) console.log(`  SLOW: more than ${MOST_FIRST_RUN_MS} ms`);
+  assert.equal(hashes.length, 2);
+  assert.deepEqual(problems, []);
+  await page.close();
+});
+
+test("a link holds the whole set-up", async ({ browser, address }) => {
+  const page = await browser.newPage();
+  await opened(page, `${address}index.html`);
+  await page.evaluate(() => [...document.querySelectorAll("#examples button")].find((button) => button.textContent.includes("desktop")).click());
+  await page.waitForFunction(() => document.documentElement.dataset.ran, { timeout: 60_000 });
+  await page.evaluate(() => {
+    const area = document.querySelector('[data-source="workload"] textarea');
+    area.value = area.value.replace('title = "', 'title = "changed: ');
+    area.dispatchEvent(new Event("input"));
+  });
+  await page.waitForFunction((before) => location.hash.length !== before, {}, await page.evaluate(() => location.hash.length));
+  const { hashes } = await run(page);
+  const other = await browser.newPage();
+  await opened(other, page.url());
+  await other.waitForFunction(() => document.documentElement.dataset.ran, { timeout: 60_000 });
+  const again = await other.evaluate(() => [...document.querySelectorAll(".run .hash")].map((place) => place.textContent));
+  assert.deepEqual(again, hashes);
+  const text = await other.evaluate(() => document.querySelector('[data-source="workload"] textarea').value);
+  assert.match(text, /title = "changed: /);
+  await page.close();
+  await other.close();
+});
+
+test("a mistake is shown under its line", async ({ browser, address }) => {
+  const page = await browser.newPage();
+  await opened(page, `${address}index.html`);
+  await page.select('[data-source="workload"] select', "hogs");
+  await page.evaluate(() => {
+    const area = document.querySelector('[data-source="workload"] textarea');
+    area.value = 'duration = "1s"\n[task.hog]\nprogramme = "run 1ms"\n';
+    area.dispatchEvent(new Event("input"));
+  });
+  await page.waitForSelector('[data-source="workload"] .editor .mistake');
+  const said = await page.$eval('[data-source="workload"] .editor .mistake', (place) => place.textContent);
+  assert.match(said, /^hogs\.toml:3: /);
+  assert.match(said, /program/);
+  await run(page);
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.ran), "failed");
+  await page.close();
+});
+
+test("the keyboard goes from event to event", async ({ browser, address }) => {
+  const page = await browser.newPage();
+  await opened(page, `${address}index.html`);
+  await run(page);
+  await page.focus(".timeline canvas");
+  const heard = new Set();
+  for (let i = 0; i < 5; i++) {
+    await page.keyboard.press("ArrowRight");
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    heard.add(await page.$eval(".moments", (place) => place.textContent));
+  }
+  assert.ok(heard.size >= 4, `${heard.size} different moments`);
+  await page.close();
+});
+
+for (const [width, height] of [[1280, 900], [390, 844]]) {
+  for (const scheme of ["light", "dark"]) {
+    test(`it is accessible and fits: ${width} pixels, ${scheme}`, async ({ browser, address }) => {
+      const page = await browser.newPage();
+      await page.setViewport({ width, height, isMobile: width < 500, hasTouch: width < 500 });
+      await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+      await opened(page, `${address}index.html`);
+      await run(page);
+      fs.mkdirSync(shots, { recursive: true });
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      await page.screenshot({ path: path.join(shots, `playground-${width}-${scheme}.png`) });
+      assert.deepEqual(await violations(page), []);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "it scrolls sideways");
+      for (const other of ["docs/index.html", "policies/o1.html"]) {
+        await page.goto(address + other);
+        assert.deepEqual(await violations(page), [], other);
+        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${other} scrolls sideways`);
+      }
+      await page.close();
+    });
+  }
+}
+
+test("no link within the site is broken", () => {
+  const pages = fs.readdirSync(root, { recursive: true }).filter((name) => name.endsWith(".html"));
+  const broken = [];
+  for (const name of pages) {
+    const text = fs.readFileSync(path.join(root, name), "utf8");
+    for (const [, to] of text.matchAll(/(?:href|src)="([^"#?]+)[^"]*"/g)) {
+      if (/^[a-z]+:/.test(to)) continue;
+      if (!fs.existsSync(path.join(root, path.dirname(name), to))) broken.push(`${name}: ${to}`);
+    }
+  }
+  assert.deepEqual(broken, []);
+});
+
+const server = await serve();
+const browser = await puppeteer.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+const address = `http://127.0.0.1:${server.address().port}/`;
+let failed = 0;
+for (const { name, run: body } of tests) {
+  console.log(name);
+  try {
+    await body({ browser, address });
+  } catch (error) {
+    failed += 1;
+    console.log(`  FAILED: ${error.message}`);
+  }
+}
+await browser.close();
+server.close();
+console.log(`${tests.length - failed} of ${tests.length} passed`);
+process.exitCode = failed ? 1 : 0;
