@@ -10,7 +10,7 @@
 # make whatif records workloads in a real kernel, predicts them under other schedulers, and runs them there (docs/whatif.md)
 # make overhead measures what each scheduler costs in a real kernel, for docs/overhead.md
 # make wheel   builds the Python package into out/wheel, installs it into out/venv and runs its tests
-# make site    writes the playground and the documentation into out/site (docs/playground.md)
+# make site    writes the playground and the documentation into out/site (docs/playground.md); COMPILER=yes: with the compiler for the page
 # make site-test runs the site's tests in a headless browser: hashes, links, keyboard, accessibility
 # make deny    licences, sources, duplicates and known faults of all dependencies, by cargo-deny
 # make clean   removes what the others made
@@ -112,14 +112,15 @@ wheel:
 # The engine and the policies for WebAssembly, the page, and the pages of text.
 site:
 	scripts/setup.sh site
-	site/build.sh out/site
+	SITE_COMPILER=$(COMPILER) site/build.sh out/site
 
 # Puppeteer and axe come from the npm registry; SCHEDLAB names the program whose hashes the page's are compared with.
 site-test: site
 	$(CARGO) build --release --package schedlab
 	scripts/setup.sh site-test
-	npm ci --prefix site/test --no-audit --no-fund
-	SCHEDLAB=$${CARGO_TARGET_DIR:-target}/release/schedlab node site/test/site.mjs out/site
+	mkdir -p out/site-test && cp site/test/* out/site-test/
+	npm ci --prefix out/site-test --no-audit --no-fund
+	SCHEDLAB=$${CARGO_TARGET_DIR:-target}/release/schedlab node out/site-test/site.mjs out/site
 
 fuzz:
 	scripts/fuzz.sh $(SECONDS)

@@ -5,6 +5,7 @@
 #
 # The engine needs a Rust with the standard library for wasm32-unknown-unknown ("rustup target add
 # wasm32-unknown-unknown"), or Debian's rustc-web, cargo-web and rust-web-src, with which it is compiled here.
+# SITE_COMPILER=yes adds the compiler that runs in the page (npm, @yowasp/clang).
 # Policies need clang and lld (CLANG, WASM_LD), the engine lld.
 set -eu
 cd "$(dirname "$0")/.."
@@ -43,6 +44,16 @@ cp site/*.html site/*.js site/*.css site/*.svg "$out/"
 cp crates/report/templates/report.css crates/report/templates/report.js crates/report/src/svg/figure.css "$out/"
 ls "$out"/policies/*.wasm | sed 's|.*/||; s|\.wasm$||' |
     awk 'BEGIN { printf "[" } { printf "%s\"%s\"", (NR > 1 ? "," : ""), $0 } END { print "]" }' >"$out/policies/names.json"
+
+# What the page shows of policies and compiles: their files and the compiler's flags.
+SITE_COMPILER=${SITE_COMPILER:-} site/sources.py >"$out/policies/sources.json"
+
+# The compiler for the page: LLVM's clang and lld as WebAssembly, about 100 MB.
+if [ -n "${SITE_COMPILER:-}" ]; then
+    npm install --prefix out/site-compiler --no-audit --no-fund --no-save @yowasp/clang@22
+    mkdir -p "$out/compiler"
+    cp out/site-compiler/node_modules/@yowasp/clang/gen/* "$out/compiler/"
+fi
 
 # Pages of text.
 cargo run --quiet --package schedlab-playground --example pages --target-dir "${CARGO_TARGET_DIR%/site}" -- "$out"

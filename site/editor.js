@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A text area for TOML with numbered lines, colours, and mistakes under their lines.
+// A text area for TOML or C with numbered lines, colours, and mistakes under their lines.
 
 const LINE = 20;
 const PADDING = 10;
 
 export class Editor {
-  constructor(label, onInput) {
+  constructor(label, onInput, colour = toml) {
+    this.colour = colour;
     this.element = make("div", "editor");
     this.numbers = make("div", "numbers");
     this.numbers.setAttribute("aria-hidden", "true");
@@ -46,11 +47,20 @@ export class Editor {
   #draw() {
     const lines = this.area.value.split("\n");
     this.numbers.textContent = lines.map((_, i) => i + 1).join("\n");
-    this.shown.replaceChildren(...lines.flatMap((line) => [...coloured(line), "\n"]));
+    this.shown.replaceChildren(...lines.flatMap((line) => [...this.colour(line), "\n"]));
   }
 }
 
-function coloured(line) {
+/** The colours of a line of C; comments of several lines are known by the kernel's style. */
+export function c(line) {
+  if (/^\s*(\/\*|\*|\*\/)/.test(line)) return [span("comment", line)];
+  if (/^\s*#/.test(line)) return [span("table", line)];
+  const comment = line.search(/\/[*/]/);
+  if (comment >= 0) return [...strings(line.slice(0, comment)), span("comment", line.slice(comment))];
+  return strings(line);
+}
+
+function toml(line) {
   if (/^\s*\[/.test(line)) return [span("table", line)];
   const comment = line.search(/(^|\s)#/);
   if (comment >= 0) return [...strings(line.slice(0, comment)), span("comment", line.slice(comment))];

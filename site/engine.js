@@ -10,8 +10,11 @@ export class Engine {
     for (const [name, policy] of Object.entries(modules)) this.link(name, policy);
   }
 
-  /** Links a policy as a dynamic linker does: data into the engine's memory, functions into its table. */
-  link(name, module) {
+  /**
+   * Links a policy as a dynamic linker does: data into the engine's memory, functions into its table.  `shown` is what it is called
+   * there, if not by its own name.
+   */
+  link(name, module, shown = "") {
     const { memory, __indirect_function_table: table, __stack_pointer } = this.exports;
     const needs = dynamicNeeds(module);
     const at = this.exports.schedlab_alloc(needs.bytes);
@@ -29,16 +32,13 @@ export class Engine {
     const declared = exports[`schedlab_policy_${name}`];
     if (!declared) throw new Error(`${name}.c does not end with POLICY(${name}, ...): a policy must have the name of its file`);
     exports.__wasm_apply_data_relocs?.();
-    this.exports.schedlab_link(at + declared.value);
+    this.exports.schedlab_link(at + declared.value, ...this.#given(shown));
   }
 
   /** The engine's answer to a question: its "ok", or an exception with its mistakes. */
   ask(question) {
-    const bytes = new TextEncoder().encode(JSON.stringify(question));
-    const at = this.exports.schedlab_alloc(bytes.length);
-    new Uint8Array(this.exports.memory.buffer, at, bytes.length).set(bytes);
     try {
-      this.exports.schedlab_ask(at, bytes.length);
+      this.exports.schedlab_ask(...this.#given(JSON.stringify(question)));
     } catch (trap) {
       throw new Mistakes([{ part: "run", index: 0, line: 0, message: `the policy crashed: ${this.text() || trap.message}` }]);
     }
@@ -52,6 +52,14 @@ export class Engine {
     const types = { f64: Float64Array, u32: Uint32Array };
     const copy = ([at, length, type]) => new types[type](this.exports.memory.buffer, at, length).slice();
     return Object.fromEntries(Object.entries(described).map(([name, column]) => [name, copy(column)]));
+  }
+
+  /** A text in the engine's memory: its address and length. */
+  #given(text) {
+    const bytes = new TextEncoder().encode(text);
+    const at = this.exports.schedlab_alloc(bytes.length);
+    new Uint8Array(this.exports.memory.buffer, at, bytes.length).set(bytes);
+    return [at, bytes.length];
   }
 
   text() {

@@ -3,7 +3,7 @@
 
 const policy = (text) => {
   const [name, variant = "", settings = ""] = text.split(":");
-  return { name, variant, settings };
+  return { name, variant, settings, source: "" };
 };
 
 const example = (title, first, second, workload, machine, duration = "") => ({

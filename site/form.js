@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The form that describes a set-up.
 
-import { Editor } from "./editor.js";
+import { allSources } from "./compiler.js";
+import { c, Editor } from "./editor.js";
 import { element } from "./dom.js";
 
 export class Form {
@@ -38,7 +39,7 @@ export class Form {
   /** Shows each mistake where it was made; those of no place are returned. */
   show(mistakes) {
     const of = (part, index = 0) => mistakes.find((mistake) => mistake.part === part && mistake.index === index) ?? null;
-    this.policies.forEach((policy, i) => policy.mistake(of("policy", i)));
+    this.policies.forEach((policy, i) => policy.mistake(of("policy", i), of("source", i)));
     this.machine.mistake(of("machine"));
     this.workload.mistake(of("workload"));
     mark(this.duration, document.querySelector("#duration-error"), of("duration"));
@@ -69,8 +70,15 @@ class PolicyChoice {
     this.settings.setAttribute("aria-describedby", this.error.id);
     this.tunables = element("dl", { className: "tunables", tabIndex: 0, ariaLabel: "Settings there are", role: "group" });
     this.details = element("details", {}, [element("summary", { textContent: "Settings" }), this.settings, this.tunables]);
-    place.append(element("div", { className: "fields" }, [this.name, this.variant]), this.about, this.details, this.error);
-    this.name.onchange = () => { this.settings.value = ""; this.#named(); onChange(); };
+    this.editor = new Editor(`Source of the ${which.toLowerCase()} scheduler`, () => { this.#compared(); onChange(); }, c);
+    this.compiles = element("p", { className: "about" });
+    this.reset = element("button", { type: "button", textContent: "Undo all changes", hidden: true });
+    this.reset.onclick = () => { this.editor.text = this.shipped; this.#compared(); onChange(); };
+    this.text = element("details", { className: "text" }, [element("summary", { textContent: "Source in C" }), this.compiles, this.editor.element, this.reset]);
+    this.text.ontoggle = () => { if (this.text.open) this.#sourced(); };
+    this.changed = "";
+    place.append(element("div", { className: "fields" }, [this.name, this.variant]), this.about, this.details, this.text, this.error);
+    this.name.onchange = () => { this.settings.value = ""; this.changed = ""; this.#named(); onChange(); };
     this.variant.onchange = onChange;
     this.settings.oninput = onChange;
     this.#named();
@@ -87,11 +95,29 @@ class PolicyChoice {
       element("dd", { textContent: doc }),
     ]));
     this.details.hidden = policy.tunables.length === 0;
+    if (this.text.open) this.#sourced();
   }
 
-  get value() { return { name: this.name.value, variant: this.variant.value, settings: this.settings.value }; }
+  /** Shows the text of the policy; it is fetched when somebody looks. */
+  async #sourced() {
+    const { files, compiler } = await allSources();
+    this.shipped = files.policies[this.name.value]?.[`${this.name.value}.c`] ?? "";
+    this.editor.text = this.changed || this.shipped;
+    this.editor.area.readOnly = !compiler;
+    this.compiles.textContent = compiler ? "A changed text is compiled in this page when you press Run." : "This copy of the site has no compiler (make site COMPILER=yes), so the text cannot be changed.";
+    this.#compared();
+  }
 
-  set value({ name, variant, settings }) {
+  #compared() {
+    this.changed = this.editor.text === this.shipped ? "" : this.editor.text;
+    this.reset.hidden = !this.changed;
+  }
+
+  get value() { return { name: this.name.value, variant: this.variant.value, settings: this.settings.value, source: this.changed }; }
+
+  set value({ name, variant, settings, source }) {
+    this.changed = source;
+    if (source) this.text.open = true;
     this.name.value = name;
     this.#named();
     if (variant) this.variant.value = variant;
@@ -99,9 +125,11 @@ class PolicyChoice {
     this.details.open = Boolean(settings);
   }
 
-  mistake(mistake) {
+  mistake(mistake, inSource) {
     mark(this.settings, this.error, mistake);
     if (mistake) this.details.open = true;
+    this.editor.mistake(inSource);
+    if (inSource) this.text.open = true;
   }
 }
 

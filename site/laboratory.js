@@ -8,8 +8,8 @@ export class Laboratory {
   #waiting = new Map();
   #last = 0;
 
-  constructor(onProgress) {
-    this.onProgress = onProgress;
+  constructor(onProgress, onNote = () => {}) {
+    Object.assign(this, { onProgress, onNote });
     this.#start();
   }
 
@@ -28,6 +28,7 @@ export class Laboratory {
 
   #heard(data) {
     if (data.progress) return this.onProgress(data.progress);
+    if (data.note) return this.onNote(data.note);
     const { resolve, reject } = this.#waiting.get(data.id);
     this.#waiting.delete(data.id);
     if (data.mistakes) reject(new Mistakes(data.mistakes));

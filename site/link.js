@@ -33,7 +33,7 @@ function checked(given) {
   const source = (value) => ({ name: text(value?.name), text: text(value?.text) });
   const policies = [...(given.policies ?? [])].slice(0, 2);
   return {
-    policies: policies.map((policy) => ({ name: text(policy?.name), variant: text(policy?.variant), settings: text(policy?.settings) })),
+    policies: policies.map((policy) => ({ name: text(policy?.name), variant: text(policy?.variant), settings: text(policy?.settings), source: text(policy?.source) })),
     machine: source(given.machine),
     workload: source(given.workload),
     seed: Number.isSafeInteger(given.seed) && given.seed >= 0 ? given.seed : 1,

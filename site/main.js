@@ -14,7 +14,7 @@ import { Timeline, View } from "./timeline.js";
 const find = (selector) => document.querySelector(selector);
 const status = (text) => { find("#status").textContent = text; };
 
-const laboratory = new Laboratory(showProgress);
+const laboratory = new Laboratory(showProgress, showNote);
 let form;
 let shown = null;
 
@@ -89,9 +89,16 @@ function busy(yes) {
   find("#stop").hidden = !yes;
   find("#progress").hidden = !yes;
   find("#progress").value = 0;
+  if (!yes) showNote("");
+}
+
+function showNote(text) {
+  find("#note").hidden = !text;
+  find("#note").textContent = text;
 }
 
 function showProgress({ part, now, end }) {
+  showNote("");
   const share = Number.isFinite(end) && end < 1e17 ? Math.min(now / end, 1) : 0.5;
   find("#progress").value = (part + share) / 2;
 }
@@ -170,8 +177,10 @@ function card(run, index, setUp) {
     ...run.warnings.map((text) => element("p", { className: "warning", textContent: text })),
     element("pre", { className: "command" }, [element("code", { textContent: run.command })]),
   ]);
-  const edited = ["workload", "machine"].filter((part) => setUp[part].text);
-  made.append(...edited.map((part) => download(setUp[part])));
+  const edited = ["workload", "machine"].map((part) => setUp[part]).filter(({ text }) => text);
+  const { name, source } = setUp.policies[index];
+  made.append(...edited.map((part) => download(`${part.name.split(/\s+/)[0]}.toml`, part.text)));
+  if (source) made.append(download(`${name}.c`, source));
   return made;
 }
 
@@ -188,9 +197,8 @@ function figure({ headline, value }) {
 }
 
 /** An edited text, as the file that the command names. */
-function download({ name, text }) {
-  const file = `${name.split(/\s+/)[0]}.toml`;
-  const href = URL.createObjectURL(new Blob([text], { type: "application/toml" }));
+function download(file, text) {
+  const href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
   return element("p", { className: "note" }, [element("a", { href, download: file, textContent: `Save ${file}` })]);
 }
 

@@ -129,7 +129,7 @@ export class Timeline {
       c.fillStyle = this.paint.line;
       c.fillRect(x, AXIS - 5, 1, height);
       c.fillStyle = this.paint.muted;
-      if (x > this.gutter + 18 && x < width - 22) c.fillText(clock(at, to - from), x, 10);
+      if (x > this.gutter + 18 && x < width - 22) c.fillText(short(clock(at, to - from)), x, 10);
     }
   }
 
@@ -293,6 +293,11 @@ export class Timeline {
     const after = Math.abs(now.x - other.x);
     if (before > 8 && after > 8) this.view.zoom(before / after, this.time((now.x + other.x) / 2));
   }
+}
+
+/** A number without zeros at the end of its fraction. */
+function short(text) {
+  return text.replace(/(\.\d*?)0+ /, "$1 ").replace(". ", " ");
 }
 
 /** As much of a text as fits. */

@@ -3,9 +3,10 @@
 //
 //   {id, do: "load"}                      -> {id, ok: catalogue}
 //   {id, do: "check", setUp}              -> {id, ok} or {id, mistakes}
-//   {id, do: "run", setUp}                -> {progress}..., {id, ok: {runs, html}} or {id, mistakes}
+//   {id, do: "run", setUp}                -> {progress} or {note}..., {id, ok: {runs, html}} or {id, mistakes}
 //   {id, do: "moment", run, event}        -> {id, ok: moment}
 
+import { compile } from "./compiler.js";
 import { Engine, Mistakes } from "./engine.js";
 
 let module;
@@ -31,14 +32,21 @@ async function load() {
   return reader.ask({ ask: "catalogue" });
 }
 
+/** The module of a policy, and what it is called: a policy whose text was changed like its file. */
+async function linkable({ name, source }, index) {
+  if (!source) return { module: policies[name], shown: name };
+  const note = (text) => postMessage({ note: text });
+  return { module: await compile(name, source, index, note), shown: `${index ? "second/" : ""}${name}.c` };
+}
+
 /** Every press of the button has an engine of its own: no run can disturb a later one. */
-function run(setUp) {
+async function run(given) {
   let part = 0;
-  const chosen = new Set(setUp.policies.map((policy) => policy.name));
-  const named = Object.fromEntries([...chosen].filter((name) => policies[name]).map((name) => [name, policies[name]]));
+  const linked = await Promise.all(given.policies.map(linkable));
   const progress = (now, end, events) => postMessage({ progress: { part, now, end, events } });
-  reader.ask({ ask: "check", ...setUp });
-  engine = new Engine(module, named, progress);
+  engine = new Engine(module, {}, progress);
+  linked.forEach(({ module, shown }, i) => { if (module) engine.link(given.policies[i].name, module, shown); });
+  const setUp = { ...given, policies: given.policies.map((policy, i) => ({ ...policy, name: linked[i].shown })) };
   const runs = setUp.policies.map((_, policy) => {
     part = policy;
     const began = performance.now();
@@ -49,9 +57,20 @@ function run(setUp) {
   return { runs, html: engine.ask({ ask: "report" }).html };
 }
 
+/** The mistakes in a set-up; settings of a policy whose text was changed are known only when it is compiled. */
+function check({ setUp }) {
+  try {
+    return reader.ask({ ask: "check", ...setUp });
+  } catch (error) {
+    const known = error.list?.filter(({ part, index }) => part !== "policy" || !setUp.policies[index].source);
+    if (known && known.length === 0) return {};
+    throw known ? new Mistakes(known) : error;
+  }
+}
+
 const tasks = {
   load,
-  check: ({ setUp }) => reader.ask({ ask: "check", ...setUp }),
+  check,
   run: ({ setUp }) => run(setUp),
   moment: ({ run: index, event }) => engine.ask({ ask: "moment", run: index, event }),
 };

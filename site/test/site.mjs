@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Tests of the site in a headless browser; "make site-test" builds it and runs them.
 //
-//   node site/test/site.mjs [FOLDER]      FOLDER: the site (default: out/site)
+//   node out/site-test/site.mjs [FOLDER]      FOLDER: the site (default: out/site)
 //
 // CHROMIUM names the browser. Screenshots are written to out/screenshots. Figures are printed: size, times, events a second.
 

@@ -32,15 +32,18 @@ pub extern "C" fn schedlab_alloc(bytes: usize) -> *mut u8 {
     start
 }
 
-/// Adds a policy.
+/// Adds a policy under a name of `len` bytes; without a name under its own.
 ///
 /// # Safety
-/// As [`Policy::linked`].
+/// As [`Policy::linked`]; the name is as long as that.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn schedlab_link(table: *const ffi::Policy) {
+pub unsafe extern "C" fn schedlab_link(table: *const ffi::Policy, name: *const u8, len: usize) {
     // SAFETY: the caller's promise.
-    let policy = unsafe { Policy::linked(table) };
-    session().link(policy);
+    let (policy, name) = unsafe { (Policy::linked(table), std::slice::from_raw_parts(name, len)) };
+    session().link(match name {
+        [] => policy,
+        name => policy.renamed(&String::from_utf8_lossy(name)),
+    });
 }
 
 /// Answers a question of `len` bytes, and gives the length of the answer.

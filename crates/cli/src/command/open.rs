@@ -1,17 +1,28 @@
 //! `schedlab open`: the site on the loopback address.
+//!
+//! Files for GET, one answer a connection. `tiny_http`, tried first, left connections of a browser unanswered when many came at once;
+//! servers that do not are built on a run time for asynchronous programs.
 
 use std::fs::File;
-use std::net::Ipv4Addr;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::{env, io};
+use std::sync::Arc;
+use std::time::Duration;
+use std::{env, thread};
 
 use schedlab_input::Diagnostic;
-use tiny_http::{Header, Method, Request, Response, Server};
 
 use super::print;
 use crate::arguments::OpenArguments;
 use crate::failure::Failure;
+
+/// How long a browser may take to ask or to read.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The longest head of a request that is read.
+const MOST_HEAD: u64 = 64 * 1024;
 
 /// Types of the site's files by extension.
 const TYPES: [(&str, &str); 8] = [
@@ -27,21 +38,21 @@ const TYPES: [(&str, &str); 8] = [
 
 /// Serves the site until a signal ends the program.
 pub fn open(arguments: &OpenArguments) -> Result<(), Failure> {
-    let site = site(arguments.folder.as_deref())?;
-    let server = Server::http((Ipv4Addr::LOCALHOST, arguments.port)).map_err(|e| {
-        Failure::Other(format!(
-            "port {} of the loopback address: {e}",
-            arguments.port
-        ))
-    })?;
-    let address = format!("http://{}/", server.server_addr());
+    let site = Arc::new(site(arguments.folder.as_deref())?);
+    let failed = |e| {
+        let port = arguments.port;
+        Failure::Other(format!("port {port} of the loopback address: {e}"))
+    };
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, arguments.port)).map_err(failed)?;
+    let address = format!("http://{}/", listener.local_addr().map_err(failed)?);
     print(&format!("{address}  (Ctrl-C ends it)\n"))?;
     if !arguments.no_browser {
         show(&address);
     }
-    for request in server.incoming_requests() {
-        // A browser that went away is no error.
-        let _ = answer(&site, request);
+    // A browser that goes away is no error, and neither is one that never asks.
+    for connection in listener.incoming().flatten() {
+        let site = Arc::clone(&site);
+        thread::spawn(move || answer(&site, connection));
     }
     Ok(())
 }
@@ -89,22 +100,43 @@ fn show(address: &str) {
     let _ = quiet.stderr(Stdio::null()).spawn();
 }
 
-fn answer(site: &Path, request: Request) -> io::Result<()> {
-    if !matches!(request.method(), Method::Get | Method::Head) {
-        return request.respond(Response::empty(405));
-    }
-    let opened =
-        file_of(site, request.url()).and_then(|path| Some((File::open(&path).ok()?, path)));
-    match opened {
-        Some((file, path)) => {
-            let response = Response::from_file(file).with_header(content_type(&path));
-            request.respond(response)
-        }
-        None => {
-            let text = Response::from_string("There is no such page.\n");
-            request.respond(text.with_status_code(404))
+/// Reads a request and writes the answer.
+fn answer(site: &Path, mut connection: TcpStream) -> io::Result<()> {
+    connection.set_read_timeout(Some(PATIENCE))?;
+    connection.set_write_timeout(Some(PATIENCE))?;
+    let mut head = BufReader::new((&connection).take(MOST_HEAD)).lines();
+    let request = head.next().transpose()?.unwrap_or_default();
+    // The rest of the head; a socket closed with unread bytes would lose the answer.
+    for line in head {
+        if line?.is_empty() {
+            break;
         }
     }
+    let mut words = request.split(' ');
+    let (method, url) = (words.next(), words.next().unwrap_or_default());
+    if !matches!(method, Some("GET" | "HEAD")) {
+        return connection.write_all(refusal("405 Method Not Allowed").as_bytes());
+    }
+    let opened = file_of(site, url).and_then(|path| Some((File::open(&path).ok()?, path)));
+    let Some((mut file, path)) = opened else {
+        return connection.write_all(refusal("404 Not Found").as_bytes());
+    };
+    let head = head_of("200 OK", content_type(&path), file.metadata()?.len());
+    connection.write_all(head.as_bytes())?;
+    if method == Some("GET") {
+        io::copy(&mut file, &mut connection)?;
+    }
+    Ok(())
+}
+
+/// An answer without a file.
+fn refusal(status: &str) -> String {
+    let text = format!("{status}\n");
+    head_of(status, "text/plain", text.len() as u64) + &text
+}
+
+fn head_of(status: &str, kind: &str, length: u64) -> String {
+    format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nCache-Control: no-cache\r\nConnection: close\r\n\r\n")
 }
 
 /// The file of an address; none outside the site, or without a plain name.
@@ -124,11 +156,10 @@ fn file_of(site: &Path, url: &str) -> Option<PathBuf> {
     path.is_file().then_some(path)
 }
 
-fn content_type(path: &Path) -> Header {
+fn content_type(path: &Path) -> &'static str {
     let extension = path.extension().unwrap_or_default();
     let known = TYPES.iter().find(|(name, _)| extension == *name);
-    let known = known.map_or("application/octet-stream", |(_, kind)| kind);
-    Header::from_bytes("Content-Type", known).expect("a type is plain text")
+    known.map_or("application/octet-stream", |(_, kind)| kind)
 }
 
 #[cfg(test)]
@@ -157,5 +188,51 @@ mod tests {
         ] {
             assert_eq!(found(outside), None, "{outside}");
         }
+    }
+
+    /// As a browser asks: many connections at once, of which some never say anything.
+    #[test]
+    fn many_connections_are_answered_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = "x".repeat(300_000);
+        std::fs::write(folder.path().join("index.html"), &text).unwrap();
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        let silent: Vec<TcpStream> = (0..8)
+            .map(|_| TcpStream::connect(address).unwrap())
+            .collect();
+        let site = folder.path().to_path_buf();
+        thread::spawn(move || {
+            for connection in listener.incoming().flatten() {
+                let site = site.clone();
+                thread::spawn(move || answer(&site, connection));
+            }
+        });
+        let ask = |request: &'static str| {
+            thread::spawn(move || {
+                let mut connection = TcpStream::connect(address).unwrap();
+                connection.write_all(request.as_bytes()).unwrap();
+                let mut said = String::new();
+                connection.read_to_string(&mut said).unwrap();
+                said
+            })
+        };
+        let pages: Vec<_> = (0..20)
+            .map(|_| ask("GET / HTTP/1.1\r\nHost: x\r\n\r\n"))
+            .collect();
+        for page in pages {
+            let said = page.join().unwrap();
+            assert!(said.starts_with("HTTP/1.1 200 OK\r\n") && said.ends_with(&text));
+        }
+        let others = [
+            ("POST / HTTP/1.1\r\n\r\n", "405"),
+            ("GET /no HTTP/1.1\r\n\r\n", "404"),
+            ("\r\n\r\n", "405"),
+        ];
+        for (request, status) in others {
+            let said = ask(request).join().unwrap();
+            assert!(said.starts_with(&format!("HTTP/1.1 {status}")), "{said}");
+        }
+        drop(silent);
     }
 }

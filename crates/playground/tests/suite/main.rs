@@ -210,9 +210,12 @@ fn the_exported_functions_pass_questions_and_answers_on() {
     };
     let rr = Policy::find("rr").unwrap();
     // SAFETY: the table of a policy in this program.
-    unsafe { abi::schedlab_link(rr.table()) };
+    let link = |name: &str| unsafe { abi::schedlab_link(rr.table(), name.as_ptr(), name.len()) };
+    link("");
+    link("rr.c");
     let all = ask(&json!({ "ask": "catalogue" }));
     assert_eq!(all["ok"]["policies"][0]["name"], "rr");
+    assert_eq!(all["ok"]["policies"][1]["name"], "rr.c");
     let given = set_up(&["rr"], "ideal-1", "nice-pair", "10ms");
     let ran = ask(&json!({ "ask": "run", "set_up": given, "policy": 0 }));
     let column = &ran["ok"]["columns"]["task"];
