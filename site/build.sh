@@ -50,7 +50,7 @@ SITE_COMPILER=${SITE_COMPILER:-} site/sources.py >"$out/policies/sources.json"
 
 # The compiler for the page: LLVM's clang and lld as WebAssembly, about 100 MB.
 if [ -n "${SITE_COMPILER:-}" ]; then
-    npm install --prefix out/site-compiler --no-audit --no-fund --no-save @yowasp/clang@22
+    npm install --prefix out/site-compiler --no-audit --no-fund --no-save @yowasp/clang@22.0.0-git20542-10
     mkdir -p "$out/compiler"
     cp out/site-compiler/node_modules/@yowasp/clang/gen/* "$out/compiler/"
 fi

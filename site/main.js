@@ -55,11 +55,13 @@ let checking = 0;
 /** The set-up has changed: is it right, and which address is it? */
 function changed() {
   clearTimeout(checking);
-  checking = setTimeout(async () => {
+  const mine = (checking = setTimeout(async () => {
     const { setUp } = form;
     history.replaceState(null, "", `#${await link.written(setUp)}`);
-    await laboratory.check(setUp).then(() => showMistakes([]), (error) => showMistakes(error.list ?? []));
-  }, 250);
+    const mistakes = await laboratory.check(setUp).then(() => [], (error) => error.list ?? []);
+    // A later change or a run has its own answer.
+    if (mine === checking) showMistakes(mistakes);
+  }, 250));
 }
 
 function showMistakes(mistakes) {
@@ -106,6 +108,8 @@ function showProgress({ part, now, end }) {
 async function run() {
   if (find("#go").disabled) return;
   busy(true);
+  clearTimeout(checking);
+  checking = 0;
   showMistakes([]);
   status("The simulation runs.");
   const began = performance.now();
