@@ -41,7 +41,11 @@ export class Editor {
     const said = make("div", "mistake");
     said.style.top = `${PADDING + line * LINE + 2}px`;
     said.textContent = mistake.message;
+    said.setAttribute("role", "status");
     this.sheet.append(wrong, said);
+    // Shown without moving the page.
+    const top = (line - 4) * LINE;
+    if (this.element.scrollTop > top || this.element.scrollTop + this.element.clientHeight < top + 8 * LINE) this.element.scrollTop = Math.max(0, top);
   }
 
   #draw() {

@@ -201,6 +201,6 @@ class SourceChoice {
     const inText = mistake && mistake.line > 0;
     this.editor.mistake(inText ? mistake : null);
     if (inText) this.details.open = true;
-    mark(this.options, this.error, mistake);
+    mark(this.options, this.error, inText ? null : mistake);
   }
 }

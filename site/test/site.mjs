@@ -3,7 +3,7 @@
 //
 //   node out/site-test/site.mjs [FOLDER]      FOLDER: the site (default: out/site)
 //
-// CHROMIUM names the browser. Screenshots are written to out/screenshots. Figures are printed: size, times, events a second.
+// CHROMIUM names the browser; with FIREFOX the tests that compare hashes are run in that one, too. Screenshots are written to out/screenshots. Figures are printed: size, times, events a second.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -35,7 +35,7 @@ function serve() {
 }
 
 const tests = [];
-const test = (name, run) => tests.push({ name, run });
+const test = (name, run, inFirefox = false) => tests.push({ name, run, inFirefox });
 
 /** The runs of tests/golden, by workload: what it is called with, and for how long. */
 const GOLDEN = {
@@ -113,7 +113,7 @@ test("every golden hash stands in the page", async ({ browser, address }) => {
   console.log(`  ${done.length} hashes; ${sum("events")} events, ${rate} a second`);
   if (rate < LEAST_EVENTS_A_SECOND) console.log(`  SLOW: less than ${LEAST_EVENTS_A_SECOND} events a second`);
   await page.close();
-});
+}, true);
 
 test("the command of a run gives its hash in the terminal", async ({ browser, address }) => {
   const schedlab = process.env.SCHEDLAB;
@@ -138,7 +138,7 @@ test("the first run is quick, and nothing goes wrong", async ({ browser, address
   assert.equal(hashes.length, 2);
   assert.deepEqual(problems, []);
   await page.close();
-});
+}, true);
 
 test("a link holds the whole set-up", async ({ browser, address }) => {
   const page = await browser.newPage();
@@ -264,19 +264,30 @@ test("no link within the site is broken", () => {
 });
 
 const server = await serve();
-const browser = await puppeteer.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
 const address = `http://127.0.0.1:${server.address().port}/`;
+let passed = 0;
 let failed = 0;
-for (const { name, run: body } of tests) {
-  console.log(name);
-  try {
-    await body({ browser, address });
-  } catch (error) {
-    failed += 1;
-    console.log(`  FAILED: ${error.message}`);
+
+async function all(browser, chosen) {
+  for (const { name, run: body } of chosen) {
+    console.log(name);
+    try {
+      await body({ browser, address });
+      passed += 1;
+    } catch (error) {
+      failed += 1;
+      console.log(`  FAILED: ${error.message}`);
+    }
   }
+  await browser.close();
 }
-await browser.close();
+
+const { CHROMIUM = "/usr/bin/chromium", FIREFOX } = process.env;
+await all(await puppeteer.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] }), tests);
+if (FIREFOX) {
+  console.log("In Firefox:");
+  await all(await puppeteer.launch({ browser: "firefox", executablePath: FIREFOX }), tests.filter(({ inFirefox }) => inFirefox));
+}
 server.close();
-console.log(`${tests.length - failed} of ${tests.length} passed`);
+console.log(`${passed} of ${passed + failed} passed`);
 process.exitCode = failed ? 1 : 0;

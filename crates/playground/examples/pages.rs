@@ -37,7 +37,9 @@ fn main() -> io::Result<()> {
     let out = PathBuf::from(env::args_os().nth(1).expect("usage: pages FOLDER"));
     let template = fs::read_to_string("site/page.template")?;
     let mut pages = pages()?;
-    pages.push(policies(&pages));
+    let list = policies(&pages);
+    let first = pages.iter().position(|page| page.kind == Kind::Policy);
+    pages.insert(first.unwrap_or(0), list);
     let targets: BTreeMap<PathBuf, PathBuf> = pages
         .iter()
         .map(|page| (page.source.clone(), page.target.clone()))
@@ -272,7 +274,7 @@ fn entry(other: &Page, page: &Page) -> String {
         .to_string_lossy();
     let name = match (&*name, other.kind) {
         ("index", Kind::Docs) => "overview",
-        ("index", _) => "all",
+        ("index", _) => "all schedulers",
         (name, _) => name,
     };
     format!(
