@@ -68,8 +68,9 @@ class PolicyChoice {
     this.settings = element("input", { className: "wide", placeholder: "name=value", spellcheck: false, ariaLabel: `Settings of the ${which.toLowerCase()} scheduler` });
     this.error = element("p", { className: "error", id: `policy-error-${index}`, hidden: true });
     this.settings.setAttribute("aria-describedby", this.error.id);
-    this.tunables = element("dl", { className: "tunables", tabIndex: 0, ariaLabel: "Settings there are", role: "group" });
-    this.details = element("details", {}, [element("summary", { textContent: "Settings" }), this.settings, this.tunables]);
+    this.tunables = element("dl");
+    const list = element("div", { className: "tunables", tabIndex: 0, ariaLabel: "Settings there are", role: "group" }, [this.tunables]);
+    this.details = element("details", {}, [element("summary", { textContent: "Settings" }), this.settings, list]);
     this.editor = new Editor(`Source of the ${which.toLowerCase()} scheduler`, () => { this.#compared(); onChange(); }, c);
     this.compiles = element("p", { className: "about" });
     this.reset = element("button", { type: "button", textContent: "Undo all changes", hidden: true });

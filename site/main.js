@@ -47,6 +47,7 @@ async function begin() {
     }
   });
   document.documentElement.dataset.ready = "true";
+  navigator.serviceWorker?.register("offline.js").catch(() => {});
   if (location.hash) run();
 }
 

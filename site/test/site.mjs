@@ -163,6 +163,23 @@ test("a link holds the whole set-up", async ({ browser, address }) => {
   await other.close();
 });
 
+test("it works without a network on the second visit", async ({ browser, address }) => {
+  const page = await browser.newPage();
+  await opened(page, `${address}index.html`);
+  await page.evaluate(() => navigator.serviceWorker.ready.then(() => {}));
+  // The worker of the page sees what this visit fetches.
+  await opened(page, `${address}index.html`);
+  const { hashes } = await run(page);
+  await new Promise((resolve) => server.close(resolve) && server.closeAllConnections());
+  try {
+    await opened(page, `${address}index.html`);
+    assert.deepEqual((await run(page)).hashes, hashes);
+  } finally {
+    await new Promise((resolve) => server.listen(Number(new URL(address).port), "127.0.0.1", resolve));
+  }
+  await page.close();
+});
+
 test("a mistake is shown under its line", async ({ browser, address }) => {
   const page = await browser.newPage();
   await opened(page, `${address}index.html`);
@@ -238,6 +255,8 @@ for (const [width, height] of [[1280, 900], [390, 844]]) {
       fs.mkdirSync(shots, { recursive: true });
       await new Promise((resolve) => setTimeout(resolve, 500));
       await page.screenshot({ path: path.join(shots, `playground-${width}-${scheme}.png`) });
+      await page.evaluate(() => document.querySelectorAll("details").forEach((details) => { details.open = true; }));
+      await page.waitForFunction(() => document.querySelector(".policy-choice textarea").value.length > 0);
       assert.deepEqual(await violations(page), []);
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "it scrolls sideways");
       for (const other of ["docs/index.html", "policies/o1.html"]) {
