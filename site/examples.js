@@ -6,12 +6,60 @@ const policy = (text) => {
   return { name, variant, settings, source: "" };
 };
 
-const example = (title, first, second, workload, machine, duration = "") => ({
+/** The example of Liu and Layland (JACM 1973): 97 % of a CPU, which rate-monotonic priorities cannot schedule. */
+const PERIODIC = `# Two periodic tasks that need 97 % of a CPU together.  A timer gives each its next job at the begin of its period;
+# "response" is the time from then until the job is done.  The long task is late if it is more than 7 ms.
+
+title = "2 ms of every 5, and 4 ms of every 7"
+duration = "350ms"
+
+[channel.jobs]                 # jobs.0 for the short task, jobs.1 for the long one
+count = 2
+capacity = 8
+
+[task.timer]
+count = 2
+class = "fifo"
+rt_priority = 99
+program = """
+forever
+  timer period {i == 0 ? 5ms : 7ms}
+  start-clock
+  send jobs.{i}
+end
+"""
+
+[task.short]
+period = "5ms"
+runtime = "2ms"
+program = """
+forever
+  receive jobs.0
+  take-clock
+  run 2ms
+  stop-clock response-short
+end
+"""
+
+[task.long]
+period = "7ms"
+runtime = "4ms"
+program = """
+forever
+  receive jobs.1
+  take-clock
+  run 4ms
+  stop-clock response
+end
+"""
+`;
+
+const example = (title, first, second, workload, machine, duration = "", text = "") => ({
   title,
   setUp: {
     policies: [policy(first), policy(second)],
     machine: { name: machine, text: "" },
-    workload: { name: workload, text: "" },
+    workload: { name: workload, text },
     seed: 1,
     duration,
   },
@@ -22,6 +70,6 @@ export const EXAMPLES = [
   example("A busy desktop", "linux24:2.4.16", "cfs:6.5", "mixed", "athlon-mp-1900-2p", "3s"),
   example("Pipes and sockets", "o1:2.6.11", "eevdf:6.12", "hackbench -g 1", "netfinity-7000-4p"),
   example("Rounds or feedback", "rr", "mlfq", "producer-consumer", "ideal-1"),
-  example("A lottery or strides", "lottery", "stride", "nice-pair", "ideal-1", "2s"),
-  example("Deadlines or priorities", "edf:dynamic", "edf:rm", "rt-over-normal", "ideal-2", "1s"),
+  example("A lottery or strides", "lottery", "stride", "hogs --nice 0,5,10", "ideal-1", "2s"),
+  example("Deadlines or priorities", "edf:dynamic", "edf:rm", "periodic", "ideal-1", "", PERIODIC),
 ];

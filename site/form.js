@@ -128,7 +128,8 @@ class PolicyChoice {
 
   mistake(mistake, inSource) {
     mark(this.settings, this.error, mistake);
-    if (mistake) this.details.open = true;
+    if (mistake && this.settings.value) this.details.open = true;
+    else this.settings.removeAttribute("aria-invalid");
     this.editor.mistake(inSource);
     if (inSource) this.text.open = true;
   }
