@@ -176,8 +176,11 @@ class SourceChoice {
   }
 
   #compared() {
-    this.isEdited = Boolean(this.chosen.text) && this.editor.text !== this.chosen.text;
-    this.reset.hidden = !this.isEdited;
+    const { text, own } = this.chosen;
+    const differs = this.editor.text !== text;
+    // A text that does not come with schedlab is always given with the set-up.
+    this.isEdited = Boolean(text) && (own || differs);
+    this.reset.hidden = !differs;
   }
 
   get value() {
@@ -187,16 +190,14 @@ class SourceChoice {
 
   set value({ name, text }) {
     const [first, ...rest] = name.trim().split(/\s+/);
-    if (!this.list.some((one) => one.name === first)) this.list.push({ name: first, title: "", summary: "", text: text || null });
+    if (!this.list.some((one) => one.name === first)) this.list.push({ name: first, title: "", summary: "", text: text || null, own: true });
     if (![...this.name.options].some((option) => option.value === first)) this.name.append(...options([[first]]));
     this.name.value = first;
     this.options.value = rest.join(" ");
     this.#named();
-    if (text) {
-      this.editor.text = text;
-      this.details.open = true;
-      this.#compared();
-    }
+    this.details.open = Boolean(text);
+    if (text) this.editor.text = text;
+    this.#compared();
   }
 
   mistake(mistake) {

@@ -170,14 +170,15 @@ function beginning(runs) {
 
 function card(run, index, setUp) {
   const row = (name, value, kind = "") => [element("dt", { textContent: name }), element("dd", { textContent: value, className: kind })];
-  const rate = `${count(Math.round(run.events / (run.ms / 1000)))} a second`;
+  // Of a run that is over at once a rate says nothing.
+  const rate = run.ms > 100 ? `, ${count(Math.round(run.events / (run.ms / 1000)))} a second` : "";
   const made = element("section", { className: `run c${index}`, ariaLabel: run.label }, [
     element("h3", { textContent: run.label }),
     element("div", { className: "figures" }, headlines(run).map(figure)),
     element("dl", {}, [
       ...row("Trace", run.hash, "hash"),
       ...row("Simulated", `${duration(run.duration_ns)} (${run.end})`),
-      ...row("Events", `${count(run.events)}, ${rate}`),
+      ...row("Events", `${count(run.events)}${rate}`),
     ]),
     ...run.warnings.map((text) => element("p", { className: "warning", textContent: text })),
     element("pre", { className: "command" }, [element("code", { textContent: run.command })]),

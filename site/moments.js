@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The moment at the cursor: what happened, who runs, who waits, and at what priority.
 
-import { clock, duration, element } from "./dom.js";
+import { duration, element } from "./dom.js";
 
 /** The least time between two questions, while time goes on. */
 const PAUSE_MS = 120;
@@ -44,7 +44,7 @@ export class Moments {
       section.replaceChildren(element("h4", { textContent: label }), element("p", { className: "what", textContent: "Nothing has happened yet." }));
       return;
     }
-    const at = clock(moment.time_ns, Math.max(moment.time_ns / 100, 1e3));
+    const at = `${(moment.time_ns / 1e6).toFixed(3)} ms`;
     const cpus = moment.cpus.slice(0, MOST_CPUS).map((cpu, number) => row(cpu, number));
     const more = moment.cpus.length - MOST_CPUS;
     section.replaceChildren(

@@ -140,6 +140,25 @@ test("the first run is quick, and nothing goes wrong", async ({ browser, address
   await page.close();
 }, true);
 
+test("every example runs, and its schedulers differ", async ({ browser, address }) => {
+  const page = await browser.newPage();
+  const problems = await opened(page, `${address}index.html`);
+  const number = await page.$$eval("#examples button", (buttons) => buttons.length);
+  assert.ok(number > 3);
+  for (let i = 0; i < number; i++) {
+    await page.evaluate((which) => {
+      delete document.documentElement.dataset.ran;
+      document.querySelectorAll("#examples button")[which].click();
+    }, i);
+    await page.waitForFunction(() => document.documentElement.dataset.ran, { timeout: 60_000 });
+    const [ran, hashes] = await page.evaluate(() => [document.documentElement.dataset.ran, [...document.querySelectorAll(".run .hash")].map((place) => place.textContent)]);
+    assert.notEqual(ran, "failed", `example ${i}`);
+    assert.notEqual(hashes[0], hashes[1], `example ${i}`);
+  }
+  assert.deepEqual(problems, []);
+  await page.close();
+});
+
 test("a link holds the whole set-up", async ({ browser, address }) => {
   const page = await browser.newPage();
   await opened(page, `${address}index.html`);
