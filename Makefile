@@ -13,6 +13,8 @@
 # make wheel   builds the Python package into out/wheel, installs it into out/venv and runs its tests
 # make packages builds a Debian package and an archive into out/packages, and uses each in a bare Debian (as root)
 # make slurm   runs the Slurm array of examples/cluster on a real slurmctld and slurmd
+# make site    writes the playground and the documentation into out/site (docs/playground.md); COMPILER=yes: with the compiler for the page
+# make site-test runs the site's tests in a headless browser: hashes, links, keyboard, accessibility
 # make deny    licences, sources, duplicates and known faults of all dependencies, by cargo-deny
 # make mutants changes policies in one place each and counts what the checks and "schedlab check" find; SAMPLE=200 of the changes
 # make clean   removes what the others made
@@ -23,7 +25,7 @@ export SCHEDLAB_REQUIRE_BROWSER ?= 1
 # Tests that had to be skipped leave a line here.
 export SCHEDLAB_SKIPPED := $(CURDIR)/out/skipped
 
-.PHONY: demo test built suites vm-short test-vm miri skipped check perfetto release bench golden results regions fidelity whatif overhead fuzz wheel clean scx deny mutants packages slurm
+.PHONY: demo test built suites vm-short test-vm miri skipped check perfetto release bench golden results regions fidelity whatif overhead fuzz wheel clean scx deny mutants packages slurm site site-test
 
 demo:
 	scripts/setup.sh demo
@@ -124,6 +126,19 @@ SAMPLE ?= 200
 mutants:
 	$(CARGO) build --release --package schedlab
 	scripts/mutants.py --sample $(SAMPLE) --schedlab $${CARGO_TARGET_DIR:-target}/release/schedlab
+
+# The engine and the policies for WebAssembly, the page, and the pages of text.
+site:
+	scripts/setup.sh site
+	SITE_COMPILER=$(COMPILER) site/build.sh out/site
+
+# Puppeteer and axe come from the npm registry; SCHEDLAB names the program whose hashes the page's are compared with.
+site-test: site
+	$(CARGO) build --release --package schedlab
+	scripts/setup.sh site-test
+	mkdir -p out/site-test && cp site/test/* out/site-test/
+	npm ci --prefix out/site-test --no-audit --no-fund
+	SCHEDLAB=$${CARGO_TARGET_DIR:-target}/release/schedlab node out/site-test/site.mjs out/site
 
 fuzz:
 	scripts/fuzz.sh $(SECONDS)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Installs missing Debian packages; does nothing if none is missing.
-# usage: scripts/setup.sh demo|check|test|ci|bench|servers|whatif
+# usage: scripts/setup.sh demo|check|test|ci|bench|servers|whatif|site|site-test
 set -eu
 
 case "${1:-}" in
@@ -11,14 +11,17 @@ ci) wanted="cc clang-19 libelf zlib libzstd liblzma libsqlite3" ;;
 bench) wanted="cc python3 clang-19 libelf zlib valgrind" ;;
 test) wanted="cc gcc clang-19 libelf zlib python3 python-venv chromium qemu-system-x86_64 busybox" ;;
 whatif) wanted="qemu-system-x86_64 busybox redis-server redis-benchmark nginx ab sysbench xz" ;;
+site) wanted="cc clang-19 wasm-ld-19 wasm-std" ;;
+site-test) wanted="chromium node npm" ;;
 servers) wanted="qemu-system-x86_64 busybox apache2 ab mariadbd sysbench" ;;
-*) echo "usage: scripts/setup.sh demo|check|test|ci|bench|servers|whatif" >&2; exit 2 ;;
+*) echo "usage: scripts/setup.sh demo|check|test|ci|bench|servers|whatif|site|site-test" >&2; exit 2 ;;
 esac
 
 # Is a tool present?  Tests the command, not the package: it may be installed in another way.
 have() {
     case $1 in
     chromium) command -v chromium || command -v chromium-browser || command -v google-chrome ;;
+    wasm-std) [ -d "$(rustc --print sysroot)/lib/rustlib/wasm32-unknown-unknown" ] || [ -d /usr/lib/rustlib/src/rust/library ] ;;
     python-venv) python3 -c 'import ensurepip, venv' ;;
     libelf) echo '#include <libelf.h>' | ${CC:-cc} -E - ;;
     zlib) echo '#include <zlib.h>' | ${CC:-cc} -E - ;;
@@ -40,6 +43,9 @@ package() {
     nginx) echo nginx-light ;;
     xz) echo xz-utils ;;
     mariadbd) echo mariadb-server-core ;;
+    wasm-ld-19) echo lld-19 ;;
+    wasm-std) echo rustc-web cargo-web rust-web-src ;;
+    node) echo nodejs ;;
     python-venv) echo python3-venv ;;
     libelf) echo libelf-dev pkg-config ;;
     zlib) echo zlib1g-dev ;;

@@ -112,6 +112,8 @@ pub enum Command {
     Machine(MachineArguments),
     /// Write the folder of a new policy; it is complete and runs.
     New(NewArguments),
+    /// Serve the site with the playground and the documentation to a browser on this machine, until Ctrl-C.
+    Open(OpenArguments),
     /// Print the completions of a shell.
     Completions {
         /// The shell.
@@ -677,6 +679,20 @@ pub struct NewArguments {
     /// Where the new folder is put; the policy becomes DIR/NAME/NAME.c.
     #[arg(long, value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
     pub dir: PathBuf,
+}
+
+/// Where the site is, and how a browser reaches it.
+#[derive(Args)]
+pub struct OpenArguments {
+    /// The folder that "make site" wrote [default: out/site, or share/schedlab/site beside the program's folder].
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub folder: Option<PathBuf>,
+    /// The port on the loopback address; 0: any that is free.
+    #[arg(long, default_value_t = 0)]
+    pub port: u16,
+    /// Print the address only.
+    #[arg(long)]
+    pub no_browser: bool,
 }
 
 /// A whole number of at least 1.

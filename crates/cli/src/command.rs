@@ -22,6 +22,7 @@ mod load;
 mod machine;
 mod measure;
 mod new;
+mod open;
 #[cfg(feature = "live")]
 mod overhead;
 mod play;
@@ -122,6 +123,7 @@ pub fn dispatch(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCod
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
         Command::Machine(arguments) => machine::machine(&arguments),
         Command::New(arguments) => new::new(&arguments),
+        Command::Open(arguments) => open::open(&arguments),
         Command::Completions { shell } => generate::completions(shell),
         Command::Man { folder } => generate::man_pages(&folder),
     };

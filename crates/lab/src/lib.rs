@@ -21,5 +21,6 @@ pub use command::{exact, quoted, shell_word, CommandLine};
 pub use error::Error;
 pub use parallel::{in_parallel, threads, Cancel};
 pub use result::{mending_warnings, Recorded};
+pub use schedlab_sim::Ending;
 pub use seeds::Seeds;
-pub use trial::{Beat, Ending, Ran, Reason, Trial, Unfinished};
+pub use trial::{Beat, Ran, Reason, Trial, Unfinished};

@@ -6,30 +6,10 @@ use schedlab_measure::{Measure, Metrics};
 use schedlab_recording::{Mended, Recording};
 use schedlab_report::{Identity, Run, World};
 use schedlab_trace::{HashSink, Sink, Tee, TraceHash, TraceInfo};
-use schedlab_workload::Op;
 
 use crate::{Ending, Trial};
 
 impl Trial {
-    /// A warning if tasks ask for slices that the policy does not give.
-    fn slices_without_effect(&self) -> Option<String> {
-        let asks = |op: &Op| matches!(op, Op::SetSlice(Some(_)));
-        let asked = self.workload.tasks.iter().any(|t| t.slice.is_some())
-            || self
-                .workload
-                .programs
-                .iter()
-                .any(|p| p.ops.iter().any(asks));
-        let given =
-            self.tuned.policy.has_custom_slices() && self.tuned.get("custom_slices") != Some(0);
-        (asked && !given).then(|| {
-            format!(
-                "{} gives no slices that tasks ask for: they had no effect",
-                self.tuned.policy.name()
-            )
-        })
-    }
-
     /// The report of this trial's run.
     pub fn report(
         &self,
@@ -39,9 +19,7 @@ impl Trial {
         command: &str,
     ) -> Run {
         let changed = self.tuned.changed().iter();
-        let mut warnings = self.workload.warnings.clone();
-        warnings.extend(self.slices_without_effect());
-        warnings.extend(ending.warning().map(str::to_string));
+        let warnings = ending.warnings(&self.workload, &self.tuned);
         Run {
             world: World::Simulator,
             policy: self.tuned.policy.name().to_string(),

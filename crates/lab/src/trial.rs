@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use schedlab_machine::Machine;
 use schedlab_policy::{HookTimer, Tuned};
-use schedlab_sim::{EndReason, Limits, Outcome, Setup, SimError, Simulation, Status};
+use schedlab_sim::{Ending, Limits, Outcome, Setup, SimError, Simulation, Status};
 use schedlab_trace::{HashSink, Ns, Sink, Tee, Time, TraceHash};
 use schedlab_workload::Workload;
 
@@ -15,9 +15,6 @@ const STRETCH: Duration = Duration::from_millis(20);
 
 /// The same in simulated time, at most.
 const LONGEST_STRETCH: Ns = Ns::from_secs(1000);
-
-/// Tasks named when a workload cannot go on.
-const NAMED_SLEEPERS: usize = 8;
 
 /// The description of one run.
 #[derive(Clone)]
@@ -62,17 +59,6 @@ pub struct Ran<S> {
     pub seed_used: bool,
     /// The sink.
     pub sink: S,
-}
-
-/// Why a run ended.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Ending {
-    /// All foreground tasks have ended.
-    Finished,
-    /// Its time was over.
-    TimeUp,
-    /// Every remaining task waits for something that cannot happen: a sentence that names the tasks.
-    Deadlock(String),
 }
 
 /// A run that ended early.
@@ -197,45 +183,6 @@ impl Trial {
             && self.tuned.same_as(&other.tuned)
             && self.duration == other.duration
             && self.limits == other.limits
-    }
-}
-
-impl Ending {
-    fn of(reason: EndReason, simulation: &Simulation) -> Ending {
-        match reason {
-            EndReason::Finished => Ending::Finished,
-            EndReason::TimeUp => Ending::TimeUp,
-            EndReason::Deadlock => {
-                let mut names = simulation.sleepers(NAMED_SLEEPERS + 1);
-                let more = match names.len() > NAMED_SLEEPERS {
-                    true => " and others",
-                    false => "",
-                };
-                names.truncate(NAMED_SLEEPERS);
-                Ending::Deadlock(format!(
-                    "deadlock at {}: nothing can wake {}{more}",
-                    simulation.now(),
-                    names.join(", ")
-                ))
-            }
-        }
-    }
-
-    /// As a clause.
-    pub fn clause(&self) -> &'static str {
-        match self {
-            Ending::Finished => "all tasks ended",
-            Ending::TimeUp => "time limit",
-            Ending::Deadlock(_) => "deadlock",
-        }
-    }
-
-    /// The warning for the user, if any.
-    pub fn warning(&self) -> Option<&str> {
-        match self {
-            Ending::Deadlock(warning) => Some(warning),
-            Ending::Finished | Ending::TimeUp => None,
-        }
     }
 }
 

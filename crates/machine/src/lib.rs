@@ -8,7 +8,7 @@ mod model;
 mod read;
 mod topology;
 
-pub use library::{find, names};
+pub use library::{find, names, text};
 pub use model::{
     Cache, Costs, Cpu, IdleState, Machine, Preemption, TickPhase, Timers, LOCAL_DISTANCE, MAX_CPUS,
 };

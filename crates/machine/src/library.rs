@@ -43,6 +43,11 @@ pub fn find(name_or_path: &str) -> Result<Machine, Diagnostic> {
     }
 }
 
+/// The text of a machine that comes with the program.
+pub fn text(name: &str) -> Option<&'static str> {
+    shipped(name).map(|(_, text)| text)
+}
+
 /// A description that comes with the program: its file name and its text.
 pub(crate) fn shipped(name: &str) -> Option<(String, &'static str)> {
     let file = format!("{name}.toml");

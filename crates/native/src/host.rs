@@ -14,7 +14,7 @@ use crate::groups::Groups;
 use crate::memory::{Block, Guard, TaskSlab};
 use crate::seed::first_state;
 use crate::{
-    crash, ffi, Disturbance, Instance, LockScope, Met, NewTask, Platform, Policy, Tuned, MAX_CPUS,
+    ffi, process, Disturbance, Instance, LockScope, Met, NewTask, Platform, Policy, Tuned, MAX_CPUS,
 };
 
 /// Reads a field through a pointer into a [`Host`]'s shared memory.
@@ -505,9 +505,9 @@ impl Host {
         let s = self.s();
         set!(s, host_only.loops_left, LOOP_BUDGET);
         set!(s, host_only.own_lock, self.lock_of(about));
-        crash::enter(self.tuned.policy, hook, s, about.task);
+        process::enter(self.tuned.policy, hook, s, about.task);
         let answer = call();
-        crash::leave();
+        process::leave();
         if get!(s, host_only.loops_left) == 0 || !get!(s, host_only.error).is_null() {
             return Err(self.hook_failed(hook, about.task));
         }

@@ -7,8 +7,6 @@
 
 pub mod ask;
 mod assignment;
-mod compile;
-mod crash;
 mod disturbance;
 mod fault;
 pub mod ffi;
@@ -19,21 +17,14 @@ mod instance;
 mod memory;
 mod platform;
 mod policy;
+#[cfg_attr(not(unix), path = "no_process.rs")]
+mod process;
 mod requests;
 mod seed;
 mod source;
-mod source_line;
-mod statics;
-mod text;
 mod tunables;
 
 pub use assignment::Assignment;
-pub use compile::{
-    check_undefined, compile_shared, write_headers, CompileError, COMPILER_FLAGS, INCLUDE_FOLDERS,
-};
-#[cfg(target_os = "linux")]
-pub use crash::HookTimer;
-pub use crash::{install_crash_handler, remove_on_crash};
 pub use disturbance::{Disturbance, Met};
 pub use fault::{Fault, FaultKind, Hook, LockFault};
 pub use groups::NewGroup;
@@ -41,6 +32,13 @@ pub use host::Host;
 pub use instance::{instance_of, Instance, InstanceMaker};
 pub use platform::{Clamps, NewTask, Platform, Topology};
 pub use policy::{LockScope, Nice, Policy, Promise, Tunable, Variant};
+#[cfg(target_os = "linux")]
+pub use process::HookTimer;
+#[cfg(unix)]
+pub use process::{
+    check_undefined, compile_shared, install_crash_handler, remove_on_crash, write_headers,
+    CompileError, COMPILER_FLAGS, INCLUDE_FOLDERS,
+};
 pub use seed::first_state;
 pub use tunables::Tuned;
 

@@ -109,6 +109,20 @@ impl Policy {
         Policy(table, Some(maker))
     }
 
+    /// The policy with this table, from a module that the embedder has linked.
+    ///
+    /// # Safety
+    /// POLICY() defined the table, and it and its hooks remain where they are.
+    pub unsafe fn linked(table: *const ffi::Policy) -> Policy {
+        // SAFETY: the caller's promise.
+        Policy(unsafe { &*table }, None)
+    }
+
+    /// Its table, for [`Policy::linked`].
+    pub fn table(&self) -> *const ffi::Policy {
+        self.0
+    }
+
     /// The same policy under another name.
     pub fn renamed(&self, name: &str) -> Policy {
         let name = CString::new(name).unwrap_or_default().into_raw();

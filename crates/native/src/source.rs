@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::{env, fs, ptr};
 
-use crate::compile::{checks_undefined, INCLUDED};
 use crate::policy::Policy;
+
+/// Files that a policy may include, as path and text, so that a binary without the sources can
+/// compile one: the contract, shared headers, the policies, and the native dialect.
+pub(crate) const INCLUDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/included.rs"));
 
 /// A policy compiled in this process, with its library.
 #[derive(Clone)]
@@ -25,16 +28,17 @@ pub(crate) struct Input {
     is_checking: bool,
 }
 
+#[cfg(unix)]
 impl Input {
-    /// What a policy's file has at this time.
-    pub(crate) fn read(file: &Path) -> Input {
+    /// What a policy's file has at this time; `is_checking`: it is compiled with checks for undefined behaviour.
+    pub(crate) fn read(file: &Path, is_checking: bool) -> Input {
         let text = fs::read_to_string(file).unwrap_or_default();
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         Input {
             file: file.to_path_buf(),
             sources: closure(&name, &text, file.parent()),
             compiler: env::var("CC").ok(),
-            is_checking: checks_undefined(),
+            is_checking,
         }
     }
 }
@@ -81,6 +85,7 @@ impl Policy {
 }
 
 /// The policy that was compiled from the same input in this process.
+#[cfg(unix)]
 pub(crate) fn known(input: &Input) -> Option<Policy> {
     let compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
     let mut all = compiled.values();
@@ -89,6 +94,7 @@ pub(crate) fn known(input: &Input) -> Option<Policy> {
 }
 
 /// Stores the input and the library of a compiled policy.
+#[cfg(unix)]
 pub(crate) fn remember(policy: Policy, input: Input, library: Vec<u8>) {
     let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
     let own = Compiled {

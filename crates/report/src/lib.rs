@@ -13,5 +13,5 @@ pub mod svg;
 pub mod table;
 pub mod text;
 
-pub use html::{render_html, ReportError, ReportInfo, PAGE_STYLE};
+pub use html::{render_html, render_sections, ReportError, ReportInfo, PAGE_STYLE};
 pub use run::{Comparison, Identity, Run, Setup, World};

@@ -28,6 +28,7 @@ mod check;
 mod cpu;
 mod deadlock;
 mod drain;
+mod ending;
 mod engine;
 mod error;
 mod family;
@@ -46,6 +47,7 @@ mod task;
 mod ticks;
 mod wake;
 
+pub use ending::Ending;
 pub use engine::{EndReason, Outcome, Simulation, Status};
 pub use error::{Rule, SimError, Violation};
 pub use setup::{Limits, Setup, TieBreak};

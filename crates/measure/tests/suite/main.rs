@@ -4,5 +4,6 @@ mod contradictions;
 mod memory;
 mod publishing;
 mod random_traces;
+mod reference;
 mod script;
 mod scripts;

@@ -148,6 +148,21 @@ pub fn render_html(runs: &[Run], info: &ReportInfo) -> Result<String, ReportErro
     Ok(printable_lines(&html).into_owned())
 }
 
+/// The sections of a report as a part of another page, without timelines: that page draws its own.  It needs
+/// [`PAGE_STYLE`], the figures' [`STYLE`], and `templates/report.js`.
+pub fn render_sections(runs: &[Run]) -> String {
+    let without_timelines = |comparison: &Comparison| Case {
+        per_policy: Vec::new(),
+        ..case(comparison, None)
+    };
+    let cases = Comparison::cases(runs);
+    let html = cases.iter().map(|comparison| {
+        let html = without_timelines(comparison).render();
+        html.expect("a template writes into memory")
+    });
+    printable_lines(&html.collect::<String>()).into_owned()
+}
+
 fn page<'a>(runs: &[Run], info: &'a ReportInfo) -> Page<'a> {
     let all = Comparison::new(runs);
     let cases = Comparison::cases(runs);

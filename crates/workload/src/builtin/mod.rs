@@ -74,6 +74,14 @@ impl Builtin {
         }
     }
 
+    /// The text of its file; none of a benchmark in Rust.
+    pub fn text(&self) -> Option<&'static str> {
+        match self.form {
+            Form::File(text) => Some(text),
+            Form::Rust(_) => None,
+        }
+    }
+
     /// The workload these arguments describe; the benchmark's name is not among them.
     ///
     /// # Errors

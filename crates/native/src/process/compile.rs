@@ -12,17 +12,15 @@ use std::{env, fs, io};
 use schedlab_input::reason;
 use tempfile::TempDir;
 
-use crate::{crash, ffi, source, statics, Policy};
-
-/// Files that a policy may include, as path and text, so that a binary without the sources can
-/// compile one: the contract, shared headers, the policies, and the native dialect.
-pub(crate) const INCLUDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/included.rs"));
+use super::{source_line, statics};
+use crate::source::{self, INCLUDED};
+use crate::{ffi, Policy};
 
 /// The include folders of a policy, in a folder that [`write_headers`] filled.
 pub const INCLUDE_FOLDERS: [&str; 3] = ["policy", "policies", "native"];
 
 /// The flags policies are compiled with, one a line.
-pub const COMPILER_FLAGS: &str = include_str!("cflags.txt");
+pub const COMPILER_FLAGS: &str = include_str!("../cflags.txt");
 
 /// Flags added after [`check_undefined`]: undefined behaviour ends in a trap, and uninitialised
 /// variables get a conspicuous value.
@@ -100,7 +98,7 @@ impl Policy {
     /// # Errors
     /// See [`CompileError`].
     pub fn compile_unless(source: &Path, stop: &dyn Fn() -> bool) -> Result<Policy, CompileError> {
-        let input = source::Input::read(source);
+        let input = source::Input::read(source, checks_undefined());
         if let Some(known) = source::known(&input) {
             return Ok(known);
         }
@@ -294,7 +292,7 @@ fn load(library: &Path, shown: &str, name: &str) -> Result<Policy, CompileError>
             .get::<*const ffi::Policy>(symbol.as_bytes())
             .map_err(|_| CompileError::NoTable(shown.into(), name.into()))?;
         std::mem::forget(library);
-        crash::keep_object(table, file);
+        source_line::keep_object(table, file);
         Ok(Policy(&*table, None))
     }
 }

@@ -13,10 +13,9 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use schedlab_trace::TaskId;
 
-use crate::compile::checks_undefined;
-pub(crate) use crate::source_line::keep_object;
-use crate::source_line::source_line;
-use crate::text::Text;
+use super::compile::checks_undefined;
+use super::source_line::source_line;
+use super::text::Text;
 use crate::{ffi, Hook, Policy};
 
 /// Unfinished files, as a list that only grows; the newest is first.

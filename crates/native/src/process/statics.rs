@@ -4,7 +4,7 @@ use std::path::Path;
 
 use object::{Object, ObjectSection, ObjectSymbol, SectionFlags, SymbolKind};
 
-use crate::compile::CompileError;
+use super::compile::CompileError;
 
 /// Sections that only the dynamic linker writes, before any code of the policy runs.
 const WRITTEN_ONCE: [&str; 4] = [".data.rel.ro", ".dynamic", ".got", ".got.plt"];

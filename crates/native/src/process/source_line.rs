@@ -8,8 +8,8 @@ use std::os::fd::IntoRawFd;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use super::text::Text;
 use crate::ffi;
-use crate::text::Text;
 
 /// Objects of policies compiled at run time, as a list that only grows; the newest is first.
 static OBJECTS: AtomicPtr<Object> = AtomicPtr::new(ptr::null_mut());
