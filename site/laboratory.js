@@ -40,8 +40,16 @@ export class Laboratory {
     this.#waiting.clear();
   }
 
-  check(setUp) { return this.#ask({ do: "check", setUp }); }
-  run(setUp) { return this.#ask({ do: "run", setUp }); }
+  async check(setUp) {
+    await this.loaded;
+    return this.#ask({ do: "check", setUp });
+  }
+
+  async run(setUp) {
+    await this.loaded;
+    return this.#ask({ do: "run", setUp });
+  }
+
   moment(run, event) { return this.#ask({ do: "moment", run, event }); }
 
   /** Ends a run, and with it the worker; a new one is loaded. */

@@ -159,6 +159,26 @@ test("every example runs, and its schedulers differ", async ({ browser, address 
   await page.close();
 });
 
+test("a run can be stopped, and the next one runs", async ({ browser, address }) => {
+  const page = await browser.newPage();
+  await opened(page, `${address}index.html`);
+  await page.evaluate(() => {
+    document.querySelector("#duration").value = "10h";
+    delete document.documentElement.dataset.ran;
+    document.querySelector('[data-source="workload"] select').value = "hogs";
+    document.querySelector('[data-source="workload"] select').onchange();
+    document.querySelector("#go").click();
+  });
+  await page.waitForFunction(() => document.querySelector("#progress").value > 0);
+  await page.evaluate(() => document.querySelector("#stop").click());
+  await page.waitForFunction(() => document.documentElement.dataset.ran === "failed");
+  assert.equal(await page.$eval("#run-error", (place) => place.textContent), "stopped");
+  await page.evaluate(() => { document.querySelector("#duration").value = "1s"; });
+  const { hashes } = await run(page);
+  assert.equal(hashes.length, 2);
+  await page.close();
+});
+
 test("a link holds the whole set-up", async ({ browser, address }) => {
   const page = await browser.newPage();
   await opened(page, `${address}index.html`);

@@ -146,7 +146,12 @@ fn own_group() -> Result<PathBuf, Problem> {
 
 fn has_cpu_controller(group: &Path) -> Result<(), Problem> {
     let place = group.join("cgroup.controllers");
-    let controllers = fs::read_to_string(&place).map_err(|e| in_words(&place, &e))?;
+    let controllers = fs::read_to_string(&place).map_err(|e| match e.kind() {
+        io::ErrorKind::NotFound => {
+            format!("control groups: no file system of version 2 is mounted at {MOUNT}")
+        }
+        _ => in_words(&place, &e),
+    })?;
     match controllers.split_whitespace().any(|name| name == "cpu") {
         true => Ok(()),
         false => Err(format!(

@@ -149,8 +149,12 @@ pub fn warnings(comparison: &Comparison) -> Vec<String> {
                 )
             });
             let flat = run.metrics.groups_without_effect.then(|| {
+                let place = match run.world {
+                    World::Kernel => " in a kernel",
+                    World::Simulator | World::SimulatedTrace => "",
+                };
                 format!(
-                    "{} has no control groups: their weights and quotas had no effect",
+                    "{}{place} has no control groups: their weights and quotas had no effect",
                     run.policy
                 )
             });
