@@ -17,6 +17,7 @@ mod hooks;
 mod host;
 mod instance;
 mod memory;
+mod misuse;
 mod platform;
 mod policy;
 mod requests;
