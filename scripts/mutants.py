@@ -116,8 +116,8 @@ class Laboratory:
 
 
 def compiled(file):
-    """The object code of the policy, None if it does not compile."""
-    flags = "-O1 -ffreestanding -w -c -o /dev/stdout".split()
+    """The policy in assembler, None if it does not compile."""
+    flags = "-O1 -ffreestanding -w -S -o -".split()
     include = [os.path.join(ROOT, part) for part in ("policy", "policies", "crates/native/include")]
     words = ["cc", *flags, *[f"-I{part}" for part in include], file]
     done = subprocess.run(words, capture_output=True, check=False)

@@ -69,10 +69,10 @@ pub fn case(seed: u64, given: Option<&(String, u32)>) -> Case {
 
 fn theme(draw: &mut Draw) -> Theme {
     match draw.below(48) {
-        0 | 1 => Theme::Hogs,
-        2..=4 => Theme::Talk,
-        5 | 6 => Theme::Spell,
-        7 | 8 => Theme::Crowd,
+        0..=3 => Theme::Hogs,
+        4..=6 => Theme::Talk,
+        7 | 8 => Theme::Spell,
+        9 | 10 => Theme::Crowd,
         _ => Theme::Any,
     }
 }

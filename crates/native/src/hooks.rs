@@ -207,6 +207,13 @@ impl Host {
         set!(p, util_max, u32::from(clamps.max));
     }
 
+    /// May the task use exactly the CPUs of this set (a number from [`Host::add_cpu_set`])?
+    pub fn has_cpus(&self, task: TaskId, cpu_set: u32) -> bool {
+        let mask = get!(self.task_ptr(task), allowed);
+        // SAFETY: masks live as long as the host and are never written again.
+        unsafe { *mask == *self.masks[cpu_set as usize].0 }
+    }
+
     /// Changes the CPUs that a task may use (a number from [`Host::add_cpu_set`]) and tells the
     /// policy.
     pub fn set_cpus(&mut self, task: TaskId, cpu_set: u32) -> Result<(), Fault> {

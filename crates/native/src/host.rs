@@ -9,7 +9,7 @@ use std::ptr::{self, null_mut, NonNull};
 use schedlab_trace::{CpuId, Ns, TaskId, Time};
 
 use crate::disturbance::{disturbed_lock, Disturber, Order};
-use crate::fault::{Fault, FaultKind, Hook, LockFault};
+use crate::fault::{Fault, FaultKind, Hook};
 use crate::groups::Groups;
 use crate::memory::{Block, Guard, TaskSlab};
 use crate::seed::first_state;
@@ -62,9 +62,9 @@ pub struct Host {
     pub(crate) groups: Groups,
     pub(crate) masks: Vec<(Box<ffi::CpuMask>, u32)>,
     // Memory that the C side points to.
-    states: [Block; 2],
+    pub(crate) states: [Block; 2],
     /// Behind the states.
-    guards: [Guard; 2],
+    pub(crate) guards: [Guard; 2],
     /// Look at the guards after every hook.
     pub(crate) watches_memory: bool,
     _tunables: Box<[i64]>,
@@ -389,13 +389,6 @@ impl Host {
         word >> (cpu.0 % 64) & 1 != 0
     }
 
-    /// May the task use exactly the CPUs of this set (a number from [`Host::add_cpu_set`])?
-    pub fn has_cpus(&self, task: TaskId, cpu_set: u32) -> bool {
-        let mask = get!(self.task_ptr(task), allowed);
-        // SAFETY: as in allowed().
-        unsafe { *mask == *self.masks[cpu_set as usize].0 }
-    }
-
     /// The lowest CPU the task may run on.
     pub fn first_allowed(&self, task: TaskId) -> CpuId {
         (0..get!(self.s(), nr_cpus))
@@ -547,41 +540,6 @@ impl Host {
         // SAFETY: likewise.
         unsafe { (*disturber).end(ended_ns, this_cpu, order) };
         answer
-    }
-
-    /// The run queue's lock that a hook runs with.
-    #[inline]
-    fn lock_of(&self, about: Subject) -> u32 {
-        if self.table.lock == LockScope::Global as u32 {
-            return ffi::LOCKS_ALL;
-        }
-        let of_task = || about.task.map(|task| self.task(task).cpu);
-        let cpu = about.cpu.map(|cpu| cpu.0).or_else(of_task);
-        cpu.unwrap_or(ffi::LOCKS_NONE)
-    }
-
-    /// After every hook looks whether it wrote behind the policy's state. Slow.
-    pub fn watch_memory(&mut self) {
-        self.watches_memory = true;
-    }
-
-    fn memory_is_intact(&self) -> bool {
-        let mut parts = self.states.iter().zip(&self.guards);
-        parts.all(|(state, guard)| state.is_intact(guard))
-    }
-
-    #[cold]
-    fn lock_misused(&self, hook: Hook) -> Fault {
-        let s = self.s();
-        let (number, cpu) = (
-            get!(s, host_only.lock_fault),
-            get!(s, host_only.lock_fault_cpu),
-        );
-        let (fault, cpu) = match number {
-            0 => (LockFault::Kept, get!(s, host_only.locked).trailing_zeros()),
-            _ => (LockFault::of(number), cpu),
-        };
-        self.fault(hook, FaultKind::Lock(fault, CpuId(cpu)))
     }
 
     /// The time of a context switch: that of the pick_next() before it.

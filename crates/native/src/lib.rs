@@ -15,6 +15,7 @@ mod hooks;
 mod host;
 mod instance;
 mod memory;
+mod misuse;
 mod platform;
 mod policy;
 #[cfg_attr(not(unix), path = "no_process.rs")]

@@ -40,7 +40,7 @@ static task_t *asker_pick_next(sched_t *s, u32 cpu, task_t *prev, u32 why)
 	return NULL;
 }
 
-POLICY(asker, .summary = "asks", .lock = LOCK_PER_CPU,
+POLICY(asker, .summary = "asks", .lock = LOCK_GLOBAL,
        .enqueue = asker_enqueue, .dequeue = asker_dequeue, .pick_next = asker_pick_next);
 "#;
 
@@ -115,7 +115,7 @@ fn in_rust() -> Policy {
     static TABLE: ffi::Policy = ffi::Policy {
         name: c"asker".as_ptr(),
         global_size: size_of::<*mut c_void>() as u32,
-        lock: 1,
+        lock: 0,
         enqueue: Some(enqueue),
         dequeue: Some(dequeue),
         pick_next: Some(pick_next),

@@ -34,9 +34,13 @@ static void help_oneself(sched_t *s, u32 from)
 
 	if (!p)
 		return;
+	note_locked(s, from);
+	note_locked(s, THIEF);
 	dispdeq(s, p);
 	move_task(s, task_of(p), THIEF);
 	setbackdq(s, p);
+	note_unlocked(s, THIEF);
+	note_unlocked(s, from);
 	stolen = p;
 	stolen_pri = p->pri;
 }
