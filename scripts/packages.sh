@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Builds the packages into out/packages, and installs and uses each in a bare Debian tree.
-# usage: scripts/packages.sh [build|try]...        (no argument: both)
+# usage: scripts/packages.sh [archive|debian]...        (no argument: both)
 #
 # schedlab_VERSION_ARCH.deb: the program with man pages, completions and the policies' sources.
 # schedlab_VERSION_ARCH.ddeb: its debug information.
@@ -19,29 +19,6 @@ fail() {
     exit 5
 }
 
-build() {
-    command -v cargo-deb >/dev/null || cargo install --locked cargo-deb
-    rm -rf "$out"
-    mkdir -p "$out/share/man"
-    cargo build --release --package schedlab --no-default-features
-    version=$("$built" --version | cut -d' ' -f2)
-    folder=schedlab-$version-$(uname -m)
-    mkdir "$out/$folder"
-    strip -o "$out/$folder/schedlab" "$built"
-    cp LICENSE README.md "$out/$folder"
-    tar --create --gzip --owner=0 --group=0 --directory="$out" --file="$out/$folder.tar.gz" "$folder"
-    check_size "$out/$folder/schedlab"
-    rm -r "${out:?}/$folder"
-    cargo build --release --package schedlab
-    "$built" man "$out/share/man"
-    gzip --best --no-name "$out/share/man"/*
-    "$built" completions bash > "$out/share/schedlab.bash"
-    "$built" completions zsh > "$out/share/_schedlab"
-    "$built" completions fish > "$out/share/schedlab.fish"
-    cargo deb --package schedlab --no-build --dbgsym --output "$out/"
-    rm -r "$out/share"
-}
-
 check_size() {
     bytes=$(stat --format=%s "$1")
     [ "$bytes" -le "$MOST_BYTES" ] || fail "$1 has $bytes bytes; at most $MOST_BYTES are allowed"
@@ -53,13 +30,13 @@ bare() {
     command -v mmdebstrap >/dev/null || fail "mmdebstrap is missing (apt-get install mmdebstrap)"
     . /etc/os-release
     mmdebstrap --quiet --variant=apt "$VERSION_CODENAME" "$1"
+    inside "$1" apt-get update --quiet --quiet
 }
 
-# Runs a command in such a tree.
+# Runs a command in such a tree, with a /proc that ends with the command.
 inside() {
-    root=$1
-    shift
-    chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 "$@"
+    unshare --mount sh -c 'mount -t proc proc "$0/proc" && exec chroot "$0" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+        HOME=/root LC_ALL=C.UTF-8 "$@"' "$@"
 }
 
 # The program is used as its users do; its version names the commit it was built from.
@@ -72,36 +49,75 @@ use() {
     inside "$1" "$2" report /tmp/a.db >/dev/null
 }
 
-try() {
-    trees=$(mktemp -d)
-    trap 'rm -rf "$trees"' EXIT
-    trap 'exit 130' INT
-    trap 'exit 143' TERM
-    chmod 755 "$trees"
-    bare "$trees/bare"
-    cp --archive "$trees/bare" "$trees/tar"
-    tar --extract --directory="$trees/tar/opt" --strip-components=1 --file="$(ls "$out"/schedlab-*.tar.gz)"
-    use "$trees/tar" /opt/schedlab
+# The program alone.
+archive() {
+    cargo build --release --package schedlab --no-default-features
+    folder=schedlab-$("$built" --version | cut -d' ' -f2)-$(uname -m)
+    rm -rf "$out"/schedlab-*.tar.gz
+    mkdir "$out/$folder"
+    strip -o "$out/$folder/schedlab" "$built"
+    cp LICENSE README.md "$out/$folder"
+    tar --create --gzip --owner=0 --group=0 --directory="$out" --file="$out/$folder.tar.gz" "$folder"
+    rm -r "${out:?}/$folder"
+    bare "$trees/archive"
+    tar --extract --directory="$trees/archive/opt" --strip-components=1 --file="$out/$folder.tar.gz"
+    check_size "$trees/archive/opt/schedlab"
+    use "$trees/archive" /opt/schedlab
     echo "packages: the archive works in a bare Debian"
-    cp "$out"/schedlab_*.deb "$trees/bare/tmp/schedlab.deb"
-    inside "$trees/bare" apt-get install --quiet --quiet --yes --no-install-recommends /tmp/schedlab.deb >/dev/null
-    check_size "$trees/bare/usr/bin/schedlab"
-    use "$trees/bare" schedlab
+}
+
+# The Debian package.
+debian() {
+    command -v cargo-deb >/dev/null || cargo install --locked cargo-deb
+    cargo build --release --package schedlab
+    share
+    rm -f "$out"/*.deb "$out"/*.ddeb
+    cargo deb --package schedlab --no-build --dbgsym --output "$out/"
+    rm -r "$out/share"
+    bare "$trees/debian"
+    cp "$out"/schedlab_*.deb "$trees/debian/tmp/schedlab.deb"
+    install_in "$trees/debian" /tmp/schedlab.deb
+    check_size "$trees/debian/usr/bin/schedlab"
+    use "$trees/debian" schedlab
     for file in man/man1/schedlab-sweep.1.gz bash-completion/completions/schedlab schedlab/policies/o1/o1.c; do
-        [ -s "$trees/bare/usr/share/$file" ] || fail "the package has no $file"
+        [ -s "$trees/debian/usr/share/$file" ] || fail "the package has no $file"
     done
     # With a compiler, a policy of the package is a policy of the user's.
-    inside "$trees/bare" apt-get install --quiet --quiet --yes --no-install-recommends gcc libc6-dev >/dev/null
-    inside "$trees/bare" sh -c "cd /tmp && schedlab new mine && schedlab run --policy mine/mine.c --workload hogs --duration 10ms" >/dev/null
-    inside "$trees/bare" schedlab run --policy /usr/share/schedlab/policies/fifo/fifo.c --workload hogs --duration 10ms >/dev/null
-    inside "$trees/bare" apt-get remove --quiet --quiet --yes schedlab >/dev/null
-    [ ! -e "$trees/bare/usr/share/schedlab" ] || fail "removing the package leaves files"
+    install_in "$trees/debian" gcc libc6-dev
+    inside "$trees/debian" sh -c "cd /tmp && schedlab new mine && schedlab run --policy mine/mine.c --workload hogs --duration 10ms" >/dev/null
+    inside "$trees/debian" schedlab run --policy /usr/share/schedlab/policies/fifo/fifo.c --workload hogs --duration 10ms >/dev/null
+    inside "$trees/debian" apt-get remove --quiet --quiet --yes schedlab >/dev/null
+    [ ! -e "$trees/debian/usr/share/schedlab" ] || fail "removing the package leaves files"
     echo "packages: the Debian package works in a bare Debian"
 }
 
-for step in ${*:-build try}; do
+# What the program writes for the Debian package: man pages and completions.
+share() {
+    rm -rf "$out/share"
+    mkdir -p "$out/share/man"
+    "$built" man "$out/share/man"
+    gzip --best --no-name "$out/share/man"/*
+    "$built" completions bash > "$out/share/schedlab.bash"
+    "$built" completions zsh > "$out/share/_schedlab"
+    "$built" completions fish > "$out/share/schedlab.fish"
+}
+
+install_in() {
+    root=$1
+    shift
+    # The sandbox's user cannot read the package in /tmp.
+    inside "$root" apt-get install --quiet --quiet --yes --no-install-recommends -o APT::Sandbox::User=root "$@" >/dev/null
+}
+
+trees=$(mktemp -d)
+trap 'rm -rf "$trees"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+chmod 755 "$trees"
+mkdir -p "$out"
+for step in ${*:-archive debian}; do
     case $step in
-    build | try) "$step" ;;
-    *) echo "usage: scripts/packages.sh [build|try]..." >&2; exit 2 ;;
+    archive | debian) "$step" ;;
+    *) echo "usage: scripts/packages.sh [archive|debian]..." >&2; exit 2 ;;
     esac
 done
