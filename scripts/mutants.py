@@ -117,7 +117,8 @@ class Laboratory:
 
 def compiled(file):
     """The policy in assembler, None if it does not compile."""
-    flags = "-O1 -ffreestanding -w -S -o -".split()
+    with open(os.path.join(ROOT, "crates/native/src/cflags.txt"), encoding="utf-8") as flags:
+        flags = [*flags.read().split(), "-O1", "-g0", "-S", "-o", "-"]
     include = [os.path.join(ROOT, part) for part in ("policy", "policies", "crates/native/include")]
     words = ["cc", *flags, *[f"-I{part}" for part in include], file]
     done = subprocess.run(words, capture_output=True, check=False)
@@ -139,13 +140,16 @@ def main():
     print(f"mutants of {len(chosen.policies)} policies: {len(everything)}")
     random.Random(chosen.seed).shuffle(everything)
     with tempfile.TemporaryDirectory() as folder:
-        tried(chosen, everything, Laboratory(chosen.schedlab, chosen.runs, folder))
+        counts, kinds = dict.fromkeys(("tried", "checks", "check", "either"), 0), {}
+        try:
+            tried(chosen, everything, Laboratory(chosen.schedlab, chosen.runs, folder), counts, kinds)
+        except KeyboardInterrupt:
+            print("interrupted")
+        report(counts, kinds)
 
 
-def tried(chosen, everything, laboratory):
+def tried(chosen, everything, laboratory, counts, kinds):
     own, originals = {}, {}
-    counts = dict.fromkeys(("tried", "checks", "check", "either"), 0)
-    kinds = {}
     for policy, text, number, kind, line in everything:
         if chosen.sample and counts["tried"] == chosen.sample:
             break
@@ -171,7 +175,11 @@ def tried(chosen, everything, laboratory):
         of_kind[1] += bool(new)
         if not new:
             where = f"policies/{policy}/{policy}.c:{number + 1}"
-            print(f"survives: {where}: {kind}: {line.strip()}{'  (but not the checks)' if by_checks else ''}", flush=True)
+            old = text.split("\n")[number].strip()
+            print(f"survives{' check' if by_checks else ''}: {where}: {kind}: {old} -> {line.strip()}", flush=True)
+
+
+def report(counts, kinds):
     tried_ones = max(counts["tried"], 1)
     for kind, (all_of, killed) in sorted(kinds.items()):
         print(f"{kind}: {killed} of {all_of}")

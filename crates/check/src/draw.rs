@@ -102,7 +102,7 @@ fn shape(draw: &mut Draw, theme: Theme, nr_cpus: u32) -> Shape {
     };
     match theme {
         Theme::Hogs => Shape {
-            nr_kinds: nr_kinds.min(3),
+            nr_kinds: nr_kinds.clamp(2, 3),
             nr_groups: 0,
             ..shape
         },
@@ -150,6 +150,12 @@ fn weights(draw: &mut Draw) -> [u32; NR_STATEMENTS] {
 fn platform(draw: &mut Draw, theme: Theme) -> Platform {
     let is_special = matches!(theme, Theme::Talk | Theme::Spell);
     let nr_cpus = (1 + draw.below(MAX_CPUS)).max(if is_special { 2 } else { 1 });
+    // Tasks that compete for one CPU for long are what promises of shares are about.
+    let nr_cpus = if theme == Theme::Hogs {
+        nr_cpus.min(2)
+    } else {
+        nr_cpus
+    };
     if draw.one_in(2) && !is_special {
         return Platform::Ideal(nr_cpus);
     }
