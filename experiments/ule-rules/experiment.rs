@@ -240,15 +240,15 @@ impl Sink for PercentCpu {
     }
 }
 
-/// C35.  Setting nice to its current value makes an observer read %cpu, here 100 and 10 times a second.
+/// C35.  A change of nice makes an observer read %cpu, here for a moment of no length 100 and 10 times a second.
 fn percent_cpu(lab: &Lab, findings: &mut Findings) -> Result<(), Error> {
-    let read = "run 10ms\n  nice 0\n";
+    let read = "run 10ms\n  nice 1\n  nice 0\n";
     let hog = format!("[task.hog]\nprogram = \"\"\"\nforever\n  {read}end\n\"\"\"\n");
     let hog = Case::text("ule", MACHINE, "ule-rules-hog", hog)
         .seconds(60)
         .set("show_pctcpu", 1);
     let text = "[task.one]\nprogram = \"run 10s\\nsleep 1h\"\n\n[task.other]\nstart = \"10s\"\nprogram = \"\"\"\nforever\n  run 1s\nend\n\"\"\"\n\n\
-        [task.top]\nprogram = \"\"\"\nforever\n  sleep 100ms\n  renice one 0\n  renice other 0\nend\n\"\"\"\n";
+        [task.top]\nprogram = \"\"\"\nforever\n  sleep 100ms\n  renice one 1\n  renice one 0\n  renice other 1\n  renice other 0\nend\n\"\"\"\n";
     let turns = Case::text("ule", MACHINE, "ule-rules-turns", text)
         .seconds(60)
         .set("show_pctcpu", 1);

@@ -30,6 +30,7 @@
  *	one of them to do so.
  * FIDELITY: there is no stopper thread.  pick_next() does its work, and the running task leaves in switched().
  * FIDELITY: locks of other run queues may be refused.  Then the balancing is put off and does not count as failed.
+ * FIDELITY: without pinned tasks' CPU the balancing begins again for this CPU, where the kernel stays with the last one it tried.
  */
 #ifndef SCHEDLAB_FAIR_BALANCE_H
 #define SCHEDLAB_FAIR_BALANCE_H
@@ -289,6 +290,7 @@ __apart u32 balance_with_src(sched_t *s __in_arena, struct lb_env *env __on_stac
 			set_group_imbalanced(s, env, true);
 		if (env->all_pinned) {
 			exclude_cpu(env, env->src->cfs.cpu);
+			env->dst = env->this_rq;
 			return anyone_left(s, env) ? LB_REDO : LB_ALL_PINNED;
 		}
 	}

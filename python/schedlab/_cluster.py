@@ -1,3 +1,4 @@
+# Sweeps on a Dask cluster.
 # SPDX-License-Identifier: GPL-2.0-only
 """Sweeps on a Dask cluster: the client has the plan and the file of results, the workers execute runs."""
 

@@ -1,3 +1,4 @@
+# Progress of sweeps.
 # SPDX-License-Identifier: GPL-2.0-only
 """How far a sweep is: a bar of tqdm, in notebooks and on terminals."""
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{
-    params, Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior,
+    params, Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior,
 };
 use schedlab_measure::{Direction, Headline, HeadlineUnit, Metrics};
 use serde::{Deserialize, Serialize};
@@ -248,10 +248,9 @@ impl Store {
         }
         // A process that dies loses no committed result; a power failure may lose those of the last
         // second.
-        let mode = self
-            .connection
-            .pragma_update(None, "journal_mode", "wal")
-            .and_then(|()| self.connection.pragma_update(None, "synchronous", "normal"));
+        let set = |name: &str, value: &str| self.connection.pragma_update(None, name, value);
+        let mode =
+            patiently(|| set("journal_mode", "wal")).and_then(|()| set("synchronous", "normal"));
         self.checked(mode)?;
         let path = self.path.clone();
         let tx = begin(&mut self.connection, &path)?;
@@ -581,6 +580,20 @@ impl About {
         }
         Ok(())
     }
+}
+
+/// Tries again while the file is locked: SQLite waits for no lock when it changes the mode of the journal.
+fn patiently(change: impl Fn() -> rusqlite::Result<()>) -> rusqlite::Result<()> {
+    const PAUSE: Duration = Duration::from_millis(10);
+    for _ in 0..PATIENCE.as_millis() / PAUSE.as_millis() {
+        match change() {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {
+                std::thread::sleep(PAUSE);
+            }
+            other => return other,
+        }
+    }
+    change()
 }
 
 fn begin<'a>(connection: &'a mut Connection, path: &Path) -> Result<Transaction<'a>, StoreError> {
