@@ -30,7 +30,8 @@
  *	one of them to do so.
  * FIDELITY: there is no stopper thread.  pick_next() does its work, and the running task leaves in switched().
  * FIDELITY: locks of other run queues may be refused.  Then the balancing is put off and does not count as failed.
- * FIDELITY: without pinned tasks' CPU the balancing begins again for this CPU, where the kernel stays with the last one it tried.
+ * FIDELITY: if all tasks of the busiest CPU are pinned, balancing begins again without it and for this CPU; the kernel stays with the
+ *	last CPU that it tried to move tasks to.
  */
 #ifndef SCHEDLAB_FAIR_BALANCE_H
 #define SCHEDLAB_FAIR_BALANCE_H
