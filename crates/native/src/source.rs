@@ -14,6 +14,7 @@ pub(crate) const INCLUDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "
 /// A policy compiled in this process, with its library.
 #[derive(Clone)]
 struct Compiled {
+    #[cfg_attr(not(unix), expect(dead_code, reason = "nothing is compiled there"))]
     policy: Policy,
     input: Input,
     library: Vec<u8>,

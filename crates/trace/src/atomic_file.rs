@@ -1,6 +1,8 @@
 //! Output files that appear complete or not at all.
 
-use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+#[cfg(unix)]
+use std::fs::Permissions;
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
