@@ -1,6 +1,6 @@
 //! Verdicts over a region: points drawn from what papers do not state, and how many of them a claim holds at.
 //!
-//! A [`Point`] gives each [`Parameter`] a position in its range.  Positions depend on the parameter's name and the design's seed,
+//! A [`Point`] gives each [`Parameter`] a position in its range.  Positions depend on the parameter's name and the number of points,
 //! not on the experiment, so experiments that share runs share them at each point, too.
 
 mod decide;
